@@ -11,8 +11,9 @@ from worker.database import Stopped
 from worker.disk import DISK_FULL, NotNow, tells_of_full_disk
 from worker.engine_process import EngineDied, EngineProcess
 from worker.materials import NotHere
-from worker.memory import OverTime, limit
+from worker.memory import limit
 from worker.messages import Ended, Failed, Order, Report
+from worker.opening import Opening, OverTime
 from worker.pulse import Hold
 
 TIME_TO_LOAD = 1800.0  # s until the first word: a large model comes from a slow disk
@@ -23,16 +24,13 @@ NEEDS_ANOTHER_MACHINE = {OutOfMemory.code, BadDevice.code}
 def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
     hush(engine)
     engine.tell(order, limit(order.memory()))
-    last_word, is_loading = time.monotonic(), True
+    silence = Silence(engine, order)
     while True:
         report = engine.hear(0.1)
         if not hold.may_go_on():
             yield from _last_words(engine, report)
             raise Stopped
-        if report is not None:
-            last_word, is_loading = time.monotonic(), False
-        elif time.monotonic() - last_word > (patience := _patience_with(engine, order, is_loading)):
-            raise _given_up(engine, order, patience)
+        silence.goes_on() if report is None else silence.ends()
         match report:
             case None:
                 continue
@@ -44,15 +42,32 @@ def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]
                 yield report
 
 
-def _patience_with(engine: EngineProcess, order: Order, is_loading: bool) -> float:
-    return order.opens_within_s or (TIME_TO_LOAD if is_loading else engine.patience)
+class Silence:
+    """Waits for the engine's next word as long as its order deserves."""
 
+    def __init__(self, engine: EngineProcess, order: Order) -> None:
+        self._engine, self._order = engine, order
+        self._patience = TIME_TO_LOAD
+        self._begin()
 
-def _given_up(engine: EngineProcess, order: Order, patience: float) -> Exception:
-    if order.opens_within_s is None:
-        return engine.give_up(patience)
-    engine.end()
-    return OverTime("Opening these files", patience)  # a refusal: another try would hang as well
+    def _begin(self) -> None:
+        seconds = self._order.opens_within_s
+        self._opening = Opening(self._engine.pid, seconds) if self._engine.pid and seconds else None
+        self._since = time.monotonic()
+
+    def ends(self) -> None:
+        self._patience = self._engine.patience
+        self._begin()
+
+    def goes_on(self) -> None:
+        """Refuse files on which the engine works too long: another try would take as long. Give up an engine that says
+        nothing."""
+        waited = time.monotonic() - self._since
+        if self._opening and self._opening.is_over:
+            self._engine.end()
+            raise OverTime("Opening these files", self._opening.seconds)
+        if self._opening.is_stuck if self._opening else waited > self._patience:
+            raise self._engine.give_up(waited)
 
 
 def hush(engine: EngineProcess) -> None:

@@ -45,16 +45,6 @@ class OverLimit(DrafthouseError):
         )
 
 
-class OverTime(DrafthouseError):
-    code = "time-limit"
-
-    def __init__(self, doing: str, seconds: float) -> None:
-        super().__init__(
-            f"{doing} took longer than {seconds:.0f} s and was ended. A tokenizer or prompt is damaged or made to take "
-            "time. Use another copy of it."
-        )
-
-
 def headroom() -> int:
     try:
         return max(1, int(float(os.environ.get(HEADROOM, "1")) * GIB))

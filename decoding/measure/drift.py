@@ -49,7 +49,8 @@ def drift(bins: Iterable[Sequence[Any]]) -> dict[str, Any] | None:
         "calibration_error": off,
         "corrected_error": left,
         "sentence": f"the classifier's estimates were off by {off:.3f} on average over {tokens:,} tokens of this run. "
-        f"Offset {offset:+.2f} and slope {slope:.2f} on the logit would leave {left:.3f}; 0 and 1 are no drift.",
+        f"With offset {offset:+.2f} and slope {slope:.2f} on the logit they would be off by {left:.3f}. "
+        "Offset 0 and slope 1 mean no drift.",
     }
 
 

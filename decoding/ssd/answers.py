@@ -125,7 +125,7 @@ class Answers:
     @property
     def _sentence(self) -> str:
         used = ", ".join(
-            f"{_NAMES[name]} answered {share:.0%}" + (f" ({speed:.1f} tokens/s meanwhile)" if speed else "")
+            f"{_NAMES[name]} answered {100 * share:.0f} %" + (f" ({speed:.1f} tokens/s meanwhile)" if speed else "")
             for name, share in self.shares.items()
             for speed in [self.speeds.get(name)]
         )
@@ -138,7 +138,8 @@ class Answers:
         free = _NAMES[self._free]
         if self.critical_batch is None:
             return f"the draft model is better than {free} for any number of texts at once"
-        return f"{free} would be better from {math.ceil(self.critical_batch)} texts at once on"
+        texts = math.ceil(self.critical_batch)
+        return f"{free} would be better " + (f"from {texts} texts at once on" if texts > 1 else "even for one text")
 
     @property
     def _free(self) -> str:

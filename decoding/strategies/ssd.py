@@ -62,7 +62,7 @@ STRATEGY = Strategy(
             "fanout",
             "text",
             "geometric",
-            "how branches are spread over the accepted counts: uniform, geometric, measured, or a list such as "
+            "how branches are divided among the accepted counts: uniform, geometric, measured, or a list such as "
             "5/4/3 for k=2, branches=12; a second list for rounds after a miss: 5/4/3+8/4/0",
         ),
         BRANCHES,
@@ -70,18 +70,18 @@ STRATEGY = Strategy(
             "backup",
             "choice",
             "auto",
-            "what drafts after a miss: the draft model, what followed the same words before, a copy of what followed "
-            "the longest repeated context (the model where none is sure; copy-or-random: random tokens there), or "
-            "random tokens; auto: the model or the n-gram, by what each brought in time so far; by-batch: the model "
-            "for few texts at once, the n-gram from the critical batch size of Theorem 17 on",
+            "what drafts after a miss: the draft model (neural), an n-gram of the text (ngram), a copy of what "
+            "followed the longest repeated context (copy: the model where no copy is sure; copy-or-random: random "
+            "tokens there), or random tokens; auto: the model or the n-gram, whichever saved more time so far; "
+            "by-batch: the model for few texts at once, the n-gram from the critical batch size of Theorem 17 on",
             choices=("auto", "by-batch", "neural", "ngram", "random", "copy", "copy-or-random"),
         ),
         Param(
             "constant",
             "float",
             1.0,
-            "Saguaro sampling: the draft holds back from what is cached by this factor, above 0; "
-            "of effect under ratio dice only",
+            "Saguaro sampling: multiplies the draft's probability of cached tokens by this factor, above 0; "
+            "only with ratio dice",
             1e-6,
             1.0,
             short="C",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import json
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +25,7 @@ from decoding.reproduce.drawing import draw
 from decoding.reproduce.figure import Drawn, filled
 from decoding.reproduce.files import FILES
 from decoding.reproduce.outcomes import Outcomes, Tally, play, total
+from decoding.reproduce.runs import Ran
 from decoding.reproduce.shelf import InMemory
 from decoding.spec import Sampling, choose
 from tests.decoding.worlds import World
@@ -219,3 +222,8 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
     found = {figure["slug"]: figure for figure in figures}
     assert "nothing is ever hit" in found["broken"]["needs"] and found["fine"]["why"] == "It is fine."
     assert shelf.kept.keys() == {"figure fine"}
+
+
+def test_a_run_whose_hits_are_counted_by_source_can_be_stored_and_read_again() -> None:
+    ran = Ran({"ssd:4": {"p1": 9.0}}, {"ssd:4": [{"rounds": Counter({"hit": 2, "neural": 1})}]}, {"ssd:4": "2 cores"})
+    assert Ran(**json.loads(json.dumps(ran.to_dict()))) == ran

@@ -30,7 +30,7 @@ test("it is said in a sentence: how many, how likely, what came, and whether it 
   const round = { number: 3, branches: [[1, 7, 4], [0, 9, 2]], predictedHit: 0.714, accepted: 1, token: 7, drafted: [1, 2], busy: 3210000, idle: 40000 };
   const said = (one) => sentence({ state: { rounds: [one] }, chosen: 3, word });
   assert.equal(said(round),
-    "Round 3: 2 branches prepared, expected to hold the outcome at 71 %; the target kept 1 and said w7, which was among them: a hit, 4 tokens deep. " +
+    "Round 3: 2 branches prepared, with a predicted hit rate of 71 %; the target kept 1 and said w7, which was among them: a hit, 4 tokens deep. " +
     "The draft worked 3.21 ms on them, then stood still for 0.04 ms.");
   assert.match(said({ ...round, token: 8 }), /said w8, which was not among them: a miss\. The draft worked/);
 });

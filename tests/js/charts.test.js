@@ -31,7 +31,7 @@ test("a histogram is told by its ends and its mean", () => {
 
 test("acceptance by position is told from the first place to the last", () => {
   const rows = [{ name: "a", places: [0.8, 0.6, 0.41] }, { name: "b", places: [0.7] }, { name: "c", places: [] }];
-  assert.equal(ofPositions({ rows }), "Accepted of those drafts that came so far: a from 80 % in the first place to 41 % in place 3; b 70 % in the only place.");
+  assert.equal(ofPositions({ rows }), "Share accepted, of the drafts that reached this position: a from 80 % at position 1 to 41 % at position 3; b 70 % at position 1.");
   assert.equal(ofPositions({ rows: [] }), "");
 });
 
@@ -55,7 +55,7 @@ test("rounds and lines are told by their sums, the fastest first", () => {
 test("the clock of rounds without a draft tells of the target alone", () => {
   const round = (drafted) => ({ number: 1, drafted, draftStart: 0, draftEnd: 2e6, verifyStart: 2e6, verifyEnd: 5e6, anticipateEnd: 0 });
   const told = (drafted) => ({ state: { rounds: [round(drafted)] }, chosen: 1 });
-  assert.equal(ofDuet(told([7])), "Rounds 1 to 1: the draft wrote for 2.00 ms, the target verified for 3.00 ms.");
+  assert.equal(ofDuet(told([7])), "Rounds 1 to 1: the draft worked for 2.00 ms, the target verified for 3.00 ms.");
   assert.equal(ofDuet(told([])), "Rounds 1 to 1: without a draft, the target verified for 3.00 ms.");
   assert.equal(keysOfDuet(told([])).filter(Boolean).length, 1);
 });

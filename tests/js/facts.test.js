@@ -8,7 +8,7 @@ import { twoRounds } from "./golden.js";
 const [first] = foldAll(twoRounds).rounds;
 
 test("a round is told in one line", () => {
-  assert.equal(facts(first), "Round 1 · 1 of 3 accepted · drafted in 0.00 ms, until the lookahead was used up · " +
+  assert.equal(facts(first), "Round 1 · 1 of 3 accepted · drafted in 0.00 ms, ended by: lookahead reached · " +
     "the target waited 0.00 ms and verified in 0.00 ms");
   const alone = { ...first, drafted: [], source: "none" };
   assert.match(facts(alone), /^Round 1 · no draft · the target waited/);
@@ -30,7 +30,7 @@ test("a draft that is lost is told with the reason, on the round that goes witho
 });
 
 test("a draft says where it came from", () => {
-  assert.equal(origin({ source: "hit", backup: "" }), "taken from what was prepared: a hit");
+  assert.equal(origin({ source: "hit", backup: "" }), "from a prepared branch: a hit");
   assert.equal(origin({ source: "miss", backup: "ngram" }), "after a miss, by the n-gram before");
   assert.equal(origin({ source: "fresh", backup: "" }), "");
   assert.equal(origin({ source: "copied", backup: "" }), "copied from the text");

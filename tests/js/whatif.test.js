@@ -78,5 +78,5 @@ test("an axis has room for points that are still to come", () => {
 });
 
 test("of ssd it says too how often the outcome would have been prepared for", () => {
-  assert.match(sentence({ ...ANSWER, hit_rate: 0.746 }), /Of its verdicts 75 % would have been prepared for\./);
+  assert.match(sentence({ ...ANSWER, hit_rate: 0.746 }), /It would have prepared a branch for 75 % of the outcomes\./);
 });

@@ -90,7 +90,7 @@ def test_a_draft_that_was_lost_is_told_with_the_reason() -> None:
 
 def test_a_bound_and_a_peer_are_explained() -> None:
     text = result(document(row("autoregressive"), row("oracle:32"), row("assisted:20")), Palette(is_coloured=False))
-    assert "oracle:32 is a bound: it knows what no strategy can know, and is not ranked" in text
+    assert "oracle:32 is a bound: it knows what no real strategy can know, and is not ranked" in text
     assert "assisted:20 is the transformers library on the same weights" in text
 
 

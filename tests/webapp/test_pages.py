@@ -253,7 +253,7 @@ def test_a_model_says_what_it_is_in_words_and_units(world):
 def test_an_empty_bin_says_that_it_is_empty(world, kind):
     client = world.page(world.bob)
     assert "The bin is empty." in client.get(f"/{kind}/?bin=1").content.decode()
-    assert "Nothing that matches." in client.get(f"/{kind}/?bin=1&q=x").content.decode()
+    assert "Nothing matches." in client.get(f"/{kind}/?bin=1&q=x").content.decode()
 
 
 def test_a_job_leads_to_what_it_is_for(world, ready):

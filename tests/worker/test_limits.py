@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +20,7 @@ from worker import gauges, memory
 from worker.engine_process import EngineProcess
 from worker.jobs.check_model import CheckModel
 from worker.memory import HEADROOM, MIB, OverLimit, limit, run_size
-from worker.messages import Ended
+from worker.messages import Ended, Failed
 
 
 @pytest.fixture
@@ -74,6 +76,21 @@ def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, en
     model.refresh_from_db()
     assert (model.state, Job.objects.get().attempt) == ("refused", 1)
     assert "Opening these files took longer than 0 s" in model.reason
+
+
+def test_a_check_that_gets_no_processor_time_refuses_nothing(monkeypatch, engine, team, make_worker, checkpoints):
+    """A busy machine must not pass for a damaged file."""
+    engine.tell(CheckModel(Path("nowhere")))
+    while not isinstance(engine.hear(1.0), Failed):
+        pass
+    os.kill(engine.pid, signal.SIGSTOP)
+    with monkeypatch.context() as first_try:
+        first_try.setattr(CheckModel, "opens_within_s", 0.02)
+        first_try.setattr(engine, "end", lambda: (first_try.undo(), engine.end()))
+        model = registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
+        make_worker(queue="light").look()
+    model.refresh_from_db()
+    assert model.state == "ready", model.reason
 
 
 def test_a_pair_may_take_what_its_weights_and_its_longest_text_need(checkpoints, tmp_path):

@@ -55,7 +55,7 @@ class SessionAuthentication(authentication.SessionAuthentication):
             super().enforce_csrf(request)
         except PermissionDenied:
             raise Forbidden(
-                "The request did not come from a page of ours.",
+                "The request did not come from a Drafthouse page.",
                 hint="A page sends its X-CSRFToken along; a program sends a token, and no cookie.",
                 code="csrf",
             ) from None

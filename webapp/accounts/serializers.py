@@ -44,7 +44,7 @@ class NewAccount(Input):
 class NewPassword(Input):
     current = serializers.CharField(
         max_length=200, required=False, default="", trim_whitespace=False, style={"as": "password"},
-        label="Current password", help_text="leave empty if you have none yet",
+        label="Current password", help_text="empty if you have none yet",
     )  # fmt: skip
     new = serializers.CharField(
         max_length=200, trim_whitespace=False, style={"as": "password"}, label="New password",
@@ -80,7 +80,7 @@ class NewToken(Input):
         default=90,
         allow_null=True,
         label="Valid for days",
-        help_text="null in JSON: for ever",
+        help_text="null in JSON: no end",
     )
 
     def validate_scope(self, value: str) -> Scope:
@@ -92,7 +92,11 @@ class NewToken(Input):
 
 class NewDisplayName(Input):
     name = Name(
-        required=False, default="", allow_blank=True, label="Name", help_text="what others read; empty: the one above"
+        required=False,
+        default="",
+        allow_blank=True,
+        label="Name",
+        help_text="the name that others see; empty: the one above",
     )
 
 

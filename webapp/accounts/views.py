@@ -47,7 +47,7 @@ def sign_in(request: Asked) -> HttpResponse:
         with BY_ADDRESS.on_failure(address), BY_NAME.on_failure(name):
             user = auth.authenticate(request, username=username, password=password)
             if user is None:
-                raise Invalid("This name and password do not belong together.")
+                raise Invalid("The name or the password is wrong.")
         BY_NAME.forget(name)
         auth.login(request, user)
         return user
@@ -142,7 +142,7 @@ def change_name(request: Asked) -> HttpResponse:
         return True
 
     if form.submit(change):
-        messages.success(request, f"Others read {request.user} now.")
+        messages.success(request, f"Others see the name {request.user} now.")
         return redirect("account")
     return _account(request, Form(serializers.NewPassword), form)
 
@@ -171,7 +171,7 @@ def deactivate(request: Asked, id: UUID) -> HttpResponse:
     user = one(User.objects.all(), id)
     people.deactivate(user=user, by=request.actor)
     undo = reverse("reactivate", args=[id])
-    messages.success(request, f"{user} cannot come in any more.", extra_tags=undo)
+    messages.success(request, f"{user} cannot sign in any more.", extra_tags=undo)
     return redirect("users")
 
 
@@ -180,7 +180,7 @@ def reactivate(request: Asked, id: UUID) -> HttpResponse:
     request.actor.require_operator()
     user = one(User.objects.all(), id)
     people.reactivate(user=user, by=request.actor)
-    messages.success(request, f"{user} may come in again.")
+    messages.success(request, f"{user} can sign in again.")
     return redirect("users")
 
 

@@ -93,6 +93,7 @@ def _load(archive: Archive, manifest: Manifest) -> None:
     with atomic():
         for model in models.values():
             model._base_manager.all().delete()  # rows that migrations inserted
+        connection.check_constraints()  # PostgreSQL then defers those that a migration made immediate
         for label, model in models.items():
             _fill(archive, model, label)
         connection.check_constraints()

@@ -61,7 +61,7 @@ def _asked(request: Asked) -> list[Comparison]:
     try:
         ids = [UUID(one) for one in dict.fromkeys(request.GET.getlist("of"))]
     except ValueError:
-        raise Invalid("This address names something that is no comparison.", field="of") from None
+        raise Invalid("One of the ids in this address is not a comparison's.", field="of") from None
     rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job")
     known = {row.pk: row for row in rows.filter(pk__in=ids[: MOST + 1])}
     found = [known[one] for one in ids if one in known]

@@ -93,7 +93,7 @@ def show(
 def whole(comparison: Comparison, baseline: str, share: Link | None) -> HttpResponse:
     """Answer the page as one file, with as many races as it may hold."""
     if not comparison.job.is_final:
-        raise Conflict("This comparison has not ended, so its page changes.", hint="Download it later.")
+        raise Conflict("This comparison has not ended, so its page still changes.", hint="Download it later.")
     report = so_far(comparison, pinned(comparison, baseline))
     context = _context(comparison, report, share or OwnFile())
     answers = grids(comparison)

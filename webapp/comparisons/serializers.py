@@ -44,7 +44,7 @@ class Strategy(Input):
 class SamplingInput(SamplingFields):
     """Sampling, the same for every strategy of a comparison."""
 
-    ignore_eos = serializers.BooleanField(required=False, default=False, help_text="go on past the end token")
+    ignore_eos = serializers.BooleanField(required=False, default=False, help_text="continue after the end token")
     stop = Several(
         child=serializers.CharField(max_length=200, trim_whitespace=False), max_length=16, required=False, default=list
     )

@@ -1,4 +1,5 @@
-"""Every answer carries the id of its request and the versions, and every request leaves one line in the log."""
+"""Every answer carries the id of its request and the versions, and every request but those for
+scripts, styles and pictures leaves one line in the log."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from time import perf_counter_ns
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.middleware.common import CommonMiddleware
 
@@ -54,7 +56,8 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
 
         def note(status: int) -> None:
             took_ms = (perf_counter_ns() - start) / 1e6
-            logger.info("%s /%s %s %.0fms %s", request.method, route, status, took_ms, name)
+            level = logging.DEBUG if request.path.startswith(settings.STATIC_URL) else logging.INFO
+            logger.log(level, "%s /%s %s %.0fms %s", request.method, route, status, took_ms, name)
 
         if hasattr(response, "when_answered"):  # held back until there is news
             response.when_answered = note

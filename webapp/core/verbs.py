@@ -46,7 +46,7 @@ VERBS = {  # keyed by the page route that the button's form is sent to
     "revoke-invitation": Verb("Revoke", "DELETE", "invitations-detail"),
     "revoke-token": Verb("Revoke", "DELETE", "tokens-detail"),
     "deactivate": Verb("Deactivate", "POST", "users-deactivate"),
-    "reactivate": Verb("Let in again", "POST", "users-reactivate"),
+    "reactivate": Verb("Reactivate", "POST", "users-reactivate"),
 }
 
 

@@ -37,7 +37,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
         request,
         404,
         "not-found",
-        "Drafthouse found no page here that you may see.",
+        "There is no page at this address, or you may not see it.",
         "Check the address.",
     )
 
@@ -57,7 +57,7 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     hint = "Open the page again and repeat; cookies must be allowed."
-    return refused(request, 403, "csrf", "The request did not come from a page of ours.", hint)
+    return refused(request, 403, "csrf", "The request did not come from a Drafthouse page.", hint)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

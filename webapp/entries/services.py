@@ -17,7 +17,7 @@ def rename(*, entry: Entry, name: str, by: Actor) -> None:
     by.require(Right.SUBMIT)
     if not type(entry).objects.filter(pk=entry.pk, frozen=None).update(name=name):
         raise Conflict(
-            f"A comparison points at {entry.name}, so it stays as it is.",
+            f"A comparison uses {entry.name}, so it cannot change.",
             code="in-use",
             hint="Add it again under the other name.",
         )

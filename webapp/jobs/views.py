@@ -66,7 +66,7 @@ def cancel(request: Asked, id: UUID) -> HttpResponse:
 @page(Right.SUBMIT, ("POST",))
 def retry(request: Asked, id: UUID) -> HttpResponse:
     services.retry(job=one(Job.objects.visible_to(request.actor), id), by=request.actor)
-    messages.success(request, "It is in the queue again; what was finished stays.")
+    messages.success(request, "It is in the queue again. Finished samples stay.")
     return redirect("job", id)
 
 
@@ -74,7 +74,7 @@ def retry(request: Asked, id: UUID) -> HttpResponse:
 def pause(request: Asked, queue: str) -> HttpResponse:
     reason = request.POST.get("reason", "").strip()[: pauses.LONGEST_REASON]
     pauses.pause(queue=pauses.queue_called(queue), reason=reason, by=request.actor)
-    messages.success(request, f"{queue} is paused. What runs goes on; nothing more is taken.")
+    messages.success(request, f"{queue} is paused. Running jobs continue; no new job starts.")
     return redirect("jobs")
 
 

@@ -171,7 +171,7 @@ class Teller(AsyncWebsocketConsumer):
 
     @property
     def not_found(self) -> NotFound:
-        return NotFound(f"There is no such {self.what} that you may see.")
+        return NotFound(f"You can see no {self.what} with this id.")
 
 
 def _ending(problem: Problem) -> tuple[int, str]:

@@ -23,7 +23,7 @@ def findings(target: LanguageModel, draft: LanguageModel | None) -> list[Finding
         if model.state == Readiness.REFUSED:
             raise Invalid(f"{model.name} was refused: {model.reason}", field=role, hint="Choose another model.")
     if any(model.upload is None for model in models.values()):
-        sentence = "Only a worker can open these models; whether they fit is told before the first run."
+        sentence = "Only a worker can open these models. It checks before the first run whether they fit."
         return [{"level": "remark", "topic": "models", "sentence": sentence}]
     with tempfile.TemporaryDirectory(prefix="drafthouse-pair-") as folder:
         return _judge(*(sketch(model.upload, Path(folder) / role) for role, model in models.items() if model.upload))

@@ -73,7 +73,7 @@ class NewModel(Input):
     )
     revision = serializers.CharField(max_length=100, required=False, default="main", validators=[REVISION])
     path = serializers.CharField(
-        max_length=300, required=False, label="Path on the worker", help_text="below a folder that the operator allows"
+        max_length=300, required=False, label="Path on the worker", help_text="in a folder that the operator allows"
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class DraftField(Visible):
 class NewPair(Input):
     name = Name(max_length=200)
     target = Visible(queryset=LanguageModel.objects.all(), help_text="the model whose text you want")
-    draft = DraftField(help_text="the small one that guesses ahead; leave it out for a target alone")
+    draft = DraftField(help_text="the small model that proposes tokens; empty: the target runs alone")
     other_tokenizer = serializers.ChoiceField(
         choices=METHODS,
         default="auto",
@@ -127,11 +127,11 @@ class PromptFile(Input):
     )  # fmt: skip
     file_name = serializers.RegexField(
         r"^[^/\\\x00]{1,200}\.(txt|md|jsonl|ndjson|json|csv|tsv)\Z", max_length=220, default="prompts.txt",
-        label="File name", help_text="the ending says how the text is read, unless the content shows something else",
+        label="File name", help_text="its ending sets the format, unless the content shows another one",
         error_messages={"invalid": "The ending must be .txt, .md, .jsonl, .ndjson, .json, .csv or .tsv."},
     )  # fmt: skip
     form = serializers.ChoiceField(
-        choices=FORM_CHOICES, required=False, default="", help_text="the published data set whose columns it has"
+        choices=FORM_CHOICES, required=False, default="", help_text="the published data set that has the same columns"
     )
     template = serializers.CharField(
         max_length=10_000, required=False, default="", allow_blank=True, trim_whitespace=False,

@@ -65,8 +65,12 @@ def model(request: Asked, id: UUID) -> HttpResponse:
     found = one(LanguageModel.objects.visible_to(request.actor).select_related("job", "upload", "created_by"), id)
     files = found.upload.files.all() if found.upload else []
     place = line.place(found.job) if found.job and not found.job.is_final else None
-    fitting = unpaired(LanguageModel.objects.visible_to(request.actor), found)
-    context = {"entry": found, "files": files, "facts": in_words(found.facts), "place": place, "fitting": fitting}
+    context = {"entry": found, "files": files, "facts": in_words(found.facts), "place": place}
+    if two := unpaired(LanguageModel.objects.visible_to(request.actor), found):
+        target, draft = two
+        name = f"{target} with {draft}"
+        query = urlencode({"target": target.pk, "draft": draft.pk, "name": name})
+        context |= {"pairing": f"{reverse('new-pair')}?{query}", "pair_name": name}
     return render(request, "registry/model.html", context)
 
 
@@ -128,7 +132,7 @@ def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
 def new_model(request: Asked) -> HttpResponse:
     form = Form(serializers.NewModel, request, actor=request.actor)
     if made := form.submit(lambda **asked: api.add_model(asked, request.actor)):
-        messages.success(request, f"{made.name} is registered. A worker checks it.")
+        messages.success(request, f"{made.name} is added. A worker checks its files.")
         return redirect("model", made.pk)
     return form_page(request, "registry/new_model.html", form)
 

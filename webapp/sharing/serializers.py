@@ -10,7 +10,7 @@ from webapp.sharing.models import Share
 
 class NewLink(Input):
     days = serializers.IntegerField(
-        min_value=1, max_value=3650, default=30, allow_null=True, label="Valid for days", help_text="empty: for ever"
+        min_value=1, max_value=3650, default=30, allow_null=True, label="Valid for days", help_text="empty: no end"
     )
     hides_texts = serializers.BooleanField(default=False, label="Hide prompts and texts, show only numbers")
 

@@ -35,17 +35,17 @@ class StudySampling(SamplingFields):
 class NewStudy(Input):
     name = Name(max_length=200, required=False)
     kind = serializers.ChoiceField(choices=KIND_CHOICES)
-    pair = DraftedPairField(help_text="with a draft: a study records it along the target's text")
+    pair = DraftedPairField(help_text="a pair with a draft: a study records the draft along the target's text")
     dataset = PromptsField()
     split = SplitField()
     limit = LimitField()
     lookahead = serializers.IntegerField(
         min_value=1, max_value=64, required=False, default=5, label="Static lookahead",
-        help_text="the one that an oracle is drawn beside",
+        help_text="the fixed lookahead that an oracle is compared with",
     )  # fmt: skip
     card = serializers.ChoiceField(
         choices=CARDS, required=False, default=CARDS[0][0], label="Machine card",
-        help_text="prices of passes on the machine that a projection is onto",
+        help_text="the machine of a projection: what passes cost there",
     )  # fmt: skip
     own_card = serializers.CharField(
         max_length=100_000, required=False, allow_blank=True, default="", label="Your own machine card",

@@ -25,6 +25,12 @@ from webapp.studies.models import Classifier, Study
 from webapp.studies.work import work_of
 
 MOST_OTHER_SETS = 7
+FOLDED = {  # fields that few need, by what stands over them
+    "Plan at several loads": ("loads",),
+    "Machine of a projection": ("card", "own_card"),
+    "Oracle": ("lookahead",),
+    "Queue": ("queue", "priority"),
+}
 MOST_PROOFS = 3
 
 
@@ -44,15 +50,17 @@ def new_study(request: Asked) -> HttpResponse:
     names = ("kind", "pair", "dataset", "split")
     form = Form(
         serializers.NewStudy, request, nested={"sampling": serializers.StudySampling}, actor=request.actor,
-        initial={name: request.GET[name] for name in names if name in request.GET},
+        initial={"kind": PLAN.slug, **{name: request.GET[name] for name in names if name in request.GET}},
     )  # fmt: skip
     if made := form.submit(lambda **asked: services.launch(by=request.actor, **asked)):
         return redirect("study", made.pk)
-    plain = [field for field in form if field.name != "sampling"]
+    folded = [(title, [*form.only(*names)]) for title, names in FOLDED.items()]
+    aside = {"sampling", *(field.name for _, fields in folded for field in fields)}
+    plain = [field for field in form if field.name not in aside]
     given = {name: value for name, _, value in form.boxes()}
     boxes = [(f"sampling.{field.name}", field, given[f"sampling.{field.name}"] or field.value)
              for field in Form(serializers.StudySampling)]  # fmt: skip
-    return form_page(request, "studies/new_study.html", form, plain=plain, boxes=boxes)
+    return form_page(request, "studies/new_study.html", form, plain=plain, folded=folded, boxes=boxes)
 
 
 @page(Right.READ)
@@ -80,7 +88,7 @@ def content(found: Study, actor: Actor) -> dict[str, Any]:
 def whole(found: Study, actor: Actor) -> HttpResponse:
     """Answer the page of a study as one file."""
     if not found.document:
-        raise Conflict("This study has found nothing that could be shown.", hint="Download it when it has succeeded.")
+        raise Conflict("This study has no result yet.", hint="Download it when it has succeeded.")
     inside = content(found, actor)
     entry, places, name = inside["entry"], inside["places"], f"{found.kind}-{found.pk}"
     return one_file(f"studies/{found.kind}.html", inside, entry=entry, places=places, name=name)

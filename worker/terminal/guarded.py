@@ -17,7 +17,8 @@ from pathlib import Path
 
 from decoding.errors import DrafthouseError
 from worker import leash
-from worker.memory import LOOK_EVERY, Gauge, OverLimit, OverTime, limit
+from worker.memory import LOOK_EVERY, Gauge, OverLimit, limit
+from worker.opening import Opening, OverTime
 from worker.terminal.ending import WRONG
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -51,7 +52,7 @@ def allow(own: int) -> None:
 
 def opening(is_opening: bool) -> None:
     """Tell the guard that files of strangers are opened next, which must not take long, or that this is done."""
-    _tell(f"until {time.monotonic() + TIME_TO_OPEN if is_opening else 0}")
+    _tell(f"opening {int(is_opening)}")
 
 
 def spare(pid: int) -> None:
@@ -86,7 +87,7 @@ class _Watcher:
         self._told = told
         self._gauge = Gauge(child)
         self._limit = limit()
-        self._deadline = 0.0
+        self._opening: Opening | None = None
         self._obey_by = math.inf
         self._ended_by = 0  # the signal that told us to end
         self._parts: list[Path] = []
@@ -124,7 +125,7 @@ class _Watcher:
     def _refusal(self) -> DrafthouseError | None:
         if self._gauge.largest() > self._limit:
             return OverLimit("The command", self._limit)
-        if self._deadline and time.monotonic() > self._deadline:
+        if self._opening and (self._opening.is_over or self._opening.is_stuck):
             return OverTime("Opening these files", TIME_TO_OPEN)
         return None
 
@@ -134,8 +135,8 @@ class _Watcher:
                 match line.split(" ", 1):
                     case ["limit", value]:
                         self._limit = int(value)
-                    case ["until", value]:
-                        self._deadline = float(value)
+                    case ["opening", value]:
+                        self._opening = Opening(self._child, TIME_TO_OPEN) if value == "1" else None
                     case ["spare", value]:
                         self._gauge.spare(int(value))
                     case ["part", value]:

@@ -11,7 +11,7 @@ from worker.terminal.palette import Palette
 
 HEADINGS = ("strategy", "tokens/s", "speed-up", "end to end", "accepted", "rate", "draft", "verify", "audit")
 TO_THE_LEFT = {"strategy", "speed-up", "end to end", "audit"}
-BOUND = "is a bound: it knows what no strategy can know, and is not ranked"
+BOUND = "is a bound: it knows what no real strategy can know, and is not ranked"
 
 
 LOAD_HEADINGS = (

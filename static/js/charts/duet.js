@@ -17,7 +17,7 @@ export function sentence({ state, chosen }) {
   const rounds = around(state.rounds, chosen);
   if (!rounds.length) return "";
   const sum = (time) => ms(rounds.reduce((total, round) => total + time(round), 0));
-  const wrote = hasDraft(rounds) ? `the draft wrote for ${sum(drafting)}, ` : "without a draft, ";
+  const wrote = hasDraft(rounds) ? `the draft worked for ${sum(drafting)}, ` : "without a draft, ";
   return `Rounds ${rounds[0].number} to ${rounds.at(-1).number}: ${wrote}the target verified for ${sum(verifying)}.`;
 }
 

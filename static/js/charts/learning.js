@@ -15,7 +15,7 @@ export const sentence = ({ page }) => page.learning;
 export const table = (data) => made(["training prompts", "AUC", "speed-up", "at least", "at most"], pointsOf(data).map((point) =>
   [point.prompts, point.auc.toFixed(3), ...[point.speedup, point.low ?? undefined, point.high ?? undefined].map(times)]));
 
-export const legend = () => ["Predicted speed-up over autoregressive on test prompts, by how many training prompts it learnt from. " +
+export const legend = () => ["Predicted speed-up over autoregressive on test prompts, by number of training prompts. " +
   "Bars are 95 % intervals over the test prompts."];
 
 export function draw(picture, data) {

@@ -5,7 +5,7 @@ import { runKey } from "../core/picture.js";
 import { line, markAt, plot } from "../core/plot.js";
 import { ticks } from "../core/stats.js";
 import { table as made } from "../core/tables.js";
-import { grouped } from "../core/words.js";
+import { brief, grouped } from "../core/words.js";
 import { roomOf } from "../live/room.js";
 import { decodeNs, partsOf, progress } from "../live/trace.js";
 
@@ -44,7 +44,7 @@ export function draw(picture, { runs, found, run: chosen }) {
   plot(picture, {
     x: { low: 0, high: until, link: "ms", format: (value) => (value ? grouped(value) : "0 ms") },
     y: { low: 0, high: Math.max(1, ...known.map(({ state }) => state.tokens.length)), isWhole: true },
-    height: 220, head: (ms) => `${ms < 100 ? ms.toFixed(2) : grouped(Math.round(ms))} ms`,
+    height: 220, head: (ms) => (ms < 100 ? `${ms.toFixed(2)} ms` : brief(1e6 * ms)),
     series: known.map(({ run, state }) => seriesOf(run, progress(state), until, run === chosen)),
   });
 }

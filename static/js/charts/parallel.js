@@ -7,7 +7,7 @@ import { table as made } from "../core/tables.js";
 
 export const on = { runs: 1 };
 export const role = "group";
-export const title = "Parameters and what they lead to";
+export const title = "Parameters and results";
 
 export const sentence = ({ chart, ranges }) =>
   `${chart.runs.filter((run) => passes(run, ranges)).length} of ${chart.runs.length} are within the ranges.`;

@@ -21,7 +21,7 @@ export function table({ chart }) {
   ]));
 }
 
-export const legend = () => ["Bars are 95 % intervals. On the line stands what nothing beats in both, each strategy as it was measured last; " +
+export const legend = () => ["Bars are 95 % intervals. The line joins the runs that no other run beats on both axes, each strategy as last measured; " +
   "earlier measurements are faint, and hollow marks are not ranked."];
 
 export function draw(picture, { chart }) {

@@ -13,9 +13,9 @@ export const title = "Acceptance by position";
 /** Tell how acceptance goes from a draft's first position to the last that was reached often enough. */
 export function sentence({ rows }) {
   const said = drafting(rows).map(({ name, places }) => (places.length === 1
-    ? `${name} ${percent(places[0])} in the only place`
-    : `${name} from ${percent(places[0])} in the first place to ${percent(places.at(-1))} in place ${places.length}`));
-  return said.length ? `Accepted of those drafts that came so far: ${said.join("; ")}.` : "";
+    ? `${name} ${percent(places[0])} at position 1`
+    : `${name} from ${percent(places[0])} at position 1 to ${percent(places.at(-1))} at position ${places.length}`));
+  return said.length ? `Share accepted, of the drafts that reached this position: ${said.join("; ")}.` : "";
 }
 
 export function table({ rows }) {

@@ -16,7 +16,7 @@ const sorted = ({ page }) => [...page.card.metrics.pr].sort((a, b) => a[0] - b[0
 
 export const table = (data) => made(["recall", "precision"], sorted(data).map(([x, y]) => [x.toFixed(3), y.toFixed(3)]));
 
-export const legend = ({ page }) => ["Of what it lets through, the accepted part; against the part of all accepted that it lets through. " +
+export const legend = ({ page }) => ["Precision: of the tokens that the classifier lets pass, the share that the target accepts. Recall: of the tokens that the target accepts, the share that passes. " +
   `Dotted: the share accepted overall, ${percent(page.card.metrics.positives ?? 0)}.`];
 
 export const draw = (picture, data) => plot(picture, {

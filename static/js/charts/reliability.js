@@ -6,15 +6,15 @@ import { percent } from "../core/words.js";
 
 export const on = { classifier: 1 };
 export const term = "calibration error";
-export const title = "Does it mean what it says?";
+export const title = "Estimate and truth";
 
 export const sentence = ({ page: { card: { metrics } } }) =>
-  (metrics?.reliability ? `Its estimates differ from what was accepted by ${metrics.calibration_error.toFixed(3)} on average: the calibration error.` : "");
+  (metrics?.reliability ? `The calibration error is ${metrics.calibration_error.toFixed(3)}: the mean distance between estimates and the share accepted.` : "");
 
 export const table = ({ page: { card } }) => made(["it says", "accepted", "tokens"],
   card.metrics.reliability.map(([said, was, count]) => [percent(said), percent(was), count]));
 
-export const legend = () => ["A dot is a tenth of the scale, as large as it is often. On the diagonal it means what it says."];
+export const legend = () => ["Each dot is 10 % of the scale; a larger dot holds more tokens. On the diagonal, estimates are true."];
 
 export function draw(picture, { page: { card, strategy } }) {
   const bins = card.metrics.reliability, most = Math.max(...bins.map((bin) => bin[2])), cls = `s-${strategy}`;

@@ -9,6 +9,7 @@ import { grouped } from "../core/words.js";
 
 export const on = { comparison: 1 };
 export const term = "bound";
+export const role = "group"; // its bars are links
 export const title = ({ explained }) => ["Why it is not faster:", explained?.name ?? ""];
 export const sentence = ({ explained }) => explained?.why.sentence ?? "";
 export const legend = ({ explained, roundsAt }) => (explained.why.refusal ? [] : [

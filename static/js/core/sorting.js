@@ -14,7 +14,7 @@ export function sortable(root = document) {
 }
 
 function button(table, head, column) {
-  if (head.querySelector("button")) return;
+  if (head.querySelector("button:not(.term)")) return;
   const made = document.createElement("button");
   made.type = "button";
   made.append(...[...head.childNodes].filter((node) => !node.matches?.(".term, .meaning")));

@@ -19,6 +19,9 @@ export const times = (ratio) => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}×
 
 export const ms = (ns) => `${(ns / 1e6).toFixed(ns < 1e7 ? 2 : 1)} ms`;
 
+/** How long a text took: whole milliseconds, and seconds from ten on. */
+export const brief = (ns) => (ns < 1e10 ? `${grouped(Math.round(ns / 1e6))} ms` : `${(ns / 1e9).toFixed(1)} s`);
+
 /** A length of time, as long as one waits. */
 export function span(seconds) {
   if (seconds < 90) return `${seconds} s`;

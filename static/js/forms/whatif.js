@@ -42,7 +42,7 @@ export function sentence(answer) {
   const many = answer.users > 1 ? ` with ${answer.users} users at once` : "";
   const words = [`Simulated: ${answer.label} would be ${median.toFixed(2)} times as fast as autoregressive${many} (${doubt}).`];
   const other = beside(answer);
-  if (answer.hit_rate != null) words.push(`Of its verdicts ${Math.round(100 * answer.hit_rate)} % would have been prepared for.`);
+  if (answer.hit_rate != null) words.push(`It would have prepared a branch for ${Math.round(100 * answer.hit_rate)} % of the outcomes.`);
   if (other) words.push(`Measured: ${other.name} is ${other.speedup.median.toFixed(2)} times as fast.`);
   if (answer.error !== null) words.push(`On the strategies that ran, this replay is off by at most ${Math.ceil(100 * answer.error)} %.`);
   return words.join(" ");

@@ -3,8 +3,8 @@
 import { ms } from "../core/words.js";
 
 const STOPS = {
-  limit: "the lookahead was used up", rule: "the stop rule said so", eos: "an end token was drafted", length: "no room was left",
-  early: "the verdict that it was prepared for came", match: "nothing more could be copied",
+  limit: "lookahead reached", rule: "stop rule", eos: "end token drafted", length: "no room left",
+  early: "outcome arrived", match: "nothing more to copy",
 };
 
 const BACKUPS = { neural: "draft model", ngram: "n-gram before", copy: "copy", random: "dice" };
@@ -12,7 +12,7 @@ const BACKUPS = { neural: "draft model", ngram: "n-gram before", copy: "copy", r
 export function facts(round) {
   const drafted = round.drafted.length ? [
     `${round.accepted} of ${round.drafted.length} accepted`,
-    `drafted in ${ms(round.draftEnd - round.draftStart)}, until ${STOPS[round.stop] ?? round.stop}`,
+    `drafted in ${ms(round.draftEnd - round.draftStart)}, ended by: ${STOPS[round.stop] ?? round.stop}`,
   ] : ["no draft"];
   const parts = [
     `Round ${round.number}`, ...drafted,
@@ -24,7 +24,7 @@ export function facts(round) {
 
 /** Where a round's own draft came from. */
 export function origin(round) {
-  if (round.source === "hit") return "taken from what was prepared: a hit";
+  if (round.source === "hit") return "from a prepared branch: a hit";
   if (round.source === "miss") return `after a miss, by the ${BACKUPS[round.backup] ?? "draft"}`;
   return round.source === "copied" ? "copied from the text" : "";
 }

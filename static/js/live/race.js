@@ -5,7 +5,7 @@ import { inSteps, roomOf } from "./room.js";
 import { become, sketch } from "../core/become.js";
 import { mark, size, watchWidth, widthOf } from "../core/picture.js";
 import { ticks } from "../core/stats.js";
-import { grouped, say } from "../core/words.js";
+import { brief, grouped, say } from "../core/words.js";
 import { decodeNs, partsOf } from "./trace.js";
 
 const HEIGHT = 44;
@@ -118,5 +118,5 @@ function write(numbers, state) {
   const ns = state ? decodeNs(state) : 0;
   say(numbers.tokens, state ? String(state.tokens.length) : "");
   say(numbers.speed, ns ? `${((state.tokens.length * 1e9) / ns).toFixed(0)}` : "");
-  say(numbers.time, ns ? `${grouped(Math.round(ns / 1e6))} ms` : "");
+  say(numbers.time, ns ? brief(ns) : "");
 }

@@ -14,7 +14,7 @@ import { Reading } from "../live/reading.js";
 import { drawStanding } from "../live/standing.js";
 import "../core/sections.js";
 import { sortable } from "../core/sorting.js";
-import { grouped, say } from "../core/words.js";
+import { brief, say } from "../core/words.js";
 import { tokensPerSecond } from "../live/trace.js";
 import { Watching } from "../live/watching.js";
 import { drawMode, drawWay } from "../live/way.js";
@@ -198,7 +198,7 @@ function drawReplay(spanNs) {
   const at = moment.clock ?? spanNs;
   $("#scrub").max = Math.ceil(spanNs / TENTH);
   $("#scrub").value = Math.round(at / TENTH);
-  say($("#clock"), `${grouped(Math.round(at / 1e6))} ms`);
+  say($("#clock"), brief(at));
   say($("#play"), moment.playing ? "Pause" : "Replay");
 }
 

@@ -19,7 +19,7 @@ def operator(world):
 def test_a_display_name_is_what_others_read(world):
     page = world.page(world.bob)
     assert (
-        "Others read Bob the Builder now."
+        "Others see the name Bob the Builder now."
         in page.post("/account/name/", {"name": "Bob the Builder"}, follow=True).content.decode()
     )
     assert "Bob the Builder" in world.page(world.alice).get("/team/").content.decode()
@@ -35,7 +35,7 @@ def test_who_is_deactivated_is_out_at_once_on_every_way(world, operator):
     token = services.create_token(name="t", scope=Scope.READ, days=1, by=world.actor(world.bob))[1]
     link = services.issue_sign_in_link(user=world.bob)
     shown = operator.post(f"/users/{world.bob.pk}/deactivate/", follow=True).content.decode()
-    assert "bob cannot come in any more." in shown and "Let in again" in shown
+    assert "bob cannot sign in any more." in shown and "Reactivate" in shown
     assert bob.get("/comparisons/").status_code == 302
     script = world.api(None)
     script.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")

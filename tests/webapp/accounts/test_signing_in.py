@@ -36,7 +36,7 @@ def test_a_wrong_password_says_so_without_saying_which_part_is_wrong(db):
     known = Client().post("/sign-in/", {"username": "dora", "password": "wrong"})
     unknown = Client().post("/sign-in/", {"username": "nobody", "password": "wrong"})
     assert known.status_code == unknown.status_code == 422
-    sentence = b"This name and password do not belong together."
+    sentence = b"The name or the password is wrong."
     assert sentence in known.content and sentence in unknown.content
 
 

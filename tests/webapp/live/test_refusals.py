@@ -14,7 +14,7 @@ from tests.webapp.live.conftest import Watcher, run, watcher
 from webapp.comparisons import trace
 from webapp.live import following, telling
 
-NOT_FOUND = (4004, "There is no such comparison that you may see.")
+NOT_FOUND = (4004, "You can see no comparison with this id.")
 NOBODY_HERE = (4001, "Nobody is signed in here.")
 NOBODY = "00000000-0000-0000-0000-000000000000"
 

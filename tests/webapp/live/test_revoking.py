@@ -22,7 +22,7 @@ from webapp.sharing.models import Share
 SIGNED_OUT = "This session has ended: you signed out, or the password or the account changed."
 TOKEN_ENDED = "This token was revoked or has expired."
 LEFT = "You are no longer in this team."
-NOT_THERE = "There is no such comparison that you may see."
+NOT_THERE = "You can see no comparison with this id."
 LINK_ENDED = "This link shows nothing: it was revoked, or it has expired."
 
 pytestmark = pytest.mark.django_db(transaction=True)

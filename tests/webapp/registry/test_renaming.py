@@ -34,7 +34,7 @@ def test_what_a_comparison_points_at_keeps_its_name(world, things):
         entry = things[kind]
         assert "rename/" not in client.get(f"/{kind}/{entry.pk}/").content.decode()
         told = client.post(f"/{kind}/{entry.pk}/rename/", {"name": "other"}, follow=True).content.decode()
-        assert "A comparison points at" in told and "Add it again" in told
+        assert "A comparison uses" in told and "Add it again" in told
         assert model.objects.get(pk=entry.pk).name == entry.name
 
 

@@ -40,9 +40,9 @@ def test_a_card_is_read_when_it_comes_and_shown(world, ready):
     made = added(world, ready[0], {**make.card(), "card.json": card})
     assert made.metrics["auc"] == make.STUDIES["card"]["metrics"]["auc"] and "roc" not in made.metrics
     page = shown(world, f"/classifiers/{made.pk}/")
-    for words in ("times as fast as autoregressive", "Where to stop", '"roc":', "What each feature is worth"):
+    for words in ("times as fast as autoregressive", "When to stop", '"roc":', "What each feature is worth"):
         assert words in page
-    assert "too little to tell on that machine" in page
+    assert "too short to measure on that machine" in page
     api = world.api(world.victor)
     assert api.get(f"/api/v1/classifiers/{made.pk}/").json()["card"]["sweep"]["priced"]
     assert "card" not in api.get("/api/v1/classifiers/").json()["results"][0]
@@ -50,7 +50,7 @@ def test_a_card_is_read_when_it_comes_and_shown(world, ready):
 
 def test_without_a_card_the_page_says_so(world, ready):
     made = added(world, ready[0], {"c.safetensors": make.safetensors({"w": [2]})})
-    assert "There is no card beside its weights" in shown(world, f"/classifiers/{made.pk}/")
+    assert "It has no card, so nobody knows how good it is." in shown(world, f"/classifiers/{made.pk}/")
 
 
 @pytest.mark.parametrize("card", [b"{", b"[]", b'"x"', b"\xff", b'{"a":"\\u0000"}', b"[" * 5000])

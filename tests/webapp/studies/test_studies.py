@@ -104,9 +104,9 @@ def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(worl
     make.study(by, pair=ready[0], dataset=make.dataset(by, name="prose"))
     answer = world.page(world.victor).get(f"/studies/{study.pk}/")
     shown = answer.content.decode()
-    assert "Drafts ought to be 1.2 tokens long on average" in shown
+    assert "The best draft is 1.2 tokens long on average" in shown
     assert [each["name"] for each in answer.context["sets"]] == ["prompts", "prose"]
-    assert shown.index("Drafts ought") < shown.index("<table")
+    assert shown.index("The best draft") < shown.index("<table")
 
 
 def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):

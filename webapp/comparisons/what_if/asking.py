@@ -116,20 +116,20 @@ def refusal(comparison: Comparison) -> Conflict | None:
     if not sampling.fixes_the_text:
         return Conflict(
             "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
-            "another.", code="not-replayable", hint="Compare with shared dice, or greedily; then this can be asked.",
+            "another.", code="not-replayable", hint="Compare with shared dice, or greedily.",
         )  # fmt: skip
     if comparison.pair is None:
         return _nothing_recorded()
     if comparison.pair.is_alone:
         return Conflict(
             f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",
-            code="no-draft", hint="Compare on a pair with a draft; then this can be asked.",
+            code="no-draft", hint="Compare on a pair with a draft.",
         )  # fmt: skip
     known = set(one_user(comparison).values_list("run__strategy", flat=True).distinct())
     if not known and not comparison.runs.filter(concurrency=1).exists():
         return Conflict(
             "A replay needs texts that were decoded for one user at a time, and this comparison has none.",
-            code="nothing-recorded", hint="Clone it with 1 among the users at once; then this can be asked.",
+            code="nothing-recorded", hint="Clone it with 1 among the users at once.",
         )  # fmt: skip
     if BASELINE not in known or not known & (DRAFTED_BY_THE_PAIR | COPYING):
         return _nothing_recorded()
@@ -147,7 +147,7 @@ def _nothing_priced() -> Conflict:
     priced = _listed(PRICED - COPYING - {BASELINE})
     return Conflict(
         f"The cost of a drafted token is measured on {priced}, and none of them has run here.",
-        code="nothing-recorded", hint="Clone this with a static lookahead; then this can be asked.",
+        code="nothing-recorded", hint="Clone this with a static lookahead.",
     )  # fmt: skip
 
 
@@ -196,10 +196,9 @@ def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
             code="not-replayable", hint="Set users at once to 1.",
         )  # fmt: skip
     if found.ahead is None:
-        asked = ", ".join(slider.param for slider in choice.spec.sliders)
         raise Conflict(
             f"No {choice.strategy} has run here, so nobody knows what preparing ahead costs on this machine.",
-            code="nothing-recorded", hint=f"Clone this with {choice.strategy}; then any {asked} can be asked.",
+            code="nothing-recorded", hint=f"Clone this with {choice.strategy}.",
         )  # fmt: skip
     return found.ahead.play(choice)
 
@@ -209,7 +208,7 @@ def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
     if (choice.spec.proposer or choice.spec.mixes) and not found.knows_prompts:
         return Conflict(
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
-            "copies.", code="nothing-recorded", hint="Clone this comparison; then this can be asked.",
+            "copies.", code="nothing-recorded", hint="Clone this comparison.",
         )  # fmt: skip
     if (choice.spec.tree or choice.spec.mixes) and choice.load != ONE:
         return Conflict(

@@ -26,20 +26,20 @@ def classifier_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
 
 class NewClassifier(Input):
     name = Name(max_length=200)
-    pair = DraftedPairField(help_text="with a draft: the classifier judges what it drafts")
+    pair = DraftedPairField(help_text="a pair with a draft: the classifier judges its tokens")
     upload = Uploaded(classifier_uploads)
 
 
 class ToBeTrained(Input):
     name = Name(max_length=200)
-    pair = DraftedPairField(help_text="with a draft: the classifier judges what it drafts")
+    pair = DraftedPairField(help_text="a pair with a draft: the classifier judges its tokens")
     dataset = PromptsField()
 
 
 class NewTraining(ToBeTrained, SamplingFields):
     """A classifier is for texts that are chosen as those it learnt from."""
 
-    limit = LimitField(help_text="prompts to take of each split; all if empty")
+    limit = LimitField(help_text="from each split; empty: all")
     design = serializers.ChoiceField(
         choices=list(DESIGNS),
         required=False,
@@ -51,7 +51,7 @@ class NewTraining(ToBeTrained, SamplingFields):
         required=False,
         allow_null=True,
         default=None,
-        help_text="a classifier of the same design, for any pair, to begin from; none: from nothing",
+        help_text="a trained classifier of the same design, for any pair; empty: random weights",
     )
     queue = MeasuringQueue(required=False, default=Queue.CPU)
     priority = Priority(required=False, default=USUAL_PRIORITY)
