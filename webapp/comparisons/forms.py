@@ -22,9 +22,9 @@ from webapp.studies.models import Classifier
 
 USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
 USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
-BASICS = ("pair", "dataset", "split", "limit", "name")
+BASICS = ("pair", "dataset", "split", "limit")
 LOAD = ("concurrency", "rate", "recorded", "slo")
-RUNNING = ("repeats", "queue", "priority")
+RUNNING = ("name", "repeats", "queue", "priority")
 PLAIN = (*BASICS, *RUNNING)
 MOST_CLASSIFIERS = 200  # offered for one pair
 MOST_SERVERS = 200

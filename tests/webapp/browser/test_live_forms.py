@@ -145,7 +145,7 @@ def test_the_splits_are_those_of_the_chosen_prompts(open_page, ready, world):
 def test_what_was_unfolded_stays_unfolded_beside_an_error(open_page, ready):
     page = open_page("/comparisons/new/")
     page.click("summary:text-is('Load')")
-    page.click("summary:text-is('Repeats and queue')")
+    page.click("summary:text-is('Name, repeats and queue')")
     page.fill("[name='static.lookahead']", "99")
     expect(page.locator(".plan")).to_contain_text("outside 1 to 64")
     page.route("**/comparisons/new/", quietly)
