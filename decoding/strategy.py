@@ -206,6 +206,7 @@ class Strategy:
     demo: tuple[Settings, ...] = ()  # settings that the demo runs
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
     remembers: bool = False  # its proposer gets `memory`, which all texts of a run share
+    bound: str = ""  # slug of the strategy that knows what this one must guess; regret is against it
     remark: str = ""  # a note below the table of results, shown after the strategy's label
     needs_draft: bool = True  # False: it runs on a target alone
 

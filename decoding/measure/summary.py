@@ -16,6 +16,7 @@ from decoding.events import Delivered, Drafted, Event, Finished, Reported, Start
 from decoding.load import ONE, Load
 from decoding.measure import latency, why
 from decoding.measure.drift import Bin, binned, drift
+from decoding.measure.regret import regrets
 from decoding.measure.speedups import (
     Speed,
     Speedup,
@@ -330,7 +331,8 @@ def report(
         speed = decode_speed if choice.load == ONE else end_to_end_speed
         by_turn = _by_turn(own, by_label.get(reference, []), speed)
         rows.append({**row, "by_turn": by_turn, "break_even_tokens": length, **latency.figures(own, objective)})
-    return [{**row, "why": reason} for row, reason in zip(rows, why.reasons(choices, by_label), strict=True)]
+    found = zip(rows, why.reasons(choices, by_label), regrets(choices, by_label), strict=True)
+    return [{**row, "why": reason, "regret": regret} for row, reason, regret in found]
 
 
 def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample], speed: Speed) -> list[dict[str, Any]]:

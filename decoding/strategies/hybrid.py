@@ -91,5 +91,6 @@ STRATEGY = Strategy(
     order=12,
     looks=Looks("◩", "M-7,-7H7V7H-7ZM5,-5V5H-5Z", "#b0306a", "#e87aa8", 168),
     mixes=_mixes,
+    bound="best-source",
     grid=lambda: ({},),
 )

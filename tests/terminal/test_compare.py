@@ -122,6 +122,19 @@ def test_the_way_from_the_bound_to_the_measured_speed_adds_up_for_every_kind_of_
     assert "static:2, why not faster: bound " in capsys.readouterr().out
 
 
+def test_the_regret_of_the_hybrid_is_told_and_stands_in_the_document(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "result.json"
+    asked = arguments(box, "--strategies", "hybrid,best-source", "--limit", "2", "--json", str(written))
+    assert main(asked) == 0
+    document = json.loads(written.read_text())
+    jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "compare.schema.json").read_text())).validate(document)
+    [found] = [row["regret"] for row in document["strategies"] if row["regret"]]
+    assert (found["bound"], found["reached"]["prompts"]) == ("best-source", 2)
+    assert found["sentence"] in capsys.readouterr().out
+
+
 def test_another_baseline_is_pinned_for_table_verdict_and_document(
     box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

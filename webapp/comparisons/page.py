@@ -19,9 +19,10 @@ from webapp.accounts.rights import Right
 from webapp.comparisons import frames
 from webapp.comparisons.frames import Frame
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.comparisons.redaction import shown_by, without_words
+from webapp.comparisons.redaction import shown_by, without_categories, without_words
 from webapp.comparisons.report import names_of, pinned, so_far, usual_baseline
 from webapp.comparisons.what_if.asking import knobs, refusal
+from webapp.comparisons.what_if.grid import grids, knobs_of
 from webapp.core.one_file import one_file
 from webapp.core.pages import one, page
 from webapp.core.problems import Conflict
@@ -95,13 +96,17 @@ def whole(comparison: Comparison, baseline: str, share: Link | None) -> HttpResp
         raise Conflict("This comparison has not ended, so its page still changes.", hint="Download it later.")
     report = so_far(comparison, pinned(comparison, baseline))
     context = _context(comparison, report, share or OwnFile())
-    context |= _with_data(context, {"frames": _all_traces(comparison), "is_whole": True})
+    answers = grids(comparison)
+    context |= {"what_if": knobs_of(answers, context["what_if"]), "refused": refusal(comparison)}
+    context |= _with_data(context, {"frames": _all_traces(comparison), "is_whole": True, "what_if": answers})
     name, places = f"comparison-{comparison.pk}", ("text", "comparison-top", "comparison")
     return one_file("comparisons/comparison.html", context, entry=SCRIPT, places=places, name=name)
 
 
 def _context(comparison: Comparison, report: dict[str, Any], share: Link | None) -> dict[str, Any]:
     status = frames.status(comparison)
+    if share and share.hides_texts:
+        report = without_categories(report)
     context = {"comparison": comparison, "job": comparison.job, "is_final": comparison.job.is_final, "share": share}
     context["status"] = shown_by(share.hides_texts)(status) if share else status
     return {**context, **_of_report(comparison, report)}

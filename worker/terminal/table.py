@@ -37,7 +37,7 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
     else:
         lines += [*_table(strategies, HEADINGS, _cells, document["loads"], palette), ""]
         lines += [palette.dim(note) for note in notes(strategies, baseline)]
-    lines += [palette.dim(note) for note in turn_notes(strategies)]
+    lines += [palette.dim(note) for note in (*turn_notes(strategies), *regret_notes(strategies))]
     if noise := document.get("noise"):
         lines += ["", f"Noisy: {noise}"]
     return "\n".join(lines)
@@ -62,6 +62,16 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
         *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
         *(_why(row) for row in strategies if row["why"]["steps"]),
     ]
+
+
+def regret_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Regret of each strategy whose bound ran, and its regret by category."""
+    found = []
+    for row in strategies:
+        if regret := row["regret"]:
+            parts = [f"{part['category'] or 'no category'} {part['regret']:.0%}" for part in regret["by_category"]]
+            found.append(regret["sentence"] + (f" By category: {', '.join(parts)}." if parts else ""))
+    return found
 
 
 def _why(row: Mapping[str, Any]) -> str:

@@ -6,6 +6,9 @@ import { put, table } from "../core/tables.js";
 import { say, times } from "../core/words.js";
 
 const SETTLE_MS = 40; // while a slider is dragged
+const KNOB = ":is(input, select)"; // the first one of a strategy is the axis of its curve
+
+const canBe = (knob, value) => !knob.options || [...knob.options].some((option) => option.value === value);
 
 /** What the knobs say, as a query: only those of the chosen strategy. */
 export const question = (strategy, knobs) => new URLSearchParams({ strategy, ...knobs }).toString();
@@ -45,15 +48,28 @@ export function sentence(answer) {
   return words.join(" ");
 }
 
+/** Answers of the server at an address. */
+export const fromServer = (url) => async (strategy, knobs, signal) => {
+  const response = await fetch(`${url}?${question(strategy, knobs)}`, { signal });
+  return { isOk: response.ok, answer: await response.json() };
+};
+
+/** Answers that a page holds which is one file: by strategy, those along its first slider. */
+export const fromGrids = (grids) => async (strategy, knobs) => {
+  const { param, of_all: ofAll, answers } = grids[strategy];
+  return { isOk: true, answer: { ...ofAll, ...answers[knobs[param]] } };
+};
+
 export class WhatIf {
-  /** `place` holds the form and the pictures; `url` answers; `onAsk` is told what is asked. */
-  constructor(place, url, { label, onAsk }) {
+  /** `place` holds the form and the pictures; `answers` is asked, at once or when the place is nearly in view; `onAsk` is
+      told what is asked. */
+  constructor(place, answers, { label, onAsk, isAtOnce = false }) {
     this.place = place;
     this.form = place.querySelector("form");
-    this.url = url;
+    this.answers = answers;
     this.onAsk = onAsk;
     this.params = Object.fromEntries([...place.querySelectorAll("[data-knobs]")].map((knobs) =>
-      [knobs.dataset.knobs, knobs.querySelector("input").name]));
+      [knobs.dataset.knobs, knobs.querySelector(KNOB).name]));
     this.#turn(asked(label, this.params));
     this.form.addEventListener("input", () => {
       this.#show();
@@ -66,7 +82,8 @@ export class WhatIf {
       if (kind && this.answer) savePicture(place, "what-if", kind.toLowerCase());
     });
     place.querySelector("#curve").addEventListener("click", (event) => this.#pick(event));
-    new IntersectionObserver(([entry], watcher) => {
+    if (isAtOnce) this.#ask(false);
+    else new IntersectionObserver(([entry], watcher) => {
       if (!entry.isIntersecting) return;
       watcher.disconnect();
       this.#ask(false);
@@ -93,7 +110,7 @@ export class WhatIf {
       this.form.elements.strategy.value = to.strategy;
       for (const [name, value] of Object.entries(to.knobs)) {
         const knob = this.form.querySelector(`[data-knobs="${to.strategy}"] [name="${name}"], [name="${name}"][data-any]`);
-        if (knob) knob.value = value;
+        if (knob && canBe(knob, value)) knob.value = value;
       }
     }
     this.#show();
@@ -109,7 +126,7 @@ export class WhatIf {
   #pick(event) {
     const at = event.target.closest("[data-value]");
     if (!at) return;
-    const knob = this.form.querySelector(`[data-knobs="${this.#strategy}"] input`);
+    const knob = this.form.querySelector(`[data-knobs="${this.#strategy}"] ${KNOB}`);
     knob.value = at.dataset.value;
     this.#show();
     this.#ask(true);
@@ -119,13 +136,12 @@ export class WhatIf {
     this.request?.abort();
     const request = (this.request = new AbortController());
     const strategy = this.#strategy, knobs = this.#knobs;
-    const get = (changed = {}) => fetch(`${this.url}?${question(strategy, { ...knobs, ...changed })}`, { signal: request.signal });
+    const get = (changed = {}) => this.answers(strategy, { ...knobs, ...changed }, request.signal);
     try {
-      const response = await get();
-      const answer = await response.json();
-      if (!response.ok) return this.#refused([answer.detail, answer.hint]);
+      const { isOk, answer } = await get();
+      if (!isOk) return this.#refused([answer.detail, answer.hint]);
       this.#tell(answer, isMeant);
-      for (const value of answer.curve.missing) this.#more(await (await get({ [answer.curve.param]: value })).json());
+      for (const value of answer.curve.missing) this.#more((await get({ [answer.curve.param]: value })).answer);
     } catch (error) {
       if (!request.signal.aborted) this.#refused(["The server did not answer; try again."]);
     }

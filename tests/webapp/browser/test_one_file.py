@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from playwright.sync_api import expect
 
 from tests.webapp import make
 from tests.webapp.browser.conftest import STRATEGIES
+from webapp.comparisons.what_if.asking import what_if
 from webapp.sharing import services as sharing
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PAPERS, PLAN, PROJECTION
@@ -87,6 +89,29 @@ def test_a_comparison_is_read_and_replayed_from_a_file(ended, world, opened):
     assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
+def test_what_if_is_asked_of_the_file_alone(ended, world, opened):
+    page = opened(downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/"))
+    said, section = page.locator("#what-said"), page.locator("#what-if")
+    expect(said).to_contain_text("Simulated: static:4 would be")
+    section.locator("[name=lookahead]").select_option("7")
+    expect(said).to_contain_text("Simulated: static:7 would be")
+    page.locator("#curve [data-value='2']").click()
+    expect(said).to_contain_text("Simulated: static:2 would be")
+    section.locator("[name=strategy]").select_option("threshold")
+    expect(said).to_contain_text("Simulated: threshold:")
+    expect(page.locator("#what-title")).to_contain_text("this file holds the settings offered here")
+    assert section.locator("[name=users]").count() == 0
+    section.locator("summary", has_text="as a table").click()
+    assert section.locator("[data-twin='what-if'] tbody tr").count() > 1
+
+
+def test_the_file_answers_as_the_lab_does(ended, world, opened):
+    content = downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/").decode()
+    held = json.loads(re.search(r'<script id="page" type="application/json">(.*?)</script>', content)[1])["what_if"]
+    asked = ended.does(what_if, ended.comparison, "static", {"lookahead": 7})
+    assert {**held["static"]["of_all"], **held["static"]["answers"]["7"]} == json.loads(json.dumps(asked))
+
+
 def test_it_has_no_buttons_and_no_addresses_of_the_lab(ended, world, opened):
     content = downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/")
     page = opened(content)
@@ -155,5 +180,6 @@ def test_it_is_printed_whole_in_black_on_white(ended, world, opened):
         return [backgroundColor, color, line];
     }""")
     assert looks == ["rgb(255, 255, 255)", "rgb(0, 0, 0)", "rgb(0, 0, 0)"]
+    assert page.locator("#what-said").is_visible() and page.locator("#curve .line").first.is_visible()
     assert page.locator("button:visible:not(th button, td button, .legend button)").count() == 0  # those are words
     assert page.locator("table.numbers tbody tr:visible").count() == len(STRATEGIES)

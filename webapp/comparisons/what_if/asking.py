@@ -279,7 +279,24 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     load = choice.load
     rows = lambda: [row for row in so_far(comparison)["strategies"] if load_of(row) == load]  # noqa: E731
     standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), is_ahead, load), KEPT_SECONDS)
-    asked = _play(found, choice)
+    return _told(found, choice, _play(found, choice), standing)
+
+
+def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict[str, Any]]:
+    """Answer at so many values of a strategy's first slider, evenly spread, for one user, all else as usual. Each has
+    the curve through all of them."""
+    found, (param, values) = _recorded(comparison), STEPS[strategy]
+    rows = [row for row in so_far(comparison)["strategies"] if load_of(row) == ONE]
+    standing = _standing(found, rows, _is_ahead(strategy))
+    choices = [choose(strategy, {param: f"{value:g}"}) for value in values[:: -(-len(values) // most)]]
+    answers = [_told(found, choice, _play(found, choice), standing) for choice in choices]
+    points = [_scaled(answer.pop("point"), standing["correction"]) for answer in answers]
+    return [{**answer, "curve": {"param": param, "points": points, "missing": []}} for answer in answers]
+
+
+def _told(
+    found: Recorded, choice: Choice, asked: Simulation | AtLoad | Played, standing: Mapping[str, Any]
+) -> dict[str, Any]:
     correction, middle = standing["correction"], asked.middle
     low, high = median_interval(middle)
     possible = [bound * correction for bound in asked.possible]

@@ -1,0 +1,65 @@
+"""Regret: how much of the speed of its bound a strategy did not reach."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoding.load import Load
+from decoding.measure.summary import Audit, Sample, report
+from decoding.spec import Choice, choose
+from decoding.strategies import STRATEGIES
+
+ALONE, HYBRID, BOUND = choose("autoregressive"), choose("hybrid"), choose("best-source")
+
+
+def sample(choice: Choice, prompt: str, category: str, speed: float) -> Sample:
+    return Sample(
+        choice.label, prompt, category, 0, 5, (1,) * 10, "", "length", 0, round(10e9 / speed), 10, 0, 0,
+        1, 1, 1, 1, 1, (0, 1), (1,), (1,), Audit("identical"),
+    )  # fmt: skip
+
+
+def regrets(speeds: list[tuple[str, float, float]], choices: tuple[Choice, ...] = (ALONE, HYBRID, BOUND)):  # type: ignore[no-untyped-def]
+    """Return each strategy's regret. `speeds` are category, the hybrid's speed and its bound's, by prompt."""
+    samples = []
+    for number, (category, own, bound) in enumerate(speeds):
+        at = {"autoregressive": 50.0, "hybrid": own, "best-source": bound}
+        samples += [sample(choice, str(number), category, at[choice.strategy]) for choice in choices]
+    return {row["label"]: row["regret"] for row in report(choices, {c.label: "table" for c in choices}, samples)}
+
+
+def test_regret_is_paired_with_the_bound_by_prompt_and_ordered_by_category() -> None:
+    found = regrets([("prose", 95, 100), ("code", 120, 200), ("code", 85, 100), ("prose", 190, 200)])
+    assert found["autoregressive"] is None and found["best-source"] is None
+    hybrid = found["hybrid"]
+    assert (hybrid["bound"], hybrid["reached"]["prompts"]) == ("best-source", 4)
+    assert hybrid["regret"] == pytest.approx(0.1)  # ratios .95, .6, .85 and .95
+    parts = [(part["category"], round(part["regret"], 6), part["reached"]["prompts"]) for part in hybrid["by_category"]]
+    assert parts == [("code", 0.275, 2), ("prose", 0.05, 2)]
+    assert hybrid["sentence"] == "The regret of hybrid is 10 % of the speed of its bound best-source (4 prompts)."
+
+
+def test_six_prompts_give_the_regret_an_interval() -> None:
+    hybrid = regrets([("", own, 100) for own in (70, 75, 80, 85, 90, 95)])["hybrid"]
+    assert hybrid["by_category"] == []  # there is one
+    assert (hybrid["reached"]["low"], hybrid["reached"]["high"]) == (pytest.approx(0.7), pytest.approx(0.95))
+    assert hybrid["sentence"].endswith("(95 % interval 5 % to 30 %, 6 prompts).")
+
+
+def test_a_strategy_as_fast_as_its_bound_has_no_regret() -> None:
+    assert regrets([("", 101, 100)])["hybrid"]["sentence"] == (
+        "hybrid was as fast as its bound best-source: it has no regret (1 prompt)."
+    )
+
+
+def test_without_its_bound_there_is_nothing_to_regret() -> None:
+    assert regrets([("", 70, 100)], (ALONE, HYBRID))["hybrid"] is None
+
+
+def test_regret_is_against_the_bound_at_the_same_load() -> None:
+    assert regrets([("", 70, 100)], (ALONE, HYBRID, ALONE.at(Load(4)), BOUND.at(Load(4))))["hybrid"] is None
+
+
+def test_every_bound_that_a_strategy_names_is_a_bound() -> None:
+    named = [STRATEGIES[strategy.bound] for strategy in STRATEGIES.values() if strategy.bound]
+    assert named and all(strategy.role == "bound" for strategy in named)

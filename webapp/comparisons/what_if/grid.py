@@ -1,0 +1,59 @@
+"""What-if for a page that is one file and can ask nobody: the answers along the first slider of each strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from django.core.cache import cache
+
+from decoding.public import STRATEGIES
+from webapp.comparisons.models import Comparison
+from webapp.comparisons.what_if.asking import STEPS, USUAL, answers_along, refusal
+from webapp.comparisons.what_if.recorded import KEPT_SECONDS, one_user, version
+from webapp.core.problems import Conflict
+
+MOST_VALUES = 20  # of one slider: each is a replay of all prompts
+OF_ALL = ("simulated", "strategy", "users", "measured", "correction", "error", "bound", "curve")  # alike at each value
+
+Grid = dict[str, Any]
+
+
+def grids(comparison: Comparison) -> dict[str, Grid]:
+    """Return answers by strategy, for one user, all other sliders as they stand at first: for the strategies that ran
+    here, and the usual one. Those that prepare ahead are left out: each of their answers takes seconds."""
+    if refusal(comparison):
+        return {}
+    found: Any = cache.get_or_set(f"grids:{version(comparison)}", lambda: _grids(comparison), KEPT_SECONDS)
+    return dict(found)
+
+
+def _grids(comparison: Comparison) -> dict[str, Grid]:
+    ran = set(one_user(comparison).values_list("run__strategy", flat=True).distinct())
+    found: dict[str, Grid] = {}
+    for slug in STEPS:
+        if slug in ran | {USUAL} and not STRATEGIES[slug].prepares_ahead:
+            with suppress(Conflict):  # these traces cannot tell what it would draft
+                found[slug] = _grid(answers_along(comparison, slug, MOST_VALUES))
+    return found
+
+
+def _grid(answers: Sequence[Mapping[str, Any]]) -> Grid:
+    param = answers[0]["curve"]["param"]
+    own = {f"{answer['params'][param]:g}": {k: v for k, v in answer.items() if k not in OF_ALL} for answer in answers}
+    return {"param": param, "of_all": {name: answers[0][name] for name in OF_ALL}, "answers": own}
+
+
+def knobs_of(grids: Mapping[str, Grid], knobs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the form of these grids: a choice among the values of each first slider."""
+
+    def choice(grid: Grid, knob: Mapping[str, Any]) -> dict[str, Any]:
+        values, usual = list(grid["answers"]), f"{knob['value']:g}"
+        return {**knob, "options": values, "value": usual if usual in values else values[0]}
+
+    return [
+        {**of, "can_ask": True, "knobs": [choice(grids[of["slug"]], of["knobs"][0])]}
+        for of in knobs
+        if of["slug"] in grids
+    ]
