@@ -269,6 +269,7 @@ def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dic
                 ),
                 1.0,
                 1 / features.POSITION_SCALE,
+                *features.UNMATCHED,
             ]
             for i in range(6)
         ]
