@@ -15,9 +15,11 @@ def runnable() -> list[str]:
 
 
 def usual() -> list[Choice]:
-    """Choices that a new comparison of a target alone begins with: there are few, so each strategy takes part."""
+    """Choices that a new comparison of a target alone begins with: there are few, so each strategy takes part that
+    needs no training before."""
     able = (STRATEGIES[slug] for slug in runnable() if STRATEGIES[slug].role in ("baseline", "ranked"))
-    return [choose(each.slug, params) for each in able for params in each.usual or ({},)]
+    ready = (each for each in able if not each.needs_classifier)
+    return [choose(each.slug, params) for each in ready for params in each.usual or ({},)]
 
 
 def lacks_draft(what: str) -> str:

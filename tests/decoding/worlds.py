@@ -42,10 +42,10 @@ SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choic
 
 
 def some_classifier(seed: int = 0) -> Classifier:
-    """Untrained, but as decided as any."""
+    """Untrained, but as decided as any. It looks at no match: the recorded behaviour is older than these features."""
     dice = torch.Generator().manual_seed(seed)
     return Classifier(
-        torch.randn(6, len(features.NAMES), generator=dice),
+        torch.nn.functional.pad(torch.randn(6, len(features.NAMES) - len(features.MATCHES), generator=dice), (0, len(features.MATCHES))),
         torch.randn(6, generator=dice),
         torch.randn(1, 6, generator=dice),
         torch.zeros(1),

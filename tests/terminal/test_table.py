@@ -44,6 +44,8 @@ def row(label: str, **more: Any) -> dict[str, Any]:
         "draft_share": 0.0,
         "verify_share": 0.98,
         "audit": {"identical": 24, "tie": 0, "divergent": 0, "not_compared": 0},
+        "why": {"steps": []},
+        "regret": None,
         **more,
     }
 
