@@ -75,6 +75,12 @@ def test_without_a_device_of_its_own_the_draft_hides_nothing(ready) -> None:  # 
     assert material.speed(choice, EVEN, 1) > material.speed(choice, shared, 1)
 
 
+def test_texts_shorter_than_a_draft_are_projected() -> None:
+    found, short = pair(), dataclasses.replace(SHARED, max_new_tokens=3)
+    material = Material.of(study(found, PROMPTS, short, tails=True), found.vocab, some_classifier())
+    assert "ssd-disco" in {row.choice.strategy for row in project(material, EVEN)}
+
+
 def test_less_is_projected_without_fixed_texts_or_a_classifier(ready) -> None:  # type: ignore[no-untyped-def]
     _, material = ready
     blunt = dataclasses.replace(material, classifier=None)

@@ -201,11 +201,19 @@ class Text:
             return Chosen()
         guesses = self._guesses(sent)
         echo_lengths = [self._echo_first(sent, k, listed) for k, listed in enumerate(guesses)]
-        estimates = self.track.estimates[self.at][: len(sent.tokens) + 1] if self.track.estimates else ()
+        estimates = self._estimates(len(sent.tokens) + 1)
         chosen = self.policy.choose(sent, [*map(self._corrected, estimates)], guesses, echo_lengths)
         # Sooner than a live run, which has no verdict yet: steps beside the verification already count this one.
         self.policy.learn_outcome(sent, sent.accepted, self._target_token(sent), estimates)
         return chosen
+
+    def _estimates(self, count: int) -> list[float]:
+        """Return the classifier's estimates from here on, if the track has any. Behind the end of a short text nothing
+        was estimated, and nothing is prepared."""
+        if not self.track.estimates:
+            return []
+        known = self.track.estimates[self.at][:count]
+        return [*known, *[0.0] * (count - len(known))]
 
     def prepare(self, sent: SimulatedDraft, chosen: Chosen, rows: int) -> None:
         """Prepare for these outcomes, in steps of so many rows."""

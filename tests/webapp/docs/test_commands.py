@@ -27,7 +27,7 @@ SMALLER = {
     "compare": FEW,
     "plan": FEW,
     "oracle": FEW,
-    "project": ["--limit", "2", "--max-new-tokens", "24", "--threads", "1"],
+    "project": FEW,
     "papers": FEW,
     "train-disco": ["--limit", "8", "--max-new-tokens", "32", "--threads", "1", "--out", "trained"],
     "export": [],
