@@ -1,6 +1,6 @@
 """Every command in the documentation runs as it stands, block by block, in a folder with what the pages assume.
 
-Commands that run models take few prompts and tokens.
+Commands that run models take few prompts and tokens. Together they take minutes: ./drafthouse test -m commands
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tests.webapp.browser.conftest import address  # noqa: F401
 from tests.webapp.docs.commands import NOT_HERE, ROOT, Block, blocks
 from tests.webapp.live.conftest import layer, valkey  # noqa: F401
 
+pytestmark = pytest.mark.commands
 FEW = ["--limit", "2", "--max-new-tokens", "6", "--threads", "1"]
 SMALLER = {
     "compare": FEW,
