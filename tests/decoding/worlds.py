@@ -44,8 +44,9 @@ SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choic
 def some_classifier(seed: int = 0) -> Classifier:
     """Untrained, but as decided as any. It looks at no match: the recorded behaviour is older than these features."""
     dice = torch.Generator().manual_seed(seed)
+    unseen = len(features.MATCHES)
     return Classifier(
-        torch.nn.functional.pad(torch.randn(6, len(features.NAMES) - len(features.MATCHES), generator=dice), (0, len(features.MATCHES))),
+        torch.nn.functional.pad(torch.randn(6, len(features.NAMES) - unseen, generator=dice), (0, unseen)),
         torch.randn(6, generator=dice),
         torch.randn(1, 6, generator=dice),
         torch.zeros(1),
