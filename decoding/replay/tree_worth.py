@@ -51,10 +51,10 @@ class TreeWorth:
     def sentence(self) -> str:
         gains = [f"{row.rows}: {row.tree_tokens_per_s / row.chain_tokens_per_s:.2f}" for row in self.same_rows]
         most = self.most_row_price
-        where = "at no price of a row" if most is None else f"where a row costs at most {most:.1%} of a pass"
+        where = "at no price of a row" if most is None else f"where a row costs at most {100 * most:.1f} % of a pass"
         return (
-            f"A tree beats the best chain {where}; here a row costs {self.row_price:.1%}. Best tree over the chain of "
-            f"as many tokens: {', '.join(gains)}."
+            f"A tree beats the best chain {where}; here a row costs {100 * self.row_price:.1f} %. Best tree over the "
+            f"chain of as many tokens: {', '.join(gains)}."
         )
 
     def to_dict(self) -> dict[str, Any]:

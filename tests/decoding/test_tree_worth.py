@@ -30,7 +30,7 @@ def test_the_price_up_to_which_a_tree_wins_separates_prices_at_which_it_does(tex
     assert most is not None and found.row_price < most < 1.0
     dear = tree_worth(texts, with_row_price(COSTS, 1.2 * most))
     assert dear.row_price > most == pytest.approx(dear.most_row_price, rel=0.01)
-    assert f"at most {most:.1%} of a pass" in found.sentence
+    assert f"at most {100 * most:.1f} % of a pass" in found.sentence
 
 
 def test_no_row_is_cheap_enough_where_each_place_costs_the_draft_much(texts: Study) -> None:
