@@ -42,16 +42,14 @@ SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choic
 
 
 def some_classifier(seed: int = 0) -> Classifier:
-    """Untrained, but as decided as any. It looks at no match: the recorded behaviour is older than these features."""
+    """Untrained, but as decided as any. Weights for matches come last: recorded behaviour is older than these."""
     dice = torch.Generator().manual_seed(seed)
-    unseen = len(features.MATCHES)
-    return Classifier(
-        torch.nn.functional.pad(torch.randn(6, len(features.NAMES) - unseen, generator=dice), (0, unseen)),
-        torch.randn(6, generator=dice),
-        torch.randn(1, 6, generator=dice),
-        torch.zeros(1),
-        {"thresholds": {"priced": 0.3, "threshold": 0.5}},
+    hidden, first, last = (
+        torch.randn(*size, generator=dice) for size in ((6, len(features.NAMES) - len(features.MATCHES)), (6,), (1, 6))
     )
+    matches = torch.randn(6, len(features.MATCHES), generator=dice)
+    about = {"thresholds": {"priced": 0.3, "threshold": 0.5}}
+    return Classifier(torch.cat((hidden, matches), 1), first, last, torch.zeros(1), about)
 
 
 def looking_at(names: abc.Sequence[str]) -> Classifier:

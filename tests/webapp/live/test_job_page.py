@@ -62,7 +62,10 @@ def test_strangers_and_unknown_jobs_are_refused_in_words(world, job):
             stranger = await (await sync_to_async(socket_of)(job, user)).knock()
             told = await stranger.closed()
             assert told[0] == code and stranger.frames == []
-        assert "no such job" in (await (await (await sync_to_async(socket_of)(job, world.charlie)).knock()).closed())[1]
+        assert (
+            "You can see no job"
+            in (await (await (await sync_to_async(socket_of)(job, world.charlie)).knock()).closed())[1]
+        )
 
     run(story())
 
