@@ -56,6 +56,7 @@ def test_a_copied_comparison_is_the_one_that_the_form_launches_whatever_was_edit
     page = open_page("/comparisons/new/", **COPY)
     copy(page)  # first with the form as it came
     assert script(page).status_code == 202
+    page.click("summary:text-is('Name, repeats and queue')")
     page.fill("[name=name]", "it's edited")
     page.select_option("[name=split]", "test")
     page.fill("[name=limit]", "2")

@@ -143,6 +143,7 @@ def test_every_picture_has_its_table(open_page, ready, hands):
 def test_a_plan_for_several_users_is_asked_for_in_the_form_and_draws_speed_up_by_load(open_page, ready, hands):
     by, pair, dataset = ready
     page = open_page(f"/studies/new/?kind=plan&pair={pair.pk}&dataset={dataset.pk}")
+    page.click("summary:text-is('Plan at several loads')")
     page.fill("[name=loads]", "1, 4")
     page.get_by_role("button", name="Launch").click()
     expect(page.locator("[data-work-reason]")).to_contain_text("No worker listens")
