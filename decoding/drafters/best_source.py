@@ -11,6 +11,7 @@ from decoding.drafters.model import ModelDrafter
 from decoding.mixing import Judgement, Mix
 from decoding.models.runner import ModelRunner, Steps, align, run_together
 from decoding.proposing import usable
+from decoding.strategy import LONGEST
 from decoding.timing import Clock
 from decoding.verify import Verdict
 
@@ -36,8 +37,7 @@ class BestSourceDrafter(Drafter):
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         policy = self.mix.policy
         with self.clock.stopped():
-            policy.foresees(0)
-            policy.takes(())  # nothing to copy, so the model drafts
+            policy.lookahead = LONGEST  # the model shows how far it would get, whether or not that pays
             foreseen = yield from self.model.drafting(text, limit)
             policy.foresees(len(foreseen.tokens) - (foreseen.stop == "rule"))
             copied, accepted = self._copied(text, limit)

@@ -21,6 +21,7 @@ from decoding.replay.mixed import replay_mixed
 from decoding.replay.planning import Study
 from decoding.sources import Knowledge
 from decoding.spec import Sampling, choose
+from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
 from decoding.strategies.suffix import SuffixDecoding
 from tests.decoding.test_replay_and_disco import recorded
@@ -174,6 +175,21 @@ def test_the_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sour
                 sources[draft.source] += 1
                 assert event.accepted >= len(draft.tokens) - 1
     assert sources["copied"] and sources["fresh"]
+
+
+def test_the_bound_knows_how_far_the_model_would_get_where_the_model_does_not_pay_as_well() -> None:
+    told: list[int] = []
+
+    class Spied(KnowsBoth):
+        def foresees(self, run: int) -> None:
+            told.append(run)
+            super().foresees(run)
+
+    def build(parts: Parts) -> Drafter:
+        return parts.mixing(Mix(SuffixDecoding(0.0, 20), Spied(known(first=1e12, later=1e12))))
+
+    World.of_tables(6, 3, noise=0.0).run(build, [3, 1, 3, 1], GREEDY)
+    assert told and min(told[:-1]) > 0  # the draft is the target
 
 
 def test_the_bounds_peeking_takes_no_time_off_its_clock() -> None:
