@@ -47,7 +47,7 @@ class Silence:
 
     def __init__(self, engine: EngineProcess, order: Order) -> None:
         self._engine, self._order = engine, order
-        self._patience = TIME_TO_LOAD
+        self._has_spoken = False
         self._begin()
 
     def _begin(self) -> None:
@@ -56,17 +56,18 @@ class Silence:
         self._since = time.monotonic()
 
     def ends(self) -> None:
-        self._patience = self._engine.patience
+        self._has_spoken = True
         self._begin()
 
     def goes_on(self) -> None:
         """Refuse files on which the engine works too long: another try would take as long. Give up an engine that says
         nothing."""
         waited = time.monotonic() - self._since
+        patience = self._engine.patience if self._has_spoken else TIME_TO_LOAD
         if self._opening and self._opening.is_over:
             self._engine.end()
             raise OverTime("Opening these files", self._opening.seconds)
-        if self._opening.is_stuck if self._opening else waited > self._patience:
+        if self._opening.is_stuck if self._opening else waited > patience:
             raise self._engine.give_up(waited)
 
 
