@@ -96,7 +96,7 @@ def prove(
         pair.begin(comparison.choices)
         comparison.warm_up()
         before = noise.mark(os.getpid())
-        samples = _samples(comparison, on_progress)
+        samples = comparison.run_whole(on_progress)
         noisy = noise.between(before, noise.mark(os.getpid()))
     if cancelled():
         return {}
@@ -113,20 +113,6 @@ def _reach(*servers: StartedServer) -> Reach:
     """Allow these servers and nothing else."""
     endpoints = {server.name: EndpointSpec(server.name, server.address, DIALECT) for server in servers}
     return Reach(endpoints, allowed=allowed(f"127.0.0.1:{server.port}" for server in servers))
-
-
-def _samples(comparison: Comparison, on_progress: Callable[[int], None]) -> list[Sample]:
-    samples: list[Sample] = []
-    done = 0
-
-    def finished(sample: Sample) -> None:
-        nonlocal done
-        done += 1
-        on_progress(done)
-
-    for group in comparison.run(finished):
-        samples += group
-    return samples
 
 
 def _measured(choices: Sequence[Choice], samples: Sequence[Sample]) -> dict[str, Any]:

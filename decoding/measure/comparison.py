@@ -141,6 +141,16 @@ class Comparison:
                 return  # cancelled on the way
             yield self.audited(samples)
 
+    def run_whole(self, on_progress: Callable[[int], None] = lambda count: None) -> list[Sample]:
+        """Decode everything and return the audited samples. `on_progress` gets how many are decoded."""
+        decoded: list[Sample] = []
+
+        def done(sample: Sample) -> None:
+            decoded.append(sample)
+            on_progress(len(decoded))
+
+        return [sample for group in self.run(done) for sample in group]
+
     def sample(self, key: Key) -> Sample:
         """Decode one prompt by one strategy."""
         [(_, sample)] = self.samples([key])

@@ -7,7 +7,7 @@ from typing import Any
 
 from decoding.loop import never
 from decoding.measure.comparison import Comparison
-from decoding.measure.summary import Sample, report
+from decoding.measure.summary import report
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay.planning import Prediction, best
@@ -51,14 +51,5 @@ def run_all(
     """Run choices side by side and return the report's rows by label."""
     comparison = Comparison(pair, prompts, choices, sampling, cancelled=cancelled)
     comparison.warm_up()
-    samples: list[Sample] = []
-    done = 0
-
-    def finished(sample: Sample) -> None:
-        nonlocal done
-        done += 1
-        on_progress(done)
-
-    for group in comparison.run(finished):
-        samples += group
+    samples = comparison.run_whole(on_progress)
     return {row["label"]: row for row in report(choices, {choice.label: "" for choice in choices}, samples)}

@@ -55,14 +55,7 @@ def run(
     comparison = Comparison(pair, prompts, choices, sampling, sink_for=sink, cancelled=cancelled)
     pair.begin(choices)
     comparison.warm_up()
-    count = 0
-
-    def done(_: object) -> None:
-        nonlocal count
-        count += 1
-        on_progress(count)
-
-    samples = [sample for group in comparison.run(done) for sample in group]
+    samples = comparison.run_whole(on_progress)
     labels = [choice.label for choice in choices]
     ran = Ran(
         {label: {s.prompt: s.tokens_per_s for s in samples if s.strategy == label} for label in labels},
