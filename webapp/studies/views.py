@@ -54,9 +54,10 @@ def new_study(request: Asked) -> HttpResponse:
     )  # fmt: skip
     if made := form.submit(lambda **asked: services.launch(by=request.actor, **asked)):
         return redirect("study", made.pk)
-    folded = [(title, [*form.only(*names)]) for title, names in FOLDED.items()]
-    aside = {"sampling", *(field.name for _, fields in folded for field in fields)}
+    aside = {"sampling", *(name for names in FOLDED.values() for name in names)}
     plain = [field for field in form if field.name not in aside]
+    folded = [(title, fields, title in form.unfolded or any(field.errors for field in fields))
+              for title, fields in ((title, [*form.only(*names)]) for title, names in FOLDED.items())]  # fmt: skip
     given = {name: value for name, _, value in form.boxes()}
     boxes = [(f"sampling.{field.name}", field, given[f"sampling.{field.name}"] or field.value)
              for field in Form(serializers.StudySampling)]  # fmt: skip
