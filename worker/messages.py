@@ -26,7 +26,8 @@ Cancelled = Callable[[], bool]
 class Order(ABC):
     """Data for a piece of work, and how the engine does it."""
 
-    opens_within_s: ClassVar[float | None] = None  # an order that only opens files and takes longer is refused for good
+    # seconds of processor time; an order that only opens files and takes longer is refused for good
+    opens_within_s: ClassVar[float | None] = None
     judges_models: ClassVar[bool] = False  # whether a model loads is the question; elsewhere it has been answered
 
     @abstractmethod
