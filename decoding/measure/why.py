@@ -17,20 +17,20 @@ from decoding.spec import Choice
 
 ADVICE = {
     BOUND: "The draft is refused too often: take one closer to the target, or distil it on such prompts.",
-    "drafting": "Drafting is dear: take a smaller draft, or a rule that stops when it is unsure.",
+    "drafting": "Drafting is expensive: take a smaller draft, or a rule that stops when it is unsure.",
     "early": "Drafts end before a refusal: take a longer lookahead, or a rule that stops less often.",
     "rejected": "Drafts go on after a refusal: take a shorter lookahead, or a rule that stops when it is unsure.",
     "misses": "Outcomes were not prepared: prepare more branches, or a better backup.",
     "waits": "The target waits for the draft: give the draft a device of its own, or fewer branches.",
-    "width": "A verification of several rows costs far more than of one: take a shorter lookahead.",
-    "overhead": "Much time goes into neither model: fewer stop strings, a quieter machine.",
+    "width": "A verification of several rows costs far more than one of a single row: take a shorter lookahead.",
+    "overhead": "Much time is spent outside both models: use fewer stop strings or a quieter machine.",
 }
 LARGE = 0.1  # of autoregressive's speed: a smaller loss is not advised on
 FEW = 1.5  # times autoregressive's speed: a lower bound means that the draft is refused too often
 
 NOTHING_FINISHED = "No sample of it has finished."
 NO_ROUNDS = "A server does not report its rounds, so nobody can say where its time went."
-NO_DRAFTS = "It drafted nothing, so there is nothing to lose."
+NO_DRAFTS = "It drafted nothing, so no time was lost to drafting."
 NOT_KEPT = "An earlier version of Drafthouse ran it and did not keep where its rounds ended. Run it again."
 NO_PRICE = "No autoregressive sample has finished, so the price of one row is not known."
 SHARED = "Under load, requests share verifications, so no request has a time of its own."

@@ -26,7 +26,12 @@ STRATEGY = Strategy(
     looks=Looks("⬒", "M-7,-7H7V7H-7ZM-5,0V5H5V0Z", "#7a4a9e", "#c79be8", 140),
     params=(
         Param(
-            "threshold", "float", 0.0, "stop when the whole copy is less likely; 0 takes the classifier's own", 0.0, 1.0
+            "threshold",
+            "float",
+            0.0,
+            "stop when the whole copy is less likely to be accepted than this; 0: the classifier's own value",
+            0.0,
+            1.0,
         ),
         Param("cap", "int", 20, CAP, 1, 64),
         CLASSIFIER,

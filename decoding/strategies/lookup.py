@@ -7,7 +7,9 @@ from decoding.params import Param
 from decoding.proposing import Proposer
 from decoding.strategy import LONGEST, Export, Looks, Settings, Slider, Strategy
 
-NGRAM = Param("ngram", "int", 2, "the most last tokens that are searched for: max_matching_ngram_size", 1, 32)
+NGRAM = Param(
+    "ngram", "int", 2, "at most this many last tokens are searched for in the text: max_matching_ngram_size", 1, 32
+)
 
 
 class PromptLookup(Proposer):
@@ -54,7 +56,9 @@ STRATEGY = Strategy(
     order=10,
     looks=Looks("◧", "M-7,-7H7V7H-7ZM-1,-5V5H5V-5Z", "#a6611a", "#d9a05b", 137),
     params=(
-        Param("lookahead", "int", 10, "the most tokens copied each round: prompt_lookup_num_tokens", 1, 64),
+        Param(
+            "lookahead", "int", 10, "at most this many tokens are copied in a round: prompt_lookup_num_tokens", 1, 64
+        ),
         NGRAM,
     ),
     proposer=PromptLookup,

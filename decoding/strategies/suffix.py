@@ -73,7 +73,7 @@ STRATEGY = Strategy(
     order=11,
     looks=Looks("◨", "M-7,-7H7V7H-7ZM-5,-5V5H1V-5Z", "#6b7a00", "#b3c34a", 142),
     params=(
-        Param("threshold", "float", 0.3, "stop when the whole draft is less likely to be accepted", 0.0, 1.0),
+        Param("threshold", "float", 0.3, "stop when the whole draft is less likely to be accepted than this", 0.0, 1.0),
         Param("cap", "int", 20, CAP, 1, 64),
     ),
     proposer=SuffixDecoding,

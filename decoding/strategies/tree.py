@@ -62,7 +62,7 @@ def _grid() -> Iterator[Settings]:
 STRATEGY = Strategy(
     slug="tree",
     title="Tree",
-    summary="Drafts several candidates for each place, and one pass of the target finds the path that it would write.",
+    summary="Drafts several candidates for each position. One pass of the target finds the path that it would write.",
     role="ranked",
     order=15,
     looks=Looks("⋔", "M-1.4,9V2L-8,-5L-6,-7L-1.4,-2.4V-9H1.4V-2.4L6,-7L8,-5L1.4,2V9Z", "#00715a", "#43c9a6", 29),
@@ -71,8 +71,8 @@ STRATEGY = Strategy(
             "shape",
             "text",
             BY_WORTH,
-            "auto: the shape that verdicts so far show to be worth most; 4x2: the 2 likeliest paths, 4 tokens deep; "
-            "3/21/1: 3 alternatives, of which the first has 2 followers and the second 1, and so on",
+            "auto: the shape that has paid best so far; 4x2: the 2 likeliest paths, 4 tokens deep; "
+            "3/21/1: 3 alternatives; 2 followers of the first and 1 of the second; 1 more after the first of these",
         ),
         Param("rows", "int", 8, "with shape auto: how many tokens a tree has", 1, MOST_TOKENS),
         Param("depth", "int", 4, "with shape auto: how many tokens deep a tree may be", 1, LONGEST),

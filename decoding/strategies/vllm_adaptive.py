@@ -78,7 +78,7 @@ class AdaptiveVerification(Policy):
 STRATEGY = Strategy(
     slug="vllm-adaptive",
     title="Adaptive verification",
-    summary="vLLM's rule: full drafts, of which the target verifies the places that are likeliest to be accepted.",
+    summary="vLLM's rule: drafts at full length, and verifies the positions that are likeliest to be accepted.",
     role="ranked",
     order=8,
     looks=Looks("⬗", "M0,-8.5L8.5,0L0,8.5L-8.5,0ZM0,-4V4L4,0Z", "#1b7f79", "#5fd0c5", 37),

@@ -13,7 +13,7 @@ from webapp.accounts.models import ApiToken, Membership, User
 from webapp.core.conditions import Condition, Conditions, Keys, there
 from webapp.core.problems import Forbidden, NotFound, NotSignedIn
 
-SIGNED_OUT = NotSignedIn("This session has ended: you signed out, or the password or the account changed.")
+SIGNED_OUT = NotSignedIn("This session has ended: you signed out, or somebody changed the password or the account.")
 TOKEN_ENDED = NotSignedIn("This token was revoked or has expired.", code="bad-token")
 LEFT = Forbidden("You are no longer in this team.", code="role-too-low")
 

@@ -42,8 +42,8 @@ def plan(*, spec: Spec) -> Plan:
     if not seconds:
         notes.append("Nothing was measured with this pair yet, so there is no estimate of the time.")
     elif unmeasured:
-        told = f"{', '.join(unmeasured)}: not measured with this pair yet"
-        notes.append(f"{told}, so the time assumes the speed of the strategies that were.")
+        told = f"Not measured with this pair yet: {', '.join(unmeasured)}"
+        notes.append(f"{told}. The time assumes that they are as fast as the others.")
     return Plan(
         run_count=len(spec.choices),
         prompt_count=spec.recipe.limit,

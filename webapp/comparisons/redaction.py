@@ -9,7 +9,7 @@ from webapp.comparisons.frames import Frame
 
 SENTENCES = {
     "queued": "It waits for a worker.",
-    "failed": "It did not come to its end.",
+    "failed": "It did not finish.",
     "cancelled": "It was cancelled.",
 }
 

@@ -62,7 +62,7 @@ class NewComparison(Input):
     concurrency = Several(
         child=serializers.IntegerField(min_value=1, max_value=MOST_USERS), max_length=services.MOST_LOADS,
         required=False, default=list, label="Users at once",
-        help_text="such as 1, 4, 16; each strategy runs at each; empty: 1",
+        help_text="such as 1, 4, 16; every strategy runs with each number; empty: 1",
     )  # fmt: skip
     rate = Several(
         child=serializers.FloatField(min_value=RATES[0], max_value=RATES[1]), max_length=services.MOST_LOADS,
@@ -72,7 +72,7 @@ class NewComparison(Input):
     recorded = Several(
         child=serializers.FloatField(min_value=1e-6, max_value=1e6), max_length=services.MOST_LOADS,
         required=False, default=list, label="Speed of recorded arrivals",
-        help_text="of a request log, such as 1, 2: requests arrive as recorded, and twice as fast",
+        help_text="for a request log, such as 1, 2: as recorded, and twice as fast",
     )  # fmt: skip
     slo = serializers.CharField(
         max_length=60, required=False, default="", allow_blank=True, label="Objective",
@@ -133,7 +133,7 @@ class Tags(serializers.SlugRelatedField[Any]):
 
 
 ALONE = "null: servers run alone"
-SAID = "of its report, once it has ended and is summed up"
+SAID = "from its report, once it has ended and the report is computed"
 
 
 class ComparisonRow(Output):
@@ -193,7 +193,7 @@ class Percentiles(serializers.Serializer[Any]):
 
 
 class Goodput(serializers.Serializer[Any]):
-    share = serializers.FloatField(help_text="of the requests, those that kept the objective")
+    share = serializers.FloatField(help_text="share of the requests that kept the objective")
     tokens_per_s_device = serializers.FloatField()
 
 
@@ -202,14 +202,18 @@ class Drift(serializers.Serializer[Any]):
     offset = serializers.FloatField(help_text="on the logit of the estimates; 0: no drift")
     slope = serializers.FloatField(help_text="on the logit of the estimates; 1: no drift")
     calibration_error = serializers.FloatField()
-    corrected_error = serializers.FloatField(help_text="what offset and slope would leave of it")
+    corrected_error = serializers.FloatField(help_text="calibration error that offset and slope would leave")
     sentence = serializers.CharField()
 
 
 class Backups(serializers.Serializer[Any]):
-    share = serializers.DictField(child=serializers.FloatField(), help_text="of the misses, by backup")
-    tokens_per_s = serializers.DictField(child=serializers.FloatField(), help_text="of a text while it was in use")
-    critical_batch = serializers.FloatField(allow_null=True, help_text="from which a backup without a model is better")
+    share = serializers.DictField(child=serializers.FloatField(), help_text="share of the misses, by backup")
+    tokens_per_s = serializers.DictField(
+        child=serializers.FloatField(), help_text="speed of a text while this backup was in use"
+    )
+    critical_batch = serializers.FloatField(
+        allow_null=True, help_text="batch from which a backup without a model is better"
+    )
     sentence = serializers.CharField()
 
 
@@ -250,7 +254,7 @@ class WhyStep(serializers.Serializer[Any]):
     name = serializers.CharField()
     title = serializers.CharField()
     to = serializers.FloatField()
-    seconds = serializers.FloatField(help_text="of all samples; negative if it saved time")
+    seconds = serializers.FloatField(help_text="time over all samples; negative if it saved time")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         return {**super().get_fields(), "from": serializers.FloatField()}  # `from` is no name in Python
@@ -260,7 +264,7 @@ class WhyOut(serializers.Serializer[Any]):
     """The speed that an oracle with free drafts would have, and what each cause takes from it. Numbers are tokens per
     second."""
 
-    refusal = serializers.CharField(allow_blank=True, help_text="why it cannot be said; empty if it can")
+    refusal = serializers.CharField(allow_blank=True, help_text="why nobody can say; empty otherwise")
     bound = serializers.FloatField(allow_null=True)
     steps = WhyStep(many=True)
     measured = serializers.FloatField(allow_null=True)
@@ -268,7 +272,7 @@ class WhyOut(serializers.Serializer[Any]):
     baseline = serializers.FloatField(allow_null=True, help_text="of autoregressive")
     row_ns = serializers.FloatField(allow_null=True, help_text="a verification of one row, measured on autoregressive")
     unknown = serializers.IntegerField(
-        help_text="stops at which no strategy drafted: the bound takes them as too early"
+        help_text="stops at which no strategy drafted; the bound counts them as too early"
     )
     largest = serializers.CharField(allow_blank=True, help_text="the cause to improve first; empty if none is large")
     sentence = serializers.CharField()
@@ -279,7 +283,7 @@ class StrategyReport(serializers.Serializer[Any]):
 
     strategy = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
-    name = serializers.CharField(help_text="the label, without a classifier's id where it is clear without it")
+    name = serializers.CharField(help_text="the label, shortened where no classifier's id is needed")
     settings = serializers.CharField(help_text="the name without the load")
     concurrency = serializers.IntegerField(allow_null=True, help_text="users of a closed loop")
     rate = serializers.FloatField(allow_null=True, help_text="requests per second of an open loop")
@@ -289,13 +293,13 @@ class StrategyReport(serializers.Serializer[Any]):
     role = serializers.CharField()
     runner = serializers.CharField(allow_blank=True)
     sample_count = serializers.IntegerField()
-    noisy_count = serializers.IntegerField(help_text="samples whose times are to be doubted: the machine was shared")
+    noisy_count = serializers.IntegerField(help_text="samples during which other programs used the machine")
     tokens_per_s = serializers.FloatField()
-    gained_tokens_per_s = serializers.FloatField(allow_null=True, help_text="more than the baseline's tokens_per_s")
+    gained_tokens_per_s = serializers.FloatField(allow_null=True, help_text="tokens_per_s minus the baseline's")
     speedup = serializers.DictField(
         allow_null=True,
-        help_text="of decoding, under load of the whole request: median, low and high of a 95 % interval that holds "
-        "for all strategies of a load at once (null where prompts are too few), prompts",
+        help_text="of decoding; under load, of the whole request. median, number of prompts, and low and high of a "
+        "95 % interval that holds for all strategies of a load at once (null if prompts are too few)",
     )
     end_to_end = serializers.DictField(allow_null=True, help_text="the same with the time to read the prompt")
     prefill_ms = serializers.FloatField(allow_null=True, help_text="median time to read the prompt, draft included")
@@ -311,22 +315,26 @@ class StrategyReport(serializers.Serializer[Any]):
     num_draft_passes = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
     acceptance_histogram = serializers.ListField(child=serializers.IntegerField())
     acceptance_by_position = serializers.ListField(child=serializers.FloatField())
-    drift = Drift(allow_null=True, help_text="of a classifier's estimates from what was accepted")
+    drift = Drift(allow_null=True, help_text="how far a classifier's estimates were from what the target accepted")
     draft_share = serializers.FloatField(allow_null=True)
     verify_share = serializers.FloatField(allow_null=True)
     repeated_8grams = serializers.FloatField(allow_null=True)
     audit = serializers.DictField(child=serializers.IntegerField())
-    hit_rate = serializers.FloatField(allow_null=True, help_text="of verdicts on a draft, outcomes that were prepared")
-    predicted_hit_rate = serializers.FloatField(allow_null=True, help_text="what was expected of hit_rate")
+    hit_rate = serializers.FloatField(allow_null=True, help_text="share of outcomes that SSD had prepared")
+    predicted_hit_rate = serializers.FloatField(allow_null=True, help_text="hit_rate that the draft side expected")
     hit_rate_by_position = serializers.DictField(child=serializers.FloatField(), help_text="by the accepted count")
-    hit_rate_by_source = serializers.DictField(child=serializers.FloatField(), help_text="by what the judged draft was")
-    hidden_share = serializers.FloatField(allow_null=True, help_text="of drafting, what ran beside a verification")
-    backups = Backups(allow_null=True, help_text="what answered the misses of SSD")
-    lost = serializers.DictField(child=serializers.IntegerField(), help_text="samples that lost their draft, by why")
+    hit_rate_by_source = serializers.DictField(
+        child=serializers.FloatField(), help_text="by the source of the judged draft"
+    )
+    hidden_share = serializers.FloatField(allow_null=True, help_text="share of drafting that ran beside a verification")
+    backups = Backups(allow_null=True, help_text="what drafted after SSD's misses")
+    lost = serializers.DictField(child=serializers.IntegerField(), help_text="samples that lost their draft, by reason")
     hardware = serializers.CharField(allow_blank=True, help_text="what the strategy had to itself")
-    per_device = serializers.FloatField(allow_null=True, help_text="the speed-up shared out over its devices")
+    per_device = serializers.FloatField(allow_null=True, help_text="the speed-up divided by the number of its devices")
     why = WhyOut(help_text="why it is not faster: from the bound to the measured speed")
-    regret = RegretOut(allow_null=True, help_text="against its bound; null if it has none or that did not run here")
+    regret = RegretOut(
+        allow_null=True, help_text="against its bound; null if it has none, or its bound did not run here"
+    )
     by_turn = TurnOut(many=True, help_text="empty where every prompt has one turn")
     tokens_per_s_device = serializers.FloatField(required=False, help_text="of all requests together")
     tokens_per_s_user = serializers.FloatField(required=False, help_text="of one request from its arrival; median")
@@ -344,9 +352,10 @@ class RankingOut(serializers.Serializer[Any]):
     leader = serializers.CharField(allow_null=True, help_text="label of the fastest strategy that could be deployed")
     as_fast = serializers.ListField(child=serializers.CharField(), help_text="labels not shown to be slower")
     held_out = serializers.FloatField(
-        allow_null=True, help_text="the speed-up of the strategy that the other prompts choose: not flattered by choice"
+        allow_null=True,
+        help_text="speed-up on each prompt of the strategy that the other prompts choose, so the choice does not flatter it",
     )
-    more_prompts = serializers.IntegerField(allow_null=True, help_text="about as many settle the next open question")
+    more_prompts = serializers.IntegerField(allow_null=True, help_text="about how many settle the next open question")
     sentence = serializers.CharField(allow_blank=True)
 
 
@@ -354,7 +363,7 @@ class LoadOut(serializers.Serializer[Any]):
     concurrency = serializers.IntegerField(allow_null=True)
     rate = serializers.FloatField(allow_null=True)
     recorded = serializers.BooleanField()
-    baseline = serializers.CharField(help_text="label of the row that speed-ups at this load are relative to")
+    baseline = serializers.CharField(help_text="label of the row to which speed-ups at this load are relative")
     verdict = serializers.CharField()
     doubt = serializers.CharField(allow_blank=True)
     ranking = RankingOut()
@@ -369,11 +378,11 @@ class CrossoverOut(serializers.Serializer[Any]):
     axis = serializers.ChoiceField(choices=["concurrency", "rate"])
     gain_until = serializers.FloatField(allow_null=True, help_text="last load whose interval lies above 1")
     loss_from = serializers.FloatField(allow_null=True, help_text="first load whose interval lies below 1")
-    at = serializers.FloatField(allow_null=True, help_text="where the line through the medians falls through 1")
+    at = serializers.FloatField(allow_null=True, help_text="where the line through the medians falls below 1")
 
 
 class ReportOut(serializers.Serializer[Any]):
-    verdict = serializers.CharField(help_text="in one sentence; of several loads, `sentence`")
+    verdict = serializers.CharField(help_text="one sentence; for several loads it equals `sentence`")
     doubt = serializers.CharField(allow_blank=True, help_text="why the verdict may be wrong, and what is not settled")
     sentence = serializers.CharField(help_text="the fastest strategy by load")
     loads = LoadOut(many=True, help_text="verdict and ranking of each load")
@@ -383,19 +392,19 @@ class ReportOut(serializers.Serializer[Any]):
     )
     warnings = serializers.ListField(
         child=serializers.CharField(),
-        help_text="classifiers that were trained for another sampling, and loads that were more than could be served",
+        help_text="classifiers trained for another sampling, and loads that were too high to be served",
     )
     ranking = RankingOut(
-        help_text="how far the order is settled, and how many more prompts settle the rest; empty for several loads"
+        help_text="which order is certain, and how many more prompts settle the rest; empty for several loads"
     )
     is_noisy = serializers.BooleanField(
-        help_text="more than a fifth of the samples that the verdict compares are noisy, and the doubt says so"
+        help_text="more than 20 % of the samples that the verdict compares are noisy; the doubt says so"
     )
-    baseline = serializers.CharField(help_text="strategy, without its load, that all is relative to at the same load")
-    samples = serializers.IntegerField(help_text="finished ones, which all of this rests on")
+    baseline = serializers.CharField(help_text="strategy, without its load, to which speed-ups are relative")
+    samples = serializers.IntegerField(help_text="finished samples, from which the report is computed")
     definitions_version = serializers.IntegerField()
-    noisy_count = serializers.IntegerField(help_text="samples whose times are to be doubted")
-    is_mixed = serializers.BooleanField(help_text="samples come from several devices: no one fair run")
+    noisy_count = serializers.IntegerField(help_text="samples during which other programs used the machine")
+    is_mixed = serializers.BooleanField(help_text="samples come from several devices, so the comparison is not fair")
     strategies = StrategyReport(many=True)
 
 

@@ -72,9 +72,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
             return _away(request, "database")
         case RedisError():
             return _away(request, "broker")
-    detail = "Something went wrong on our side; the server's log has the reason."
+    detail = "Drafthouse failed to answer. The server's log has the reason."
     return refused(
-        request, 500, "server-error", detail, "Try again; if it stays, tell the operator the reference below."
+        request, 500, "server-error", detail, "Try again. If it fails again, tell the operator the reference below."
     )
 
 

@@ -39,8 +39,8 @@ def counted(blamed: Sequence[Blame]) -> str:
 def for_good(blamed: Sequence[Blame]) -> str:
     where = f"at {blamed[-1]['place']}" if _at_the_last_place(blamed) >= AT_ONE_PLACE else "at several places"
     return (
-        f"The job ended {len(blamed)} times like this {where} and got nothing done in between, so it is not tried "
-        "again by itself. What was finished before is kept. Remove the cause, then try again."
+        f"The job ended {len(blamed)} times like this {where} without progress in between, so Drafthouse stopped "
+        "trying. Finished work is kept. Remove the cause, then try again."
     )
 
 

@@ -35,7 +35,7 @@ FOREIGN = (4003, "This page is not ours, so it may not open this socket.")
 NOT_SIGNED_IN, NOT_FOUND = 4001, 4004
 UNREADABLE = (4008, "That message cannot be read.")
 ALL_TOLD = 1000
-BROKEN = (1011, "Something went wrong on our side; open the socket again in a moment.")
+BROKEN = (1011, "Drafthouse failed to answer. Open the socket again in a moment.")
 
 
 class Teller(AsyncWebsocketConsumer):

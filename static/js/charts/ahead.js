@@ -35,7 +35,7 @@ export function sentence({ word, ...data }) {
   const said = `the target kept ${round.accepted} and said ${word(round.token)}`;
   return `Round ${round.number}: ${round.branches.length} branches prepared, with a predicted hit rate of ${percent(round.predictedHit)}; ` +
     `${said}, which was ${hit ? `among them: a hit, ${hit[2]} tokens deep.` : "not among them: a miss."}` +
-    ` The draft worked ${ms(round.busy)} on them, then stood still for ${ms(round.idle)}.`;
+    ` The draft worked ${ms(round.busy)} on them, then waited for ${ms(round.idle)}.`;
 }
 
 export const table = ({ word, ...data }) => made(["kept", "then", "tokens deep"],

@@ -18,7 +18,7 @@ export const table = ({ points: { points } }) => made(["strategy", "launched", "
   [point.name, point.at.slice(0, 16).replace("T", " "), ...[point.speedup, point.low ?? undefined, point.high ?? undefined].map(times)]));
 
 export const legend = ({ points: { points } }) => [...new Map(points.map((point) => [point.name, point])).values()]
-  .map(({ strategy, name }) => seriesKey(`line s-${strategy}`, name)).concat(["A dashed upright says that hardware or versions changed there. Bars are 95 % intervals."]);
+  .map(({ strategy, name }) => seriesKey(`line s-${strategy}`, name)).concat(["A dashed vertical line marks a change of hardware or versions. Bars are 95 % intervals."]);
 
 export function draw(picture, { points: { points, changes } }) {
   const right = widthOf(picture) < 480 ? 16 : 112, at = moments(points), named = [];

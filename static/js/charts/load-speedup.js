@@ -32,7 +32,7 @@ export const table = ({ everyRow: rows }) => made(["run", "load", "speed-up", "9
   [row.name, loadName(row), times(row.speedup.median), row.speedup.low === null ? "too few prompts" : `${row.speedup.low.toFixed(2)} to ${row.speedup.high.toFixed(2)}`]));
 
 export const legend = ({ everyRow: rows }) => [...strategiesOf(rows.filter(isShown)).map(runKey),
-  " Bars are 95 % intervals that hold for all strategies of a load at once. A dotted upright is where a line through the medians falls through 1."];
+  " Bars are 95 % intervals that hold for all strategies of a load at once. A dotted vertical line marks the load where the median falls below 1."];
 
 export function draw(place, { everyRow: rows, report }) {
   const shown = rows.filter(isShown), kinds = kindsOf(shown);

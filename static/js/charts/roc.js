@@ -8,7 +8,7 @@ export const term = "AUC";
 export const title = ({ page }) => ["ROC", `area ${page.card.metrics.auc.toFixed(3)}`];
 
 export const sentence = ({ page: { card: { metrics } } }) => (metrics?.roc
-  ? `An accepted token gets a higher estimate than a refused one in ${(100 * metrics.auc).toFixed(1)} % of all pairs of them.` : "");
+  ? `In ${(100 * metrics.auc).toFixed(1)} % of all pairs of an accepted and a refused token, the accepted one has the higher estimate.` : "");
 
 const AXES = ["refused tokens let through", "accepted ones let through"];
 const sorted = ({ page }) => [...page.card.metrics.roc].sort((a, b) => a[0] - b[0] || a[1] - b[1]);

@@ -28,7 +28,7 @@ export const table = ({ state, oracle }) =>
   ]));
 
 export const legend = () => [key("asked", "asked for"), key("drafted", "drafted"), key("kept", "kept"),
-  key("bound", "oracle: as far as the target would have gone along")];
+  key("bound", "oracle: as many as the target would have accepted")];
 
 const HEIGHT = 120, LEFT = 24, BOTTOM = 20, TOP = 8;
 const FEWEST = 24; // columns there is room for

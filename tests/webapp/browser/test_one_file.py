@@ -99,7 +99,7 @@ def test_what_if_is_asked_of_the_file_alone(ended, world, opened):
     expect(said).to_contain_text("Simulated: static:2 would be")
     section.locator("[name=strategy]").select_option("threshold")
     expect(said).to_contain_text("Simulated: threshold:")
-    expect(page.locator("#what-title")).to_contain_text("this file holds the settings offered here")
+    expect(page.locator("#what-title")).to_contain_text("this file holds only the settings offered here")
     assert section.locator("[name=users]").count() == 0
     section.locator("summary", has_text="as a table").click()
     assert section.locator("[data-twin='what-if'] tbody tr").count() > 1

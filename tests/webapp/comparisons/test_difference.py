@@ -34,7 +34,7 @@ def test_another_machine_is_a_reason_not_to_compare_speeds(world, two):
     Sample.objects.filter(run__comparison=two[1]).update(device="cuda:0")
     page = world.page(world.bob).get(address(*two))
     assert page.context["differing"] == ["machine"]
-    assert "so their speeds do not compare one to one" in page.content.decode()
+    assert "so do not compare their speeds directly" in page.content.decode()
 
 
 def test_only_intervals_that_do_not_overlap_lie_apart(world, two):

@@ -230,4 +230,4 @@ def test_a_plan_says_time_with_its_doubt_memory_and_who_begins(world, ready):
     weights = [model.facts["weight_bytes"] for model in ready[0].by_role.values()]
     assert plan["memory_bytes"] == sum(weights)
     assert plan["start"].startswith("Worker ") or "No worker listens" in plan["start"]
-    assert any(note.startswith("heuristic:5: not measured with this pair yet") for note in plan["notes"])
+    assert any(note.startswith("Not measured with this pair yet: heuristic:5") for note in plan["notes"])

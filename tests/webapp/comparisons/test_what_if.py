@@ -206,7 +206,7 @@ def test_what_if_is_asked_for_several_users_and_says_which_prices_were_measured(
     assert four["measured"][0]["simulated"] == pytest.approx(four["measured"][0]["speedup"]["median"])
     assert "Passes of 4 texts are priced as measured here." in four["notes"]
     assert "Passes of 3 texts are priced between those measured here, of 1 and 4 texts." in three["notes"]
-    assert "Nothing here ran with 16 users. Prices are measured for 1 and 4 texts" in " ".join(many["notes"])
+    assert "Nothing here ran with 16 users. Prices were measured for 1 and 4 texts" in " ".join(many["notes"])
     assert four["bound"] is None and four["speedup"]["prompts"] == 6
     here, missing = four["curve"]["points"], four["curve"]["missing"]
     assert [point["value"] for point in here] == [3] and sorted([3, *missing]) == list(range(1, 21))
@@ -255,7 +255,7 @@ def test_what_strategies_lose_beside_their_passes_is_taken_off(world):
     told = ask(world.api(world.bob), made, "lookahead=2").json()
     assert told["correction"] == pytest.approx(0.5, rel=0.01)
     assert told["speedup"]["median"] == pytest.approx(told["measured"][0]["speedup"]["median"], rel=0.01)
-    assert "Undisturbed passes alone would make it 2.0" in " ".join(told["notes"])
+    assert "The passes alone would give a speed-up 2.0" in " ".join(told["notes"])
 
 
 def test_a_longer_draft_than_any_that_ran_says_that_its_price_is_extended(world):
@@ -263,7 +263,7 @@ def test_a_longer_draft_than_any_that_ran_says_that_its_price_is_extended(world)
     decode(made)
     told = ask(world.api(world.bob), made, "lookahead=10").json()
     assert told["unmeasured"] > 0.5
-    assert "more than 3 rows, the most that was measured" in " ".join(told["notes"])
+    assert "more than 3 rows. Their price is extrapolated" in " ".join(told["notes"])
     assert told["error"] is None  # one strategy cannot say how far off the replay is
 
 

@@ -77,7 +77,7 @@ def test_the_report_comes_with_the_verdict_and_why_it_is_not_faster(world, compa
     make.decode_all(comparison)
     report = ask(world.api(world.bob), comparison)["frames"][2]
     assert report["verdict"].startswith("static:4 ran at ")
-    assert report["strategies"][0]["why"]["refusal"] == "It drafted nothing, so there is nothing to lose."
+    assert report["strategies"][0]["why"]["refusal"] == "It drafted nothing, so no time was lost to drafting."
     why = report["strategies"][1]["why"]
     assert [step["name"] for step in why["steps"]] == ["drafting", "early", "rejected", "width", "overhead"]
     assert why["measured"] == pytest.approx(report["strategies"][1]["tokens_per_s"])

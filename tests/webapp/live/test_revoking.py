@@ -19,7 +19,7 @@ from webapp.core import conditions
 from webapp.live import telling
 from webapp.sharing.models import Share
 
-SIGNED_OUT = "This session has ended: you signed out, or the password or the account changed."
+SIGNED_OUT = "This session has ended: you signed out, or somebody changed the password or the account."
 TOKEN_ENDED = "This token was revoked or has expired."
 LEFT = "You are no longer in this team."
 NOT_THERE = "You can see no comparison with this id."

@@ -86,7 +86,7 @@ def test_strangers_are_not_told_why_a_job_waits_or_failed():
         "can_cancel": True,
     }
     told = for_strangers(frame)
-    assert (told["sentence"], told["position"], told["can_cancel"]) == ("It did not come to its end.", 0, False)
+    assert (told["sentence"], told["position"], told["can_cancel"]) == ("It did not finish.", 0, False)
 
 
 def test_branches_hide_their_tokens_too():

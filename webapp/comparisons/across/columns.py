@@ -75,7 +75,7 @@ COLUMNS: dict[str, Column] = {
         Column("pair", "Pair", "comparison__pair__name", "text"),
         Column("dataset", "Prompts", "comparison__dataset__name", "text"),
         Column("conditions", "Alike", "figures__conditions_id", "conditions",
-               "runs with the same letter can be compared: models, prompts, sampling, load and device are the same"),
+               "runs with the same letter can be compared: they share models, prompts, sampling, load and device"),
         Column("concurrency", "Users", "concurrency", "count", DEFINITIONS["concurrency"], is_usual=False,
                is_ranged=True),
         Column("rate", "Requests/s", "rate", "number", DEFINITIONS["rate"], is_usual=False, is_ranged=True),

@@ -25,16 +25,17 @@ class SimulatedRun(serializers.Serializer[Any]):
     params = serializers.DictField()
     role = serializers.CharField()
     speedup = serializers.DictField()
-    simulated = serializers.FloatField(allow_null=True, help_text="null: a strategy that cannot be replayed")
+    simulated = serializers.FloatField(allow_null=True, help_text="null if the strategy cannot be replayed")
 
 
 class CurveOut(serializers.Serializer[Any]):
-    param = serializers.CharField(help_text="what the points are over; all else is as asked")
+    param = serializers.CharField(help_text="the parameter that varies; all others stay as asked")
     points = serializers.ListField(
         child=serializers.DictField(child=serializers.FloatField()), help_text="value, median, low, high, unmeasured"
     )
     missing = serializers.ListField(
-        child=serializers.FloatField(), help_text="values nobody has asked for yet; empty but for ssd and several users"
+        child=serializers.FloatField(),
+        help_text="values that nobody has asked for yet; only ssd and several users have any",
     )
 
 
@@ -44,19 +45,25 @@ class WhatIfOut(serializers.Serializer[Any]):
     params = serializers.DictField()
     users = serializers.IntegerField(help_text="users at once")
     label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
-    speedup = serializers.DictField(help_text="median, low and high of a 95 % interval over prompts, prompts")
-    possible = serializers.DictField(help_text="low, high: if nobody's drafts were all refused, or all accepted")
-    known = serializers.FloatField(help_text="share of the text's places where some strategy drafted")
+    speedup = serializers.DictField(
+        help_text="median, low and high of a 95 % interval over prompts, and the number of prompts"
+    )
+    possible = serializers.DictField(
+        help_text="low and high: if all drafts at unknown positions were refused, or accepted"
+    )
+    known = serializers.FloatField(help_text="share of the text's positions at which some strategy drafted")
     unmeasured = serializers.FloatField(help_text="share of verifications wider than any that was measured")
     mean_acceptance_length = serializers.FloatField()
     num_target_passes = serializers.IntegerField()
     num_draft_passes = serializers.IntegerField()
-    hit_rate = serializers.FloatField(allow_null=True, help_text="ssd: of verdicts, outcomes that were prepared")
+    hit_rate = serializers.FloatField(allow_null=True, help_text="ssd: share of outcomes that were prepared")
     measured = SimulatedRun(many=True)
-    correction = serializers.FloatField(help_text="measured by simulated on the strategies that ran; applied here")
+    correction = serializers.FloatField(
+        help_text="measured speed divided by simulated, on the strategies that ran; applied here"
+    )
     error = serializers.FloatField(allow_null=True, help_text="the replay's largest error on the strategies that ran")
     bound = serializers.FloatField(
-        allow_null=True, help_text="the same for an oracle; null for ssd, whose bound it is not"
+        allow_null=True, help_text="the same for an oracle; null for ssd, which it does not bound"
     )
     curve = CurveOut()
     notes = serializers.ListField(child=serializers.CharField())

@@ -18,10 +18,10 @@ def _prices(found: Recorded, asked: AtLoad) -> Iterator[str]:
         yield f"Passes of {users} texts are priced between those measured here, of {measured} texts."
     else:
         yield (
-            f"Nothing here ran with {users} users. Prices are measured for {measured} "
-            f"{'texts' if found.at else 'text'} in a pass; beyond that, a row is taken to cost what it costs there."
+            f"Nothing here ran with {users} users. Prices were measured for {measured} "
+            f"{'texts' if found.at else 'text'} in a pass, and the simulation assumes the same price per row beyond that."
         )
-    yield "Each request counts with its waiting and its prompt, over autoregressive with as many users."
+    yield "A request's time includes waiting and reading the prompt. Autoregressive has as many users."
 
 
 def _counted(numbers: Sequence[int]) -> str:
@@ -34,28 +34,28 @@ def notes_of(found: Recorded, asked: Simulation | AtLoad | Played, standing: Map
     low, high = asked.possible
     if high > low * 1.005:
         yield (
-            f"Where nobody drafted, nothing is known of the draft: between {low * correction:.2f} and "
+            f"No strategy drafted at some positions, so anything from {low * correction:.2f} to "
             f"{high * correction:.2f} times is possible."
         )
     if not found.is_clear:
         yield (
-            "Long drafts took no longer than short ones here, which only noise can do: a drafted token is priced by "
-            "all drafting shared out over all drafted tokens, so trust no small difference between lookaheads. Repeat "
-            "it on a quiet machine, or on more prompts."
+            "Long drafts took no longer than short ones here, so the measurements are noisy. Every drafted token "
+            "gets the mean price, so do not rely on small differences between lookaheads. Repeat the comparison on a "
+            "quiet machine or on more prompts."
         )
     if isinstance(asked, AtLoad):
         yield from _prices(found, asked)
     elif asked.unmeasured > 0:
         yield (
-            f"{asked.unmeasured:.0%} of its verifications have more than {found.widest} rows, the most that was "
-            "measured; their price is extended along the last measured ones."
+            f"{100 * asked.unmeasured:.0f} % of its verifications have more than {found.widest} rows. Their price is "
+            "extrapolated, because no wider one was measured."
         )
     if abs(correction - 1) > 0.02:
         yield (
-            f"Undisturbed passes alone would make it {1 / correction:.2f} times as much. What the strategies that ran "
-            "lost beside their passes is taken off here too."
+            f"The passes alone would give a speed-up {1 / correction:.2f} times as large. The simulation corrects for "
+            "the time that measured strategies spend between passes."
         )
     if isinstance(asked, Played):
-        yield "A miss is answered by the draft model here; what an n-gram would have said is not in the traces."
+        yield "After a miss, the simulation drafts with the draft model: the traces do not hold what an n-gram would propose."
     if len(asked.middle) < found.prompt_count:
         yield f"Replayed on {len(asked.middle)} of {found.prompt_count} prompts, evenly spread."
