@@ -52,7 +52,7 @@ class SamplingInput(SamplingFields):
 
 class NewComparison(Input):
     name = Name(max_length=200, required=False)
-    pair = PairField(required=False, allow_null=True, default=None, help_text="none: servers run alone")
+    pair = PairField(required=False, allow_null=True, default=None, help_text="empty: compare servers alone")
     dataset = PromptsField()
     split = SplitField()
     strategies = Strategy(many=True, allow_empty=False, max_length=services.MOST_STRATEGIES)  # type: ignore[call-arg]
@@ -353,7 +353,7 @@ class RankingOut(serializers.Serializer[Any]):
     as_fast = serializers.ListField(child=serializers.CharField(), help_text="labels not shown to be slower")
     held_out = serializers.FloatField(
         allow_null=True,
-        help_text="speed-up on each prompt of the strategy that the other prompts choose, so the choice does not flatter it",
+        help_text="speed-up on each prompt of the strategy that the other prompts choose, so choosing flatters nothing",
     )
     more_prompts = serializers.IntegerField(allow_null=True, help_text="about how many settle the next open question")
     sentence = serializers.CharField(allow_blank=True)

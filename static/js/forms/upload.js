@@ -4,6 +4,7 @@ import { whyNot } from "./first-bytes.js";
 import { sha256 } from "./sha256.js";
 
 const JUNK = /(^|\/)(\.DS_Store|Thumbs\.db|\._[^/]*|__MACOSX|\.git)(\/|$)/;
+const ENDING = /\.(csv|tsv|txt|md|json|jsonl|ndjson|parquet|zip|tar|tar\.gz|tgz)$/i; // no part of the name that a file suggests
 const AT_ONCE = 3;
 
 for (const box of document.querySelectorAll("[data-upload]")) {
@@ -189,7 +190,7 @@ class Sending {
 
   choose(upload) {
     const name = document.querySelector("input[name=name]");
-    if (name && !name.value) name.value = upload.name.split("/")[0];
+    if (name && !name.value) name.value = upload.name.split("/")[0].replace(ENDING, "");
     const select = document.querySelector("select[name=upload]");
     select.append(new Option(`${upload.name}, just now`, upload.id, true, true));
     select.dispatchEvent(new Event("input", { bubbles: true })); // so that the code sample follows

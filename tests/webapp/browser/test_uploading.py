@@ -154,5 +154,5 @@ def test_a_table_of_odd_columns_is_previewed_as_soon_as_it_is_sent_and_added_wit
     page.select_option("select[name=column]", label="Frage")
     expect(page.locator(".previews")).to_contain_text("Wie viele?")
     page.click("[name=add]")  # 3
-    expect(page.locator("h1")).to_have_text("fragen.csv")
+    expect(page.locator("h1")).to_have_text("fragen")  # named after the file
     expect(page.locator("main")).to_contain_text("Welche Farbe?")

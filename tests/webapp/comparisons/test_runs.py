@@ -138,6 +138,20 @@ def test_another_device_is_another_condition_and_the_page_says_so(world, ready):
     assert {run["comparison"] for run in answer.context["chart"]["runs"]} == {"one"}
 
 
+def test_no_filter_changes_the_letter_of_conditions(world, ready):
+    by = world.actor(world.bob)
+    ended(by, **ready, limit=2)
+    ended(by, **ready)
+    ended(by, **ready, strategies=[{"strategy": "heuristic"}])
+    letters = lambda **query: {  # noqa: E731
+        group.conditions.pk: group.letter for group in world.page(world.bob).get("/runs/", query).context["groups"]
+    }
+    everything, some = letters(), letters(strategy="heuristic")
+    assert sorted(everything.values()) == ["A", "B"]
+    assert len(some) == 1 and some.items() <= everything.items()
+    assert list(some.values()) == ["B"]
+
+
 def test_runs_are_sought_sorted_filtered_and_paged_by_their_address(world, ready):
     by = world.actor(world.bob)
     strategies = [{"strategy": "static", "params": {"lookahead": k}} for k in (2, 4, 8)]

@@ -23,7 +23,7 @@ OUT = "bounds or peers, or were noisy, mixed or diverged"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Runs under the same conditions, with the letter that names them on this page."""
+    """Runs under the same conditions, with the letter that names them."""
 
     letter: str
     conditions: Conditions
@@ -50,12 +50,12 @@ def under_load(of: Conditions) -> list[str]:
 
 
 def groups(rows: RunQuerySet, known: Iterable[Conditions]) -> list[Group]:
-    """Return the conditions of these runs, those with most runs first."""
+    """Return the conditions of these runs, those with most runs first. Letters follow age, so no filter changes them."""
     counted = rows.filter(figures__isnull=False).order_by().values_list("figures__conditions_id")
     counts = counted.annotate(count=Count("pk"), latest=Max("comparison__created")).order_by("-count", "-latest")
-    by_id = {conditions.pk: conditions for conditions in known}
-    there = [(by_id[pk], count) for pk, count, _ in counts[:MOST_GROUPS] if pk in by_id]
-    return [Group(_letter(at), conditions, count) for at, (conditions, count) in enumerate(there)]
+    by_age = sorted(known, key=lambda conditions: (conditions.created, conditions.pk))
+    lettered = {conditions.pk: (_letter(at), conditions) for at, conditions in enumerate(by_age)}
+    return [Group(*lettered[pk], count) for pk, count, _ in counts[:MOST_GROUPS] if pk in lettered]
 
 
 def _letter(at: int) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.public import AtLoad, Played, Recorded, Simulation
+from decoding.public import STRATEGIES, AtLoad, Played, Recorded, Simulation, Strategy
 
 
 def _prices(found: Recorded, asked: AtLoad) -> Iterator[str]:
@@ -19,7 +20,7 @@ def _prices(found: Recorded, asked: AtLoad) -> Iterator[str]:
     else:
         yield (
             f"Nothing here ran with {users} users. Prices were measured for {measured} "
-            f"{'texts' if found.at else 'text'} in a pass, and the simulation assumes the same price per row beyond that."
+            f"{'texts' if found.at else 'text'} in a pass. The simulation assumes the same price per row beyond that."
         )
     yield "A request's time includes waiting and reading the prompt. Autoregressive has as many users."
 
@@ -27,6 +28,22 @@ def _prices(found: Recorded, asked: AtLoad) -> Iterator[str]:
 def _counted(numbers: Sequence[int]) -> str:
     *first, last = map(str, numbers)
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def _above_the_oracle(standing: Mapping[str, Any]) -> Iterator[str]:
+    """Name the runs that draft as the oracle does, and were faster nevertheless."""
+    bound = standing["bound"] or math.inf
+    fast = [row for row in standing["measured"] if row["role"] == "ranked" and row["speedup"]["median"] > bound * 1.005]
+    if above := [row["name"] for row in fast if _drafts_alone(STRATEGIES[row["strategy"]])]:
+        yield (
+            f"{' and '.join(above)} ran faster than the oracle's bound, which only noise can do. Repeat the comparison "
+            "on a quiet machine."
+        )
+
+
+def _drafts_alone(spec: Strategy) -> bool:
+    """Whether every draft is one line of tokens of the draft model."""
+    return spec.needs_draft and not (spec.proposer or spec.mixes or spec.tree or spec.prepares_ahead)
 
 
 def notes_of(found: Recorded, asked: Simulation | AtLoad | Played, standing: Mapping[str, Any]) -> Iterator[str]:
@@ -55,7 +72,8 @@ def notes_of(found: Recorded, asked: Simulation | AtLoad | Played, standing: Map
             f"The passes alone would give a speed-up {1 / correction:.2f} times as large. The simulation corrects for "
             "the time that measured strategies spend between passes."
         )
+    yield from _above_the_oracle(standing)
     if isinstance(asked, Played):
-        yield "After a miss, the simulation drafts with the draft model: the traces do not hold what an n-gram would propose."
+        yield "After a miss, the simulation uses the draft model: the traces do not hold what an n-gram would propose."
     if len(asked.middle) < found.prompt_count:
         yield f"Replayed on {len(asked.middle)} of {found.prompt_count} prompts, evenly spread."
