@@ -24,7 +24,7 @@ for (const file of readdirSync(folder)) {
 test("a histogram is told by its ends and its mean", () => {
   const speculative = (counts) => ({ speculative: { name: "static:2", acceptance_histogram: counts } });
   assert.equal(ofHistogram(speculative([5, 1, 4])),
-    "static:2, 10 rounds: in 50 % of them no drafted token was accepted, in 40 % as many as 2, on average 0.9.");
+    "static:2, 10 rounds: the target accepted no drafted token in 50 % of them, and 2 in 40 %. The mean is 0.9.");
   assert.equal(ofHistogram(speculative([])), "");
   assert.equal(ofHistogram({}), "");
 });
@@ -49,7 +49,7 @@ test("rounds and lines are told by their sums, the fastest first", () => {
   assert.equal(ofRounds({ run: { name: "b" }, ...rounds() }), "");
   const runs = ["a", "b", "c"].map((name, number) => ({ name, number }));
   const state = (ms) => ({ rounds: [{}], deliveries: [], tokens: Array(8), nowNs: ms * 1e6, prefillNs: 0 });
-  assert.equal(ofLines({ runs, whole: new Map([[0, state(10)], [1, state(4.4)]]) }), "The steeper the faster: b 8 tokens in 4 ms; a 8 tokens in 10 ms.");
+  assert.equal(ofLines({ runs, whole: new Map([[0, state(10)], [1, state(4.4)]]) }), "A steeper line is faster: b 8 tokens in 4 ms; a 8 tokens in 10 ms.");
 });
 
 test("the clock of rounds without a draft tells of the target alone", () => {

@@ -31,7 +31,11 @@ DRAWN = (
     "prompt__number", "repeat", "run__number", "run__concurrency", "run__rate", "created", "finished", "last_seq",
     "new_tokens", "tokens_per_s", "numbers",
 )  # fmt: skip
-PARTS = {"verdict": "comparisons/_verdict.html", "what-if": "comparisons/_what_if.html"}  # an open page asks for these
+PARTS = {  # an open page asks for these
+    "verdict": "comparisons/_verdict.html",
+    "what-if": "comparisons/_what_if.html",
+    "downloads": "comparisons/_downloads.html",
+}
 FILES = (  # and their routes; relative to a baseline
     ("samples as CSV", "csv"),
     ("report as JSON", "report"),
@@ -82,11 +86,11 @@ def show(
     it is one file."""
     report = so_far(comparison, pinned(comparison, request.GET.get("baseline", "")))
     context = _context(comparison, report, share)
+    context["downloads"] = _downloads(context, addresses["file"])
     if part := PARTS.get(request.GET.get("part", "")):
         return render(request, part, context)
     context["refused"] = refusal(comparison) if comparison.job.is_final else None
     context |= _with_data(context, {**addresses, "frames": _first_traces(comparison)})
-    context["downloads"] = _downloads(context, addresses["file"])
     return render(request, "comparisons/comparison.html", context)
 
 

@@ -132,7 +132,7 @@ class Tags(serializers.SlugRelatedField[Any]):
         super().__init__(slug_field="name", read_only=True, **options)
 
 
-ALONE = "null: servers run alone"
+ALONE = "null: servers are compared alone"
 SAID = "from its report, once it has ended and the report is computed"
 
 

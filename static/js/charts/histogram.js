@@ -2,7 +2,7 @@
 
 import { bars, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
-import { percent } from "../core/words.js";
+import { grouped, percent } from "../core/words.js";
 
 export const on = { comparison: 2 };
 export const term = "per round";
@@ -13,8 +13,8 @@ export function sentence({ speculative }) {
   const counts = speculative?.acceptance_histogram ?? [], total = sum(counts);
   if (!total) return "";
   const mean = sum(counts.map((count, accepted) => count * accepted)) / total;
-  return `${speculative.name}, ${total} rounds: in ${percent(counts[0] / total)} of them no drafted token was accepted, ` +
-    `in ${percent(counts.at(-1) / total)} as many as ${counts.length - 1}, on average ${mean.toFixed(1)}.`;
+  return `${speculative.name}, ${grouped(total)} rounds: the target accepted no drafted token in ${percent(counts[0] / total)} of them, ` +
+    `and ${counts.length - 1} in ${percent(counts.at(-1) / total)}. The mean is ${mean.toFixed(1)}.`;
 }
 
 export const table = ({ speculative }) => made(["accepted", "rounds"], speculative.acceptance_histogram.map((count, i) => [i, count]));

@@ -15,9 +15,9 @@ export const everyMs = 200; // five times a second is enough of the longest line
 
 /** Tell of each text how long it is and how long it took, the fastest first. */
 export function sentence({ runs, whole }) {
-  const told = begun(runs, whole).map(({ run, state }) => ({ name: run.name, tokens: state.tokens.length, ms: decodeNs(state) / 1e6 }))
-    .sort((a, b) => b.tokens / b.ms - a.tokens / a.ms);
-  return told.length ? `The steeper the faster: ${told.map((one) => `${one.name} ${one.tokens} tokens in ${Math.round(one.ms)} ms`).join("; ")}.` : "";
+  const told = begun(runs, whole).map(({ run, state }) => ({ name: run.name, tokens: state.tokens.length, ns: decodeNs(state) }))
+    .sort((a, b) => b.tokens / b.ns - a.tokens / a.ns);
+  return told.length ? `A steeper line is faster: ${told.map((one) => `${one.name} ${one.tokens} tokens in ${brief(one.ns)}`).join("; ")}.` : "";
 }
 
 const MOMENTS = 10;

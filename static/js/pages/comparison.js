@@ -277,6 +277,7 @@ const questions = new Part("what-if", (text) => {
   $("#evidence > [data-charts]").insertAdjacentHTML("afterend", text);
   offerWhatIf();
 });
+const downloads = new Part("downloads", (text) => { if ($("#downloads")) $("#downloads").innerHTML = text; });
 
 const CHANGES = { // what has to be drawn anew once a frame was heard
   events: ["race"], complete: ["race"], samples: ["race", "status"], comparison: ["status"],
@@ -299,8 +300,7 @@ const feed = new Feed({
   onMode: (mode, sentence) => {
     drawMode(mode, sentence, known.status.state);
     if (mode !== "finished") return;
-    if (!page.status.is_final) verdict.renew();
-    if (!page.status.is_final && page.samples) questions.renew();
+    if (!page.status.is_final) for (const part of [verdict, downloads, ...(page.samples ? [questions] : [])]) part.renew();
     view.isFollowing = false;
     redraw("race", "status");
   },

@@ -285,6 +285,17 @@ def test_the_page_fits_a_phone_and_is_accessible(open_page, worker, scheme):
     assert serious == []
 
 
+def test_an_open_page_offers_the_files_of_a_finished_comparison_as_soon_as_it_ends(open_page, worker):
+    worker.claim()
+    worker.begin().finish()
+    page = open_page(f"/comparisons/{worker.comparison.pk}/")
+    expect(page.locator("#mode")).to_have_attribute("data-mode", "live")
+    expect(page.locator("#downloads")).not_to_contain_text("this page as one file")
+    worker.finish_all()
+    expect(page.locator("#downloads")).to_contain_text("this page as one file")
+    expect(page.locator(".of-standing")).not_to_contain_text("so far", use_inner_text=True)
+
+
 def test_cancelling_stays_on_the_page_and_says_what_there_is(open_page, worker):
     worker.claim()
     for _ in STRATEGIES:

@@ -18,7 +18,7 @@ from webapp.comparisons.models import SERVERS_ALONE, Conditions, Figures, Run, R
 
 MOST_POINTS = 300  # nobody can follow more lines
 MOST_GROUPS = 200
-OUT = "bounds or peers, or were noisy, mixed or diverged"
+OUT = "each is a bound or a peer, or was noisy, mixed or divergent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +150,12 @@ def in_words(chart: dict[str, Any]) -> str:
     runs = chart["runs"]
     line = sorted((run for run in runs if run["is_on_line"]), key=lambda run: run["values"]["speedup"])
     if not line:
-        return f"{_count(len(runs), 'run')}, and none to rank: all are {OUT}."
+        return f"{_count(len(runs), 'run')}, none of which is ranked: {OUT}."
     steps = [f"{run['name']} {times(run['values']['speedup'], run['low'], run['high'])}" for run in line]
     out = sum(not run["is_ranked"] for run in runs)
-    words = f"{_count(len(runs), 'run')}. On the line, from the cheapest draft to the fastest: {'; '.join(steps)}."
+    words = (
+        f"{_count(len(runs), 'run')}. On the line, from the cheapest drafting to the fastest run: {'; '.join(steps)}."
+    )
     if out:
         words += f" {_count(out, 'run')} cannot stand on it: {OUT}."
     if len(runs) == MOST_POINTS:

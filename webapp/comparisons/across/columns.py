@@ -99,12 +99,12 @@ COLUMNS: dict[str, Column] = {
         Column("draft_share", "Drafting", "figures__draft_share", "share", DEFINITIONS["draft_share"],
                is_axis=True),
         Column("draft_passes", "Draft passes", "figures__draft_passes", "number",
-               "runs of the draft model for each generated token", is_usual=False, is_axis=True),
+               "passes of the draft model per generated token", is_usual=False, is_axis=True),
         Column("verify_share", "Verifying", "figures__verify_share", "share", DEFINITIONS["verify_share"],
                is_usual=False, is_axis=True),
         Column("exactness", "Text", "figures__exactness", "exactness", DEFINITIONS["audit"]),
         Column("noisy_count", "Noisy", "figures__noisy_count", "noise",
-               "samples decoded while something else used the machine"),
+               "samples during which other programs used the machine"),
         Column("sample_count", "Samples", "figures__sample_count", "count", is_usual=False),
         Column("device", "Hardware", "figures__conditions__device", "text", is_usual=False),
         Column("versions", "Versions", "figures__versions", "text", is_usual=False),
@@ -119,7 +119,7 @@ ORDERS = {
     **{name: name for name in ("label", "strategy", "number")},
     **{name: column.source for name, column in COLUMNS.items() if column.kind != "conditions"},
 }
-COSTS = {"draft_passes": "draft passes a token", "draft_share": "share of the time spent drafting"}
+COSTS = {"draft_passes": "draft passes per token", "draft_share": "share of the time spent drafting"}
 
 
 def chosen(names: Sequence[str]) -> list[Column]:
