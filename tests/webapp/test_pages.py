@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from tests.webapp import make
+from tests.webapp.everything import pages
 from webapp.accounts import services as accounts
 from webapp.accounts.models import Scope, User
 from webapp.comparisons import demo
@@ -37,6 +38,16 @@ def launch_form(made_of, dataset, **changes):
         "repeats": "1",
         **changes,
     }
+
+
+def test_no_page_has_two_things_of_one_id(world):
+    """The search box and the runs page shared one: the box wrote its answers over the runs, and paper cut them."""
+    client, twice = world.page(world.bob), {}
+    for name, path in pages(world).items():
+        ids = re.findall(r'\sid="([^"]+)"', client.get(path).content.decode())
+        if found := sorted({each for each in ids if ids.count(each) > 1}):
+            twice[name] = found
+    assert twice == {}
 
 
 def test_a_new_team_is_led_to_its_first_comparison(world):

@@ -38,22 +38,22 @@ def _is_bound(slug: str) -> bool:
 def verdict_of_plan(document: Mapping[str, Any]) -> str:
     run = [row for row in document["settings"] if row["measured"]]
     if not run:
-        return "Nothing could be run to see whether the predictions hold."
+        return "No setting could be run, so nobody knows whether the predictions hold."
     best = max(run, key=lambda row: row["measured"]["median"])
     gain, label = best["measured"], setting(best)["short"]
     if gain["low"] is None:
         return (
-            f"{label} ran {gain['median']:.2f} times as fast as autoregressive on {so_few(gain['prompts'])}, where "
-            f"{best['speedup']:.2f} was predicted; the prompts are too few to say how sure that is."
+            f"{label} ran {gain['median']:.2f} times as fast as autoregressive on {so_few(gain['prompts'])}, too few "
+            f"to say how sure that is; {best['speedup']:.2f} was predicted."
         )
     doubt = f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}"
     if gain["low"] <= 1:
         return (
-            f"Nothing is shown to be faster than autoregressive here; {label} comes closest at {gain['median']:.2f} "
-            f"times its speed ({doubt}), where {best['speedup']:.2f} was predicted."
+            f"No strategy is shown to be faster than autoregressive here; {label} comes closest at "
+            f"{gain['median']:.2f} times ({doubt}); {best['speedup']:.2f} was predicted."
         )
     return (
-        f"Set {label}: it ran {gain['median']:.2f} times as fast as autoregressive ({doubt}), where "
+        f"Set {label}: it ran {gain['median']:.2f} times as fast as autoregressive ({doubt}); "
         f"{best['speedup']:.2f} was predicted."
     )
 

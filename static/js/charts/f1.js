@@ -9,7 +9,7 @@ export const title = "F1 by epoch";
 
 export const sentence = ({ epochs }) => (epochs.length
   ? `On held-out prompts F1 is ${epochs.at(-1).held_out_f1.toFixed(3)} after epoch ${epochs.at(-1).epoch}. ` +
-    "A token at even odds is called accepted." : "");
+    "Tokens with an estimate of 0.5 or more count as accepted." : "");
 
 export const table = ({ epochs }) => made(["epoch", "held-out F1"], epochs.map((epoch) => [epoch.epoch, epoch.held_out_f1.toFixed(4)]));
 

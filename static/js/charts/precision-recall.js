@@ -9,8 +9,8 @@ export const term = "precision";
 export const title = "Precision and recall";
 
 export const sentence = ({ page: { card: { metrics } } }) => (metrics?.pr
-  ? `At even odds ${percent(metrics.precision)} of what it lets through is accepted, and it lets through ` +
-    `${percent(metrics.recall)} of all accepted tokens.` : "");
+  ? `At a threshold of 0.5 the target accepts ${percent(metrics.precision)} of the tokens that pass, and ` +
+    `${percent(metrics.recall)} of all accepted tokens pass.` : "");
 
 const sorted = ({ page }) => [...page.card.metrics.pr].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
 

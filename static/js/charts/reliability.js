@@ -14,13 +14,13 @@ export const sentence = ({ page: { card: { metrics } } }) =>
 export const table = ({ page: { card } }) => made(["it says", "accepted", "tokens"],
   card.metrics.reliability.map(([said, was, count]) => [percent(said), percent(was), count]));
 
-export const legend = () => ["Each dot is 10 % of the scale; a larger dot holds more tokens. On the diagonal, estimates are true."];
+export const legend = () => ["Each dot covers 10 % of the scale; a larger dot holds more tokens. On the diagonal, estimates are true."];
 
 export function draw(picture, { page: { card, strategy } }) {
   const bins = card.metrics.reliability, most = Math.max(...bins.map((bin) => bin[2])), cls = `s-${strategy}`;
   const points = bins.map(([said, was, count]) => ({ x: said, y: was, count, r: 2 + 7 * Math.sqrt(count / most) }));
   plot(picture, {
-    x: shareAxis("what it says"), y: shareAxis("accepted"), height: 300,
+    x: shareAxis("estimate"), y: shareAxis("accepted"), height: 300,
     layers: [diagonal, line(points.map((point) => [point.x, point.y]), cls)], isCloud: true,
     series: [{ name: "", layer: dots(points, cls), points: points.map((point) =>
       ({ ...point, text: `says ${percent(point.x)}, ${percent(point.y)} of ${point.count} accepted` })) }],

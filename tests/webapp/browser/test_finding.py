@@ -17,7 +17,7 @@ def test_a_pair_is_two_keys_and_its_name_away(open_page, world, scheme):
     page = open_page("/jobs/", color_scheme=scheme)
     page.keyboard.press("Control+k")
     page.keyboard.type("owl")
-    expect(page.locator("#found [aria-selected=true]")).to_contain_text("Owl and mouse")
+    expect(page.locator("#find-list [aria-selected=true]")).to_contain_text("Owl and mouse")
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []

@@ -150,7 +150,7 @@ def test_a_plan_for_several_users_shows_the_best_settings_by_load_and_what_to_se
 def test_a_plan_that_gained_nothing_does_not_boast(world):
     row = {"strategy": "static", "params": {"lookahead": 2}, "speedup": 1.4, "role": "ranked"}
     doubtful = {"settings": [{**row, "measured": {"median": 1.1, "low": 0.9, "high": 1.3, "prompts": 9}}]}
-    assert reading.verdict_of_plan(doubtful).startswith("Nothing is shown to be faster than autoregressive here;")
+    assert reading.verdict_of_plan(doubtful).startswith("No strategy is shown to be faster than autoregressive here;")
     sure = {"settings": [{**row, "measured": {"median": 1.3, "low": 1.2, "high": 1.4, "prompts": 9}}]}
     assert reading.verdict_of_plan(sure).startswith("Set static:2: it ran 1.30 times as fast")
     few = {"settings": [{**row, "measured": {"median": 1.3, "low": None, "high": None, "prompts": 3}}]}
@@ -177,7 +177,7 @@ def test_under_ratio_dice_a_page_says_what_its_counts_are_of(world, ready):
     launched = post(world, ready, sampling=ratio)
     assert (launched.status_code, launched.json()["sampling"]["dice"]) == (202, "ratio")
     page = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
-    assert "counts are of one text a prompt" in page
+    assert "counts of one text per prompt hold only on average" in page
 
 
 def test_a_failed_study_says_why(world, ready):

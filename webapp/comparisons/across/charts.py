@@ -50,7 +50,7 @@ def under_load(of: Conditions) -> list[str]:
 
 
 def groups(rows: RunQuerySet, known: Iterable[Conditions]) -> list[Group]:
-    """Return the conditions of these runs, those with most runs first. Letters follow age, so no filter changes them."""
+    """Return the conditions of these runs, most runs first. Letters follow age, so no filter changes them."""
     counted = rows.filter(figures__isnull=False).order_by().values_list("figures__conditions_id")
     counts = counted.annotate(count=Count("pk"), latest=Max("comparison__created")).order_by("-count", "-latest")
     by_age = sorted(known, key=lambda conditions: (conditions.created, conditions.pk))
