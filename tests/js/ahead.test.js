@@ -31,6 +31,6 @@ test("it is said in a sentence: how many, how likely, what came, and whether it 
   const said = (one) => sentence({ state: { rounds: [one] }, chosen: 3, word });
   assert.equal(said(round),
     "Round 3: 2 branches prepared, with a predicted hit rate of 71 %; the target kept 1 and said w7, which was among them: a hit, 4 tokens deep. " +
-    "The draft worked 3.21 ms on them, then stood still for 0.04 ms.");
+    "The draft worked 3.21 ms on them, then waited for 0.04 ms.");
   assert.match(said({ ...round, token: 8 }), /said w8, which was not among them: a miss\. The draft worked/);
 });

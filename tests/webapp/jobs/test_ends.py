@@ -52,9 +52,7 @@ def test_the_third_end_that_the_job_can_have_caused_at_one_place_is_the_last(job
     assert end(counts=True, at="static:3 on prompt 4") == "queued"
     assert end(counts=True, at="static:3 on prompt 4") == "failed"
     job.refresh_from_db()
-    assert job.reason.startswith(
-        "It ended. The job ended 3 times like this at static:3 on prompt 4 and got nothing done"
-    )
+    assert job.reason.startswith("It ended. The job ended 3 times like this at static:3 on prompt 4 without progress")
 
 
 def test_ends_at_different_places_do_not_add_up(job):
