@@ -52,7 +52,7 @@ def between(before: Mark | None, after: Mark | None) -> str:
         return ""
     others = (whole - (after.idle - before.idle) - (after.engine - before.engine)) / whole
     if others > SHARED:
-        return f"Other programs used {others:.0%} of the {os.cpu_count()} cores."
+        return f"Other programs used {100 * others:.0f} % of the {os.cpu_count()} cores."
     if _moved(before.clock, after.clock):
         return f"The processor's clock went from {before.clock / 1e3:.2f} to {after.clock / 1e3:.2f} GHz."
     return ""

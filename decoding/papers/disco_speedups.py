@@ -46,7 +46,9 @@ def _replayed(evidence: Evidence) -> dict[str, Estimate]:
 def _why(evidence: Evidence, measured: dict[int, Estimate]) -> str:
     share = evidence.costs.draft / evidence.costs.verify(1)
     ours = measured.get(NAMES.index("DISCO"))
-    words = f"A drafted token takes {share:.0%} of a verification here and a row of a verification is not free. "
+    words = (
+        f"A drafted token takes {100 * share:.0f} % of a verification here and a row of a verification is not free. "
+    )
     if ours is None:
         return words + "DISCO itself is left out: this pair has no classifier."
     return words + (

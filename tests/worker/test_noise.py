@@ -22,7 +22,7 @@ QUIET = Mark(all=1000, idle=500, engine=100, clock=3e3)
     ("after", "said"),
     [
         (Mark(all=1200, idle=600, engine=200, clock=3e3), ""),  # half idle, half ours
-        (Mark(all=1200, idle=600, engine=150, clock=3e3), f"Other programs used 25% of the {os.cpu_count()} cores."),
+        (Mark(all=1200, idle=600, engine=150, clock=3e3), f"Other programs used 25 % of the {os.cpu_count()} cores."),
         (Mark(all=1200, idle=600, engine=200, clock=2e3), "The processor's clock went from 3.00 to 2.00 GHz."),
         (Mark(all=1010, idle=500, engine=100, clock=3e3), ""),  # too short to tell
         (None, ""),

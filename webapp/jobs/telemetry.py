@@ -48,7 +48,9 @@ def _cores(values: Sequence[Mapping[str, Any]]) -> str:
     engine = sum(value["engine"] for value in values) / len(values)
     others = [value["others"] for value in values]
     mean, most = sum(others) / len(others), max(others)
-    return f"{engine:.0%} of {count} used by the engine, {mean:.0%} by others ({most:.0%} at most)"
+    return (
+        f"{100 * engine:.0f} % of {count} used by the engine, {100 * mean:.0f} % by others ({100 * most:.0f} % at most)"
+    )
 
 
 def _memory(values: Sequence[Mapping[str, Any]]) -> str:
@@ -64,7 +66,7 @@ def _gpu(gpus: Sequence[Mapping[str, Any]]) -> str:
     held_back = dict.fromkeys(reason for gpu in gpus for reason in gpu["held_back"])
     others = max(gpu["others"] for gpu in gpus)
     told = [
-        f"{sum(busy) / len(busy):.0%} busy" if busy else "",
+        f"{100 * sum(busy) / len(busy):.0f} % busy" if busy else "",
         _range((gpu["clock_mhz"] for gpu in gpus), "MHz"),
         _range((gpu["temperature_c"] for gpu in gpus), "°C"),
         _range((gpu["power_w"] for gpu in gpus), "W"),

@@ -38,7 +38,7 @@ def test_readings_are_told_in_words(job):
     telemetry.keep(job=job, values=QUIET)
     telemetry.keep(job=job, values={**QUIET, "others": 0.25, "temperature_c": 55.4})
     assert telemetry.facts(telemetry.read(job)) == [
-        ("cores", "25% of 2 used by the engine, 15% by others (25% at most)"),
+        ("cores", "25 % of 2 used by the engine, 15 % by others (25 % at most)"),
         ("clock", "2.90 to 3.10 GHz"),
         ("memory", "engine 1.0 GiB at most, all 3.0 of 8.0 GiB"),
         ("temperature", "55 °C"),
@@ -51,7 +51,7 @@ def test_gpus_are_told_by_name(job):
         telemetry.keep(job=job, values={**QUIET, "gpus": [gpu]})
     assert telemetry.facts(telemetry.read(job))[-1] == (
         "H",
-        "90% busy, 1500 to 1980 MHz, 61 to 83 °C, 350 W, held back by heat, shared with 1 other program",
+        "90 % busy, 1500 to 1980 MHz, 61 to 83 °C, 350 W, held back by heat, shared with 1 other program",
     )
 
 
@@ -68,7 +68,7 @@ def test_the_api_and_the_page_show_it(world, job):
     answer = world.api(world.bob).get(address).json()
     assert answer["readings"][0]["values"] == {**QUIET, "gpus": [GPU]}
     assert answer["facts"][0]["name"] == "cores"
-    assert "25% of 2 used by the engine" in world.page(world.bob).get(f"/jobs/{job.pk}/").content.decode()
+    assert "25 % of 2 used by the engine" in world.page(world.bob).get(f"/jobs/{job.pk}/").content.decode()
     assert world.api(world.charlie).get(address).status_code == 404
 
 
