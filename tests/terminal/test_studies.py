@@ -62,6 +62,9 @@ def test_a_classifier_is_trained_stored_and_used(
     assert compare([*SMALL, "2", "--strategies", strategies, "--temperature", "1.5"]) == 0
     shown, told = capsys.readouterr()
     assert "uses a classifier that was trained with temperature" in shown and "temperature 1.5" in told
+    (out / "card.json").write_text(json.dumps(card | {"machine": "another machine"}))
+    assert compare([*SMALL, "2", "--strategies", strategies]) == 0
+    assert "whose prices were measured on another machine; this runs on " in capsys.readouterr().out
     with pytest.raises(BadStrategy, match="another pair"):
         load_classifier(out, ["another", "pair"])
 

@@ -242,6 +242,9 @@ def test_form_and_rest_say_before_the_launch_that_the_machine_is_not_the_classif
     notes = world.script("submit").post("/api/v1/comparisons/?dry_run=true", asked).json()["notes"]
     found = [note for note in notes if "uses a classifier" in note]
     assert len(found) == bool(said) and all(said in note for note in found)
+    form = {"pair": str(ready[0].pk), "dataset": str(ready[1].pk), "use": "disco", "queue": "cpu", "plan": ""}
+    page = world.page(world.bob).post("/comparisons/new/", {**form, **sampling}).content.decode()
+    assert ("uses a classifier whose prices were measured on a machine;" in page) == bool(said) and said in page
 
 
 def test_a_plan_says_time_with_its_doubt_memory_and_who_begins(world, ready):
