@@ -20,7 +20,7 @@ from worker.llama_server import VARIABLE, program
 
 STARTER = Path(__file__).parents[2] / "starter" / "pair"
 SILENT = f"""#!{sys.executable}
-import http.server, os, pathlib, sys, threading
+import http.server, os, pathlib, subprocess, sys, threading
 
 here = pathlib.Path(__file__).parent
 
@@ -34,7 +34,9 @@ class Silent(http.server.BaseHTTPRequestHandler):
         (here / "asked").touch()
         threading.Event().wait()
 
-(here / f"{{os.getpid()}}.pid").touch()
+child = subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
+for pid in (os.getpid(), child.pid):
+    (here / f"{{pid}}.pid").touch()
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Silent).serve_forever()
 """
 GREEDY = {"temperature": 0, "max_new_tokens": 48}
@@ -78,7 +80,7 @@ def test_servers_that_a_killed_worker_started_end_with_it(proof, tmp_path):
     with killable_worker(**{VARIABLE: str(silent)}) as worker:
         until(lambda: (tmp_path / "asked").exists(), "a server to be asked")
         servers = [int(path.stem) for path in tmp_path.glob("*.pid")]
-        assert len(servers) == 2 and all(map(is_alive, servers))
+        assert len(servers) == 4 and all(map(is_alive, servers))  # two, and a child of each
         worker.kill()
     until(lambda: not any(map(is_alive, servers)), "the servers to end")
 
