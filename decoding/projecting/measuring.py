@@ -74,7 +74,7 @@ def _together(joint: JointCosts, batch: int) -> PassPrices:
 
 
 def rising_by_batch(found: Mapping[int, PassPrices]) -> dict[int, PassPrices]:
-    """The same for more texts: a pass for them costs no less than one of as many rows each for fewer."""
+    """Make prices rise with texts, as they must: where noise makes more texts look cheaper, they cost the same."""
     risen: dict[int, PassPrices] = {}
     before = PassPrices([(1, 0.0)], [(1, 0.0)])
     for batch, prices in sorted(found.items()):

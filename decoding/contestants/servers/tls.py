@@ -28,7 +28,7 @@ def tls(*files: str) -> ssl.SSLContext:
 def no_tls(error: ssl.SSLError) -> str:
     """Say why there is no safe connection, and what to do. Nothing switches the check off."""
     if not isinstance(error, ssl.SSLCertVerificationError):
-        return f"speaks no TLS: {error.reason or error}. Does its address begin with http in place of https?"
+        return f"cannot be reached over TLS: {error.reason or error}. If it speaks plain HTTP, write its address with http://."
     told = f"cannot be trusted: {error.verify_message}."
     if error.verify_code not in UNKNOWN_AUTHORITY:
         return f"{told} Mend the server's certificate, or give the address that it is for."

@@ -107,11 +107,11 @@ def test_a_certificate_that_is_not_valid_is_refused_although_its_authority_is_tr
     assert told in str(refused) and not wire.asked
 
 
-def test_a_server_without_tls_is_not_called_untrusted() -> None:
+def test_a_server_without_tls_is_told_apart_from_one_that_is_not_trusted() -> None:
     with serving(LLAMA) as wire:
         spec = EndpointSpec("it", wire.address.replace("http:", "https:"), "llamacpp")
         servers = Servers(Reach({"it": spec}, allowed=TERMINAL), None)
-        with pytest.raises(ServerFailed, match=r"it speaks no TLS: .* Does its address begin with http"):
+        with pytest.raises(ServerFailed, match=r"it cannot be reached over TLS: .* If it speaks plain HTTP"):
             servers.begin([server_choice()])
         servers.close()
 
