@@ -215,7 +215,7 @@ def test_another_baseline_is_pinned_by_keyboard_and_stays_while_samples_come_in(
     mode(page, "finished")
     expect(page.locator("h1")).to_contain_text("3 prompts")
     expect(page.locator("table.numbers .pinned th")).to_contain_text("static:4")
-    expect(page.locator("#what-title")).to_contain_text("over autoregressive")
+    expect(page.locator("#what-title")).to_contain_text("relative to autoregressive")
 
 
 def test_a_finished_race_is_replayed_and_scrubbed_by_keyboard_alone(open_page, worker):
