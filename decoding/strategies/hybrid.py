@@ -2,12 +2,12 @@
 copy and then the model. Nothing is set by hand: acceptance and prices are running estimates."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from decoding.mixing import Judgement, Mix, Mixing
 from decoding.sources import Knowledge
 from decoding.strategies.suffix import SuffixDecoding
-from decoding.strategy import LONGEST, Looks, Strategy
+from decoding.strategy import LONGEST, Looks, Sight, Strategy
 
 LEAN = 0.3  # tokens by which the model is preferred: what it reads and shows now also helps later rounds
 
@@ -19,7 +19,7 @@ class BestSource(Mixing):
     tokens per second times its seconds.
     """
 
-    sees = "confidence"
+    sees: ClassVar[Sight] = "confidence"
 
     def __init__(self, knowledge: Knowledge, now: Callable[[], int]) -> None:
         self.knowledge, self._now = knowledge, now

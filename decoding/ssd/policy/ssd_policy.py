@@ -172,7 +172,19 @@ class SsdPolicy:
         """Choose the outcomes that get a branch. `guesses` has a list for each accepted count, likeliest first.
         `echo_lengths` has the length of the context of each list's echo, 0 for none."""
         self._guesses, self._echo_lengths = guesses, echo_lengths
-        return self.planner.choose(draft, estimates, guesses, echo_lengths)
+        chosen = self.planner.choose(draft, estimates, guesses, echo_lengths)
+        return chosen.only([]) if self._copy_suffices(len(draft.tokens), chosen.predicted_hit) else chosen
+
+    def _copy_suffices(self, drafted: int, hit: float) -> bool:
+        """Whether a copy is expected to bring at least as many tokens after this verdict as branches that hit with this
+        probability."""
+        if not self._copier:
+            return False
+        self._copier.propose()
+        survivals = itertools.accumulate(self._copier.estimates, operator.mul)
+        by_copy: float = sum(itertools.islice(survivals, drafted + 1, drafted + 1 + self.lookahead))
+        by_model: float = sum(itertools.accumulate([self.planner.acceptance] * self.lookahead, operator.mul))
+        return by_copy > 0.0 and by_copy >= hit * by_model
 
     def puts_off_step(self, drafted: int, depth: int, is_done: bool) -> bool:
         """Whether to wait for the verdict on a draft of so many tokens instead of taking one more step of branches of
