@@ -13,7 +13,7 @@ import pytest
 
 from decoding.drafters.base import Drafter
 from decoding.events import Drafted, Verified
-from decoding.mixing import Mix
+from decoding.mixing import Judgement, Mix
 from decoding.models.runner import align
 from decoding.registry import Parts
 from decoding.replay.costs import Costs, counted
@@ -130,6 +130,17 @@ def test_copies_that_are_refused_again_and_again_are_no_longer_taken() -> None:
     for _ in range(60):
         knowledge.copies.learn(0.65, False)
     assert policy(knowledge).takes([0.65]) == 0
+
+
+def test_before_any_price_is_known_the_model_drafts_a_few_tokens() -> None:
+    knowledge = Knowledge()
+    first = policy(knowledge)
+    assert first.takes([0.95] * 20) == 0
+    assert 0 < first.lookahead < 6
+    first.begin(lambda: "")
+    first.stops(0.9)
+    first.verified(Judgement(copied=0, drafted=1, passes=1, accepted=1, took=10.0))
+    assert policy(knowledge).takes([0.95] * 20) == 20
 
 
 def test_a_model_that_is_not_worth_its_time_is_tried_ever_more_rarely() -> None:
