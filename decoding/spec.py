@@ -102,7 +102,8 @@ class Choice:
             for param, word in zip(self.spec.params[1:], words[1:], strict=True)
             if params[param.name] != param.default
         ]
-        return f"{self.strategy}:" + ",".join([words[0], *rest])
+        settings = ",".join(filter(None, [words[0], *rest]))
+        return f"{self.strategy}:{settings}" if settings else self.strategy
 
 
 def _word(value: Value) -> str:
