@@ -177,7 +177,7 @@ class SsdPolicy:
         return self.planner.choose(draft, estimates, guesses, echo_lengths)
 
     def _copies_surely(self, drafted: int) -> bool:
-        """Whether a copy is expected to bring at least as many tokens after this verdict as a whole branch that hits."""
+        """Whether a copy is expected to bring at least as many tokens after this verdict as a branch that hits."""
         if not self._copier:
             return False
         self._copier.propose()
