@@ -6,6 +6,7 @@ A question is a step of each text's drafting, so the loop joins them as it joins
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -28,6 +29,7 @@ from decoding.timing import Clock
 from decoding.verify import Verdict
 
 REPLACED = "The draft's process ended between two rounds."
+_NUMBERS = itertools.count()  # of texts; a process may serve several exchanges, one after another
 NO_LOGITS = torch.empty(0)  # a question has none: its draft lies in its line
 
 
@@ -37,7 +39,6 @@ class Exchange:
     def __init__(self) -> None:
         self._process: DraftProcess
         self._pid: int | None = None
-        self._entered = 0  # texts so far
         self.losses: list[str] = []  # why each process was lost, with all texts that it served
         self._slowest_s = 0.0  # verification
         self._verifying_since_s: float | None = None
@@ -47,10 +48,9 @@ class Exchange:
         """Let the draft read the prompt of a new text. A process that was lost is started anew."""
         self._postscripts()  # the next message would overwrite them
         self._process = process
-        self._entered += 1
-        why = self._begin()
-        line = Line(self, self._entered, len(self.losses))
-        why = why or self._read(recipe, text)
+        why, number = self._begin(), next(_NUMBERS)
+        line = Line(self, number, len(self.losses))
+        why = why or self._read(number, recipe, text)
         if why:
             self._lose(why)
         return line
@@ -86,8 +86,8 @@ class Exchange:
         self._pid = self._process.pid
         return None
 
-    def _read(self, recipe: Recipe, text: Sequence[int]) -> DraftLost | None:
-        entry = messages.pack_entry(self._entered, recipe, text)
+    def _read(self, number: int, recipe: Recipe, text: Sequence[int]) -> DraftLost | None:
+        entry = messages.pack_entry(number, recipe, text)
         try:
             reply = self._process.ask(entry, self._process.patience.reading_s(len(text)))
         except DraftLost as lost:
