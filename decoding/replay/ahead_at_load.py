@@ -43,13 +43,15 @@ class Preparing:
         slowed that down slowed all of them down."""
         drift = _slowed(alone, costs, users)
         passes = {int(row["params"]["branches"]): _pass_s(row) / drift for row in rows}
-        return cls(sorted(passes.items()), statistics.mean(_slowed(row, costs, users) for row in rows) / drift)
+        slower = statistics.mean(_slowed(row, costs, users) for row in rows) / drift
+        return cls(sorted(passes.items()), max(1.0, slower))
 
     def simulate(
         self, tracks: Sequence[Track], plan: Plan, costs: JointCosts, users: int, placement: Placement
     ) -> Together:
         pass_s = max(on_line(self.passes, plan.settings.branches), self.passes[0][1] / 2)
-        verify = {size: [(rows, self.slower * s) for rows, s in line] for size, line in costs.verify.items()}
+        slower = self.slower if placement.beside else 1.0
+        verify = {size: [(rows, slower * s) for rows, s in line] for size, line in costs.verify.items()}
         return simulate_together(tracks, plan, dataclasses.replace(costs, verify=verify), users, pass_s, placement)
 
 

@@ -86,7 +86,7 @@ def test_more_branches_cost_what_was_measured_for_them(recorded: Study, placemen
 
     assert speed([(6, 0.001), (18, 0.003)]) == pytest.approx(speed([(12, 0.002)]))
     assert speed([(12, 0.0005)]) > speed([(12, 0.02)])
-    assert speed([(12, 0.002)]) > speed([(12, 0.002)], slower=1.2)
+    assert (speed([(12, 0.002)]) > speed([(12, 0.002)], slower=1.2)) is placement.beside
 
 
 def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(recorded: Study) -> None:
