@@ -29,6 +29,7 @@ from decoding.ssd.settings import Settings
 from decoding.ssd.transport.beside import BesideTransport
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.drafter import InTurnDrafter, SsdDrafter, Transport
+from decoding.ssd.transport.joint import JointDrafter
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, ReadingPeaks, Words, no_words
@@ -54,6 +55,7 @@ class Parts:
     words: Words = no_words  # the tokenizer's decode
     memory: dict[str, Any] = field(default_factory=dict)  # shared by all samples of one choice
     bridge: Bridge | None = None  # if the draft has another tokenizer
+    is_joint: bool = False  # whether other texts are decoded together with this one
 
     def no_draft(self) -> Drafter:
         return NoDraft()
@@ -62,11 +64,12 @@ class Parts:
         """Return a drafter without a model."""
         return LookupDrafter(proposer, self.end_tokens, self.dice.vocab)
 
-    def mixing(self, mix: Mix) -> Drafter:
-        """Return a drafter that copies, lets the draft model draft, or both."""
+    def mixing(self, mix: Mix, classifier: Classifier | None = None) -> Drafter:
+        """Return a drafter that copies, lets the draft model draft, or both. A policy that sees estimates needs a
+        classifier."""
         if self.bridge:
             self.bridge.require_scores("A mix of copies and drafts")
-        model = self.drafter(mix.policy)
+        model = self.drafter(mix.policy, classifier)
         assert isinstance(model, ModelDrafter)
         if mix.policy.sees == "fate":
             return BestSourceDrafter(mix, model, self.target, self.dice, self.end_tokens, self.clock)
@@ -113,6 +116,8 @@ class Parts:
         process = None if self.lanes else placed(placement, self.draft_process)
         if not process and not self.lanes:
             return InTurnDrafter(recipe.speculator(self._draft), settings.branches, self.clock)
+        if process and self.is_joint:
+            return JointDrafter(process, recipe, self.clock)
         return SsdDrafter(self._transport(recipe, process), self.clock)
 
     def _transport(self, recipe: Recipe, process: DraftProcess | None) -> Transport:
@@ -149,9 +154,10 @@ def build(choice: Choice, parts: Parts) -> Drafter:
     if spec.build:
         drafter: Drafter = spec.build(parts, **params)
         return drafter
+    classifier = parts.classifier(params[CLASSIFIER.name]) if spec.needs_classifier else None
+    judge = Judge(classifier) if classifier and (spec.mixes or spec.proposer) else None
     if spec.mixes:
-        return parts.mixing(choice.mix(parts.memory, parts.clock.now))
+        return parts.mixing(choice.mix(parts.memory, parts.clock.now, judge), classifier)
     if spec.proposer:
-        judge = Judge(parts.classifier(params[CLASSIFIER.name])) if spec.needs_classifier else None
         return parts.copying(choice.proposer(parts.memory, judge))
     return parts.drafter(choice.policy())
