@@ -33,7 +33,7 @@ from decoding.stopping import Driven, no_words
 from decoding.strategies.disco import RULES, Priced
 from decoding.strategies.static import SameLength
 from decoding.verify import Verdict
-from worker.terminal.arguments import read_bench
+from worker.terminal.bench import read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair
 from worker.terminal.prompt_files import read_prompt_file

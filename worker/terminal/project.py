@@ -10,7 +10,7 @@ from typing import Any
 
 from decoding.projecting.card import Card, card_called, published
 from decoding.strategies import STRATEGIES
-from worker.terminal.arguments import Bench, parser_of, read_bench
+from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import guarded
 
@@ -29,13 +29,13 @@ def run(argv: Sequence[str]) -> None:
         help="a machine card in the box, or FILE.json, as bench prices writes it",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table and the map")
-    given = parser.parse_args(argv)
-    card = card_called(given.card)
-    bench = read_bench(given, given.split, drafting="A projection")
-    if given.json is None:
+    args = parser.parse_args(argv)
+    card = card_called(args.card)
+    bench = read_bench(args, args.split, drafting="A projection")
+    if args.json is None:
         print(told(projected(bench, card)))
         return
-    with whole_file(given.json) as file:
+    with whole_file(args.json) as file:
         found = projected(bench, card)
         json.dump(found, file, indent=1)
     print(told(found))

@@ -14,8 +14,9 @@ from decoding.pair import Pair
 from decoding.spec import Choice
 from worker.cache import GIB, Cache
 from worker.proving import promise_of, prove, samples_of
-from worker.terminal.arguments import ROOT, Bench
+from worker.terminal.bench import Bench
 from worker.terminal.guarded import spare
+from worker.terminal.material import ROOT
 from worker.terminal.studying import Steps, say
 
 
