@@ -21,8 +21,8 @@ from decoding.drafters.base import Draft
 from decoding.drafters.rule import DraftStep, StopRule
 from decoding.events import Drafted, Event, EventSink, Recorder
 from decoding.measure.comparison import Comparison, Key
+from decoding.measure.sample import Sample
 from decoding.measure.speedups import speedup
-from decoding.measure.summary import Sample
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay import probing

@@ -24,7 +24,8 @@ from decoding.events import EventSink, Silence
 from decoding.load import Load
 from decoding.loop import never
 from decoding.measure.comparison import Comparison, Key
-from decoding.measure.summary import Sample, report
+from decoding.measure.sample import Sample
+from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt

@@ -71,7 +71,7 @@ class Played:
 
 def numbers_of(events: list[Event], key: Key, count: int) -> Any:
     """Figures as the engine would report them for a sample of so many tokens."""
-    from decoding.measure import summary
+    from decoding.measure.sample import sample_from_events
 
-    return summary.sample_from_events(events, choice=key.choice, prompt=key.prompt.id, category=key.prompt.category,
+    return sample_from_events(events, choice=key.choice, prompt=key.prompt.id, category=key.prompt.category,
                                       repeat=key.repeat, tokens=[0] * count, text="")  # fmt: skip

@@ -21,7 +21,7 @@ from decoding.disco.making import Material, make_classifier
 from decoding.errors import DrafthouseError
 from decoding.events import Recorder
 from decoding.measure.comparison import Comparison, Key
-from decoding.measure.summary import sample_from_events
+from decoding.measure.sample import sample_from_events
 from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads
 from decoding.pair import Pair

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from decoding.measure.ranking import ranking
-from decoding.measure.summary import Audit, Sample, report
+from decoding.measure.sample import Audit, Sample
+from decoding.measure.summary import report
 from decoding.measure.verdict import verdict
 from decoding.prompts.prompt import read_prompts
 from decoding.spec import Choice, Sampling, choose

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from decoding.events import Event
-from decoding.measure.summary import Sample
+from decoding.measure.sample import Sample
 from decoding.spec import Choice
 from worker.messages import PairOrder, PairPlace, Report
 from worker.servers import NO_SERVERS, ServersAsked

@@ -8,12 +8,12 @@ from django.db import transaction
 from django.db.models import Q
 
 from decoding.events import to_dict
-from decoding.measure.summary import Sample as Numbers
+from decoding.measure.sample import Sample as Numbers
+from decoding.measure.sample import sample_from_dict
 from decoding.spec import Sampling
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
-from webapp.comparisons.report import sample_of
 from webapp.core.problems import Conflict
 from webapp.core.version import version
 from webapp.jobs import services as jobs
@@ -151,7 +151,7 @@ class ComparisonRows:
         followed = {(follows, repeat) for follows in self._followed() for repeat in range(self.comparison.repeats)}
         needed = {which for which in self.samples if which[1:] not in settled or which[1:] in followed}
         wanted = [row.pk for which, row in self.samples.items() if which in needed]
-        return [sample_of(row.numbers) for row in Sample.objects.filter(pk__in=wanted)]
+        return [sample_from_dict(row.numbers) for row in Sample.objects.filter(pk__in=wanted)]
 
     def _followed(self) -> set[str]:
         """Name the prompts whose answers later turns follow."""

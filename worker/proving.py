@@ -16,7 +16,8 @@ from decoding.contestants.servers.guard import allowed
 from decoding.errors import BadStrategy
 from decoding.loop import never
 from decoding.measure.comparison import Comparison
-from decoding.measure.summary import Sample, report, so_few
+from decoding.measure.sample import Sample
+from decoding.measure.summary import report, so_few
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice, Sampling, choose

@@ -24,7 +24,7 @@ from decoding.load import ONE, Load, due_times
 from decoding.loop import never
 from decoding.measure.audit import alike, audit, respelled, with_end
 from decoding.measure.reading import Reading
-from decoding.measure.summary import Audit, Sample, sample_from_events
+from decoding.measure.sample import Audit, Sample, sample_from_events
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt, first_turns, in_turn
 from decoding.spec import Choice, Sampling, choose

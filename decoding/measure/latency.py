@@ -39,7 +39,7 @@ UNKNOWN = Timing()
 
 
 class Sample(Protocol):
-    """A sample (`measure.summary`), as far as its times go."""
+    """A sample (`measure.sample`), as far as its times go."""
 
     @property
     def load(self) -> Load: ...

@@ -15,8 +15,8 @@ from itertools import combinations
 from typing import Any
 
 from decoding.measure.intervals import FEWEST_ROWS, Interval, fewest_rows, median_intervals
+from decoding.measure.sample import Sample
 from decoding.measure.speedups import Ratios, ratios
-from decoding.measure.summary import Sample
 from decoding.strategies import BASELINE
 
 FOLDS = 16

@@ -15,7 +15,7 @@ from decoding.measure import intervals
 
 
 class Sample(Protocol):
-    """A sample (`measure.summary`), as far as its speed goes."""
+    """A sample (`measure.sample`), as far as its speed goes."""
 
     @property
     def prompt(self) -> str: ...

@@ -19,14 +19,9 @@ from decoding.events import (
 )
 from decoding.measure.definitions import DEFINITIONS
 from decoding.measure.ranking import ranking
+from decoding.measure.sample import Audit, Sample, sample_from_events
 from decoding.measure.speedups import speedup
-from decoding.measure.summary import (
-    Audit,
-    Sample,
-    repeated_8grams,
-    report,
-    sample_from_events,
-)
+from decoding.measure.summary import repeated_8grams, report
 from decoding.measure.verdict import doubt, verdict
 from decoding.spec import choose
 

@@ -17,7 +17,8 @@ from decoding.loop import Batch, never
 from decoding.measure.comparison import Comparison, blocks, stints
 from decoding.measure.crossover import across_loads
 from decoding.measure.latency import Objective, Timing, figures, parse_objective
-from decoding.measure.summary import Sample, baselines, report, sample_from_dict
+from decoding.measure.sample import Sample, sample_from_dict
+from decoding.measure.summary import baselines, report
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from decoding.ending import Ending
 from decoding.events import Event, write_jsonl
-from decoding.measure.summary import Sample, sample_from_events
+from decoding.measure.sample import Sample, sample_from_events
 from decoding.spec import Sampling, parse_choices
 from tests.decoding.worlds import World
 

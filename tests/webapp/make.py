@@ -11,7 +11,7 @@ from typing import Any
 from django.utils import timezone
 
 from decoding import events
-from decoding.measure import summary
+from decoding.measure.sample import sample_from_events
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
@@ -218,7 +218,7 @@ def begin_a_heat(comparison: Comparison) -> None:
 
 
 def numbers_of(run: Run, prompt: Prompt, repeat: int = 1) -> dict[str, Any]:
-    sample = summary.sample_from_events(
+    sample = sample_from_events(
         trace_of(run),
         choice=run.choice,
         prompt=prompt.name,

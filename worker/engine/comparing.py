@@ -9,7 +9,7 @@ from contextlib import closing
 from decoding.contestants.servers.alone import ServersAlone
 from decoding.errors import BrokenModel, DrafthouseError
 from decoding.measure.comparison import Comparison, Key, stints
-from decoding.measure.summary import Sample
+from decoding.measure.sample import Sample
 from decoding.pair import Pair
 from decoding.spec import Choice
 from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Which

@@ -16,7 +16,8 @@ from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.doubts import doubts
 from decoding.measure.latency import overloaded
 from decoding.measure.ranking import Ranking
-from decoding.measure.summary import Sample, baselines, report
+from decoding.measure.sample import Sample
+from decoding.measure.summary import baselines, report
 from decoding.prompts.prompt import Prompt
 from webapp.core.version import version
 from worker.terminal.arguments import Arguments

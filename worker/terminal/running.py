@@ -14,7 +14,7 @@ from decoding.contestants.servers.alone import ServersAlone
 from decoding.contestants.servers.dialects import dialect_called
 from decoding.load import ONE
 from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
-from decoding.measure.summary import Sample
+from decoding.measure.sample import Sample
 from decoding.measure.worst import USUAL, lines, ranked_by_loss
 from decoding.prompts.prompt import first_turns
 from worker import noise

@@ -20,7 +20,7 @@ from django.db import connections
 from django.test import Client
 
 from decoding.events import from_dict
-from decoding.measure.summary import Audit
+from decoding.measure.sample import Audit
 from decoding.spec import parse_choices
 from tests.golden.record import FOLDER, name_of, summed
 from tests.programs import CHROMIUM, lend_playwright_a_node, locate

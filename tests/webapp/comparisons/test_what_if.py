@@ -8,7 +8,7 @@ import json
 import pytest
 
 from decoding.events import Anticipated, Drafted, Finished, Prompted, Started, Verified, to_dict
-from decoding.measure.summary import sample_from_events
+from decoding.measure.sample import sample_from_events
 from decoding.replay.costs import Costs
 from decoding.spec import Sampling, choose, parse_choices
 from decoding.what_if.places import Places
