@@ -67,7 +67,7 @@ class ComparisonRows:
         if len(settled) == len(groups):
             return None
         return self._order(
-            pair=self.attempt.place_of(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
+            pair=self.attempt.local_pair(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],
             sampling=Sampling.from_dict(self.comparison.sampling),
@@ -95,7 +95,7 @@ class ComparisonRows:
             case Broke():
                 self._at.pop(report.which, None)
                 self.broken[report.which] = report.sentence
-                self._tell(f"{_called(report.which)}: {report.sentence}")
+                self._note(f"{_called(report.which)}: {report.sentence}")
             case Audited():
                 self.attempt.insist(lambda: self._audit(report))
 
@@ -112,14 +112,14 @@ class ComparisonRows:
             raise death
         if len(lost) != 1:
             count = f"{len(lost)} samples were" if lost else "No sample was"
-            self._tell(f"{death} {count} at work just then; a new engine decodes what is missing.")
+            self._note(f"{death} {count} at work just then; a new engine decodes what is missing.")
             return
         [at] = lost
         if at in self._killers:
             self.broken[at] = str(death)
         self._killers.add(at)
         outcome = "It is given up." if at in self.broken else "It is decoded anew."
-        self._tell(f"{_called(at)}: {death} {outcome}")
+        self._note(f"{_called(at)}: {death} {outcome}")
 
     @transaction.atomic
     def drop_unfinished(self) -> None:
@@ -205,7 +205,7 @@ class ComparisonRows:
         comparisons.audit_samples(job=self.job, numbers=numbers)
         trace.nudge(self.comparison.pk)
 
-    def _tell(self, sentence: str) -> None:
+    def _note(self, sentence: str) -> None:
         self.attempt.insist(lambda: jobs.note(job=self.job, sentence=sentence))
 
 

@@ -87,12 +87,12 @@ class EngineProcess:
 
     def give_up(self, patience: float) -> EngineDied:
         """It hangs, and is ended; what there is to say about that."""
-        said = self._said_last()
+        last = self._last_output()
         was_paused = self.pid is not None and gauges.is_stopped(self.pid)
         self.end()
         return EngineDied(
             f"The engine process said nothing for {patience:.0f} s and was ended. If its machine was only slow, try "
-            f"again when it has less to do.{said}",
+            f"again when it has less to do.{last}",
             counts=not was_paused,
         )
 
@@ -184,7 +184,7 @@ class EngineProcess:
         counts = evidence.job_may_have_ended_it(code, before, evidence.marks())
         advice = ADVICE.get(-code, "") if counts else ""
         how = f"The engine process {'was ' * (code < 0)}{evidence.how_it_ended(code)}."
-        return EngineDied(f"{how}{advice}{self._said_last()}", counts=counts)
+        return EngineDied(f"{how}{advice}{self._last_output()}", counts=counts)
 
-    def _said_last(self) -> str:
+    def _last_output(self) -> str:
         return "\n".join([" It said last:", *self._last_lines]) if self._last_lines else ""

@@ -81,16 +81,16 @@ class Comparison:
     def __post_init__(self) -> None:
         self.reading = Reading(self.pair, self.prompts, self.sampling)
 
-    def warm_up(self, is_whole: bool | None = None) -> None:
+    def warm_up(self, is_thorough: bool | None = None) -> None:
         """Run each choice shortly: first passes pay for allocation and compilation. Nothing of it counts.
 
         A GPU captures each form of a pass when the form comes a second time, and a longer text has other forms. So
         there (`is_whole`) the shortest and the longest prompt are continued to the end, twice."""
-        if is_whole is None:
-            is_whole = self.pair.target is not None and self.pair.target.device.type != "cpu"
+        if is_thorough is None:
+            is_thorough = self.pair.target is not None and self.pair.target.device.type != "cpu"
         sampling, first = self.sampling, first_turns(self.prompts)
         prompts = first[:1]
-        if is_whole:
+        if is_thorough:
             by_length = sorted(first, key=lambda prompt: len(prompt.text))
             prompts = [by_length[0], by_length[-1]] * 2
         else:

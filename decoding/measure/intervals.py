@@ -54,7 +54,7 @@ def _level(columns: Sequence[Column]) -> float:
 def _least_tails(columns: Sequence[Column]) -> Iterator[float]:
     """Tail probability of the column that each toss hits worst. All columns share one coin per row, so similar columns
     miss together, and fewer tosses have a miss."""
-    bits = {row: 1 << place for place, row in enumerate(dict.fromkeys(row for column in columns for row in column))}
+    bits = {row: 1 << number for number, row in enumerate(dict.fromkeys(row for column in columns for row in column))}
     marked = {(_above_median(column, bits), sum(bits[row] for row in column)) for column in columns}
     tabled = [(above, rows, _tails(rows.bit_count())) for above, rows in marked]
     for toss in _tosses(len(bits)):

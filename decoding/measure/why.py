@@ -139,16 +139,16 @@ def _largest(bound: float, steps: Sequence[Mapping[str, Any]], baseline: float) 
 def _sentence(found: Mapping[str, Any]) -> str:
     largest = found["largest"]
     step = next((step for step in found["steps"] if step["name"] == largest), None)
-    said = [f"An oracle with free drafts would reach at most {_rounded(found['bound'])} tokens/s."]
+    sentences = [f"An oracle with free drafts would reach at most {_rounded(found['bound'])} tokens/s."]
     if step:
-        said.append(f"The largest loss is {step['title']}: {_rounded(step['from'] - step['to'])} tokens/s.")
-    said.append(ADVICE.get(largest, "No single loss stands out."))
+        sentences.append(f"The largest loss is {step['title']}: {_rounded(step['from'] - step['to'])} tokens/s.")
+    sentences.append(ADVICE.get(largest, "No single loss stands out."))
     if found["unknown"]:
-        said.append(
+        sentences.append(
             f"No strategy drafted at {found['unknown']} of the stops, so nobody knows whether they were too early: "
             "the bound assumes it."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _rounded(speed: float) -> str:

@@ -114,7 +114,7 @@ def test_after_a_gpus_warm_up_no_sample_has_to_capture(tmp_path: Path) -> None:
     texts = [Prompt(str(length), "ab" * length) for length in (120, 2, 60)]
     sampling = Sampling(max_new_tokens=100, ignore_eos=True)
     made = comparison(sampling, pair=ready, prompts=texts, choices=parse_choices("autoregressive,static:2"))
-    made.warm_up(is_whole=True)
+    made.warm_up(is_thorough=True)
     recorded = [rehearsal.recorded for rehearsal in rehearsals]
     assert len(list(made.run())) == 3
     assert recorded == [rehearsal.recorded for rehearsal in rehearsals] and all(recorded)

@@ -25,7 +25,7 @@ from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
 from tests.worker.staged import Staged
 from worker import gauges
 from worker.engine_process import PATIENCE, EngineProcess
-from worker.hands import Hands
+from worker.job_loop import JobLoop
 from worker.comparison_messages import Decoded
 from worker.messages import Order, Report, Step
 
@@ -116,20 +116,20 @@ def team(transactional_db: None) -> Actor:
 
 
 @pytest.fixture
-def make_worker(engine: Stage) -> Iterator[Callable[..., Hands]]:
+def make_worker(engine: Stage) -> Iterator[Callable[..., JobLoop]]:
     made = []
 
-    def make_one(name: str = "w1", queue: str = "cpu") -> Hands:
-        hands = Hands(name, queue)
-        hands.engine = engine
-        hands.begin()
-        made.append(hands)
-        return hands
+    def make_one(name: str = "w1", queue: str = "cpu") -> JobLoop:
+        job_loop = JobLoop(name, queue)
+        job_loop.engine = engine
+        job_loop.begin()
+        made.append(job_loop)
+        return job_loop
 
     yield make_one
-    for hands in made:
-        hands.stop()
-        hands.pulse.join()
+    for job_loop in made:
+        job_loop.stop()
+        job_loop.pulse.join()
     close_old_connections()
 
 

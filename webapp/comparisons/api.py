@@ -149,7 +149,7 @@ class Comparisons(Binned):
     def file(self, request: Request, pk: UUID) -> HttpResponse:
         """Download the page of an ended comparison as one HTML file, with races and texts, that makes no request."""
         comparison, baseline = self._pinned()
-        return page.whole(comparison, baseline, None)
+        return page.as_file(comparison, baseline, None)
 
     @extend_schema(
         responses={(200, "application/jsonl"): OpenApiTypes.STR},

@@ -87,7 +87,7 @@ def rounds_behind(request: Asked, id: Any) -> HttpResponse:
 def _rows(bar: Bar, samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     known = {sample.pk: sample for sample in samples}
     ends = bar.ends(samples)
-    for pk, events, _ in trace.whole(known):
+    for pk, events, _ in trace.read_all(known):
         ns = bar.behind(events, ends[pk])
         drafts = {event["round"]: event for event in events if event["event"] == "drafted"}
         for event in events:

@@ -90,7 +90,7 @@ def show(
     return render(request, "comparisons/comparison.html", context)
 
 
-def whole(comparison: Comparison, baseline: str, share: Link | None) -> HttpResponse:
+def as_file(comparison: Comparison, baseline: str, share: Link | None) -> HttpResponse:
     """Answer the page as one file, with as many races as it may hold."""
     if not comparison.job.is_final:
         raise Conflict("This comparison has not ended, so its page still changes.", hint="Download it later.")
@@ -99,8 +99,8 @@ def whole(comparison: Comparison, baseline: str, share: Link | None) -> HttpResp
     answers = grids(comparison)
     context |= {"what_if": knobs_of(answers, context["what_if"]), "refused": refusal(comparison)}
     context |= _with_data(context, {"frames": _all_traces(comparison), "is_whole": True, "what_if": answers})
-    name, places = f"comparison-{comparison.pk}", ("text", "comparison-top", "comparison")
-    return one_file("comparisons/comparison.html", context, entry=SCRIPT, places=places, name=name)
+    name, sections = f"comparison-{comparison.pk}", ("text", "comparison-top", "comparison")
+    return one_file("comparisons/comparison.html", context, entry=SCRIPT, sections=sections, name=name)
 
 
 def _context(comparison: Comparison, report: dict[str, Any], share: Link | None) -> dict[str, Any]:

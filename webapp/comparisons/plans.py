@@ -42,8 +42,9 @@ def plan(*, spec: Spec) -> Plan:
     if not seconds:
         notes.append("Nothing was measured with this pair yet, so there is no estimate of the time.")
     elif unmeasured:
-        told = f"{', '.join(unmeasured)}: not measured with this pair yet"
-        notes.append(f"{told}, so the time assumes the speed of the strategies that were.")
+        names = ", ".join(unmeasured)
+        assumed = "so the time assumes the speed of the strategies that were."
+        notes.append(f"{names}: not measured with this pair yet, {assumed}")
     return Plan(
         run_count=len(spec.choices),
         prompt_count=spec.recipe.limit,

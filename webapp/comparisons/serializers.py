@@ -133,7 +133,7 @@ class Tags(serializers.SlugRelatedField[Any]):
 
 
 ALONE = "null: servers run alone"
-SAID = "of its report, once it has ended and is summed up"
+FROM_REPORT = "of its report, once it has ended and is summed up"
 
 
 class ComparisonRow(Output):
@@ -141,8 +141,8 @@ class ComparisonRow(Output):
     dataset = Named()
     job = JobRow()
     tags = Tags(many=True)
-    verdict = serializers.CharField(help_text=SAID)
-    doubt = serializers.CharField(help_text=SAID)
+    verdict = serializers.CharField(help_text=FROM_REPORT)
+    doubt = serializers.CharField(help_text=FROM_REPORT)
 
     class Meta:
         model = Comparison
@@ -158,8 +158,8 @@ class ComparisonOut(Output):
     job = JobOut()
     runs = RunInside(many=True)
     tags = Tags(many=True)
-    verdict = serializers.CharField(help_text=SAID)
-    doubt = serializers.CharField(help_text=SAID)
+    verdict = serializers.CharField(help_text=FROM_REPORT)
+    doubt = serializers.CharField(help_text=FROM_REPORT)
 
     class Meta:
         model = Comparison
@@ -213,7 +213,7 @@ class Backups(serializers.Serializer[Any]):
     sentence = serializers.CharField()
 
 
-UNTOLD = "null if a server does not say"
+UNKNOWN = "null if a server does not say"
 
 
 class TurnOut(serializers.Serializer[Any]):
@@ -221,7 +221,7 @@ class TurnOut(serializers.Serializer[Any]):
 
     turn = serializers.IntegerField()
     speedup = serializers.DictField(allow_null=True, help_text="its interval holds for this turn and strategy alone")
-    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text=UNTOLD)
+    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text=UNKNOWN)
     prompt_tokens = serializers.FloatField(help_text="median")
 
 
@@ -302,13 +302,13 @@ class StrategyReport(serializers.Serializer[Any]):
     break_even_tokens = serializers.FloatField(
         allow_null=True, help_text="the output length from which it is faster end to end; null if it saves nothing"
     )
-    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text=UNTOLD)
+    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text=UNKNOWN)
     draft_acceptance_rate = serializers.FloatField(allow_null=True)
-    num_spec_steps = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
-    num_draft_tokens = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
-    num_accepted_draft_tokens = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
-    num_target_passes = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
-    num_draft_passes = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
+    num_spec_steps = serializers.IntegerField(allow_null=True, help_text=UNKNOWN)
+    num_draft_tokens = serializers.IntegerField(allow_null=True, help_text=UNKNOWN)
+    num_accepted_draft_tokens = serializers.IntegerField(allow_null=True, help_text=UNKNOWN)
+    num_target_passes = serializers.IntegerField(allow_null=True, help_text=UNKNOWN)
+    num_draft_passes = serializers.IntegerField(allow_null=True, help_text=UNKNOWN)
     acceptance_histogram = serializers.ListField(child=serializers.IntegerField())
     acceptance_by_position = serializers.ListField(child=serializers.FloatField())
     drift = Drift(allow_null=True, help_text="of a classifier's estimates from what was accepted")

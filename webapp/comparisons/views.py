@@ -38,8 +38,8 @@ def comparisons(request: Asked) -> HttpResponse:
         filters={"state": State.values, "tag": list(tags[:MOST_TAGS])},
         through={"state": "job__state", "tag": "tags__name"},
     )  # fmt: skip
-    said = verdicts(found.rows)
-    with_words = [(comparison, *said[comparison.pk]) for comparison in found.rows]
+    verdict_of = verdicts(found.rows)
+    with_words = [(comparison, *verdict_of[comparison.pk]) for comparison in found.rows]
     context: dict[str, Any] = {"list": found, "rows": with_words, "in_bin": in_bin(request)}
     context["demo"] = demo.wanted(request.actor)
     if not found.total and not request.GET:

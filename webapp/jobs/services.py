@@ -204,9 +204,9 @@ def give_back(*, job: Job, reason: str, counts: bool, is_silence: bool = False) 
     if counts and ends.are_enough(blamed):
         return _end(job, State.FAILED, f"{reason} {ends.for_good(blamed)}")
     wait = timedelta(seconds=ends.wait_s(held.setbacks + 1))
-    told = ends.counted(blamed) if counts else ends.OUTSIDE
+    verdict = ends.counted(blamed) if counts else ends.OUTSIDE
     later = {"blamed": blamed, "setbacks": held.setbacks + 1, "not_before": Now() + wait if wait else None}
-    return _requeue(job, f"{reason} {told}", **later)
+    return _requeue(job, f"{reason} {verdict}", **later)
 
 
 @transaction.atomic
@@ -280,9 +280,9 @@ def announce(
     marks: Mapping[str, Any] | None = None,
 ) -> None:
     """Write that a worker lives: its machine, what it can do, and which models lie on its disk."""
-    told = {"machine": machine, "memory": memory, "queues": queues, "devices": devices, "versions": versions}
-    told |= {"cached": list(cached), "marks": dict(marks or {})}
-    Worker.objects.update_or_create(name=name, defaults={**told, "seen": Now()})
+    columns = {"machine": machine, "memory": memory, "queues": queues, "devices": devices, "versions": versions}
+    columns |= {"cached": list(cached), "marks": dict(marks or {})}
+    Worker.objects.update_or_create(name=name, defaults={**columns, "seen": Now()})
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,12 +10,12 @@ from webapp.comparisons.redaction import shown_by
 from webapp.core.conditions import Condition, Conditions, there
 from webapp.jobs.models import Job
 from webapp.live.job_watch import JobWatch
-from webapp.live.telling import NOT_FOUND, Teller
 from webapp.live.watch import Watch
+from webapp.live.watch_socket import NOT_FOUND, WatchSocket
 from webapp.sharing import services as sharing
 
 
-class ComparisonConsumer(Teller):
+class ComparisonConsumer(WatchSocket):
     what = "comparison"
 
     def fresh_watch(self) -> Watch:
@@ -39,7 +39,7 @@ class SharedConsumer(ComparisonConsumer):
         return sharing.conditions_of(share)
 
 
-class JobConsumer(Teller):
+class JobConsumer(WatchSocket):
     what = "job"
 
     def fresh_watch(self) -> JobWatch:

@@ -41,12 +41,12 @@ def document(
     base = baselines(args.choices, args.baseline)
     standing = across_loads(strategies, samples, base, is_noisy=bool(noise))
     alone = standing["loads"][0] if len(args.loads) == 1 else None
-    said = alone or {**standing, "verdict": standing["sentence"], "ranking": dataclasses.asdict(Ranking())}
+    findings = alone or {**standing, "verdict": standing["sentence"], "ranking": dataclasses.asdict(Ranking())}
     return {
         "format": FORMAT,
         "drafthouse": version(),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        **{name: said[name] for name in ("verdict", "doubt", "ranking")},
+        **{name: findings[name] for name in ("verdict", "doubt", "ranking")},
         "loads": standing["loads"],
         "crossovers": standing["crossovers"],
         "objective": args.objective.to_dict(),

@@ -33,12 +33,12 @@ def run(argv: Sequence[str]) -> None:
     card = card_called(args.card)
     bench = read_bench(args, args.split, drafting="A projection")
     if args.json is None:
-        print(told(projected(bench, card)))
+        print(as_text(projected(bench, card)))
         return
     with whole_file(args.json) as file:
         found = projected(bench, card)
         json.dump(found, file, indent=1)
-    print(told(found))
+    print(as_text(found))
 
 
 def projected(bench: Bench, card: Card) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def projected(bench: Bench, card: Card) -> dict[str, Any]:
     return found
 
 
-def told(found: Mapping[str, Any]) -> str:
+def as_text(found: Mapping[str, Any]) -> str:
     """The tables and the map as text."""
     card = found["card"]
     lines = [f"{card['name']} ({card['grade']}). Simulated, not measured.", card["source"], ""]

@@ -23,7 +23,7 @@ from worker.attempt import Attempt
 from worker.database import Stopped, insist
 from worker.disk import DISK_FULL, NotNow
 from worker.engine_process import EngineDied, EngineProcess
-from worker.gpus import read, told
+from worker.gpus import describe, read
 from worker.jobs import Work, works
 from worker.listening import hush
 from worker.materials import NotHere, cached, device_of
@@ -34,7 +34,7 @@ from worker.telemetry import recording
 logger = logging.getLogger("drafthouse.worker")
 
 
-class Hands:
+class JobLoop:
     def __init__(self, name: str, queue: str, *, has_crashed: bool = False, keeps_engine: bool = True) -> None:
         self.name = name
         self.queue = queue
@@ -148,7 +148,7 @@ def _memory(queue: str) -> int | None:
 
 
 def _described(device: str) -> str:
-    return device if device == "cpu" else told(device)
+    return device if device == "cpu" else describe(device)
 
 
 def _require_new_enough(job: Job) -> None:
