@@ -20,8 +20,9 @@ from decoding.disco.stops import estimating
 from decoding.drafters.base import Draft
 from decoding.drafters.rule import DraftStep, StopRule
 from decoding.events import Drafted, Event, EventSink, Recorder
-from decoding.measure.comparison import Comparison, Key
+from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
+from decoding.measure.schedule import Key
 from decoding.measure.speedups import speedup
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt

@@ -14,7 +14,7 @@ from decoding.events import Event
 from tests.launcher.up import Up
 
 if TYPE_CHECKING:
-    from decoding.measure.comparison import Key
+    from decoding.measure.schedule import Key
 
 Say = Callable[[Any], None]
 

@@ -155,7 +155,8 @@ def decoded() -> list[list[Sample]]:
     """Decode every prompt of the starter pair nine times in a row by autoregressive, 24 tokens each."""
     import torch
 
-    from decoding.measure.comparison import Comparison, Key
+    from decoding.measure.comparison import Comparison
+    from decoding.measure.schedule import Key
     from decoding.models.checkpoints import load
     from decoding.models.devices import set_threads
     from decoding.pair import Pair

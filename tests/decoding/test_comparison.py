@@ -12,8 +12,9 @@ from torch import Tensor
 
 from decoding.errors import BadPrompt, OutOfMemory
 from decoding.events import Event, EventSink, Finished, Recorder
-from decoding.measure.comparison import Comparison, Key
+from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
+from decoding.measure.schedule import Key
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt

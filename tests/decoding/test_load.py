@@ -14,10 +14,11 @@ from decoding.errors import BadLoad, BadStrategy, BrokenModel
 from decoding.events import Recorder, Started
 from decoding.load import ONE, Arrived, Load, Queue, loads
 from decoding.loop import Batch, never
-from decoding.measure.comparison import Comparison, blocks, stints
+from decoding.measure.comparison import Comparison
 from decoding.measure.crossover import across_loads
 from decoding.measure.latency import Objective, Timing, figures, parse_objective
 from decoding.measure.sample import Sample, sample_from_dict
+from decoding.measure.schedule import blocks, stints
 from decoding.measure.summary import baselines, report
 from decoding.models.table import TableRunner
 from decoding.pair import Pair

@@ -8,8 +8,9 @@ from contextlib import closing
 
 from decoding.contestants.servers.alone import ServersAlone
 from decoding.errors import BrokenModel, DrafthouseError
-from decoding.measure.comparison import Comparison, Key, stints
+from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
+from decoding.measure.schedule import Key, stints
 from decoding.pair import Pair
 from decoding.spec import Choice
 from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Which
