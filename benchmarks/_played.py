@@ -33,10 +33,11 @@ class Played:
         from webapp.accounts import actor as actors
         from webapp.accounts import services as accounts
         from webapp.comparisons import services as comparisons
+        from webapp.comparisons.specs import specify
         from webapp.registry.models import Dataset, Pair
 
         by = actors.of_user(accounts.first_owner())
-        spec = comparisons.specify(
+        spec = specify(
             pair=Pair.objects.first(), dataset=Dataset.objects.first(), strategies=strategies, repeats=repeats
         )
         self.row = comparisons.launch(name="watched", spec=spec, by=by)

@@ -20,6 +20,7 @@ from webapp.accounts import services as accounts
 from webapp.accounts.actor import Actor, of_user
 from webapp.accounts.models import User
 from webapp.comparisons import services as comparisons
+from webapp.comparisons.specs import specify
 from webapp.comparisons.models import Comparison
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
 from tests.worker.staged import Staged
@@ -162,7 +163,7 @@ def launch(team: Actor, pair: Pair) -> Callable[..., Comparison]:
             "sampling": {"max_new_tokens": tokens, "ignore_eos": True},
             **changes,
         }
-        spec = comparisons.specify(pair=pair, dataset=prompts(team, lines), **asked)
+        spec = specify(pair=pair, dataset=prompts(team, lines), **asked)
         return comparisons.launch(name="one", spec=spec, by=team)
 
     return launch_one

@@ -11,10 +11,10 @@ from django.http import QueryDict
 
 from decoding.public import STRATEGIES, Param, Strategy, alone, dialects
 from webapp.accounts.asked import Asked
-from webapp.comparisons import plans, services, serving
+from webapp.comparisons import plans, serving
 from webapp.comparisons.plans import Plan
 from webapp.comparisons.serializers import NewComparison, SamplingInput
-from webapp.comparisons.services import MOST_LOADS
+from webapp.comparisons.specs import MOST_LOADS, specify
 from webapp.core.forms import Field, Form, listed, typed
 from webapp.registry.models import Endpoint, Pair
 from webapp.registry.recipe_fields import ids
@@ -106,7 +106,7 @@ class ComparisonForm:
         if not (self.body.get("dataset") and (self.body.get("pair") or self.is_of_servers)):
             return None, "Choose a pair and prompts to see the plan, or prompts and servers alone."
         trial = Form(NewComparison, data=self.body, actor=self.actor)
-        plan = trial.submit(lambda name="", **asked: plans.plan(spec=services.specify(**asked)))
+        plan = trial.submit(lambda name="", **asked: plans.plan(spec=specify(**asked)))
         return plan, trial.refusal
 
     @property

@@ -21,8 +21,9 @@ from webapp.comparisons.frames import Frame
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.redaction import shown_by, without_categories, without_words
 from webapp.comparisons.report import names_of, pinned, so_far, usual_baseline
-from webapp.comparisons.what_if.asking import knobs, refusal
+from webapp.comparisons.what_if.asking import knobs
 from webapp.comparisons.what_if.grid import grids, knobs_of
+from webapp.comparisons.what_if.refusals import refusal
 from webapp.core.one_file import one_file
 from webapp.core.pages import one, page
 from webapp.core.problems import Conflict

@@ -19,6 +19,7 @@ from webapp.comparisons.figures import verdicts
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison, Tag
 from webapp.comparisons.serializers import Description
+from webapp.comparisons.specs import specify
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.entries import services as entries
@@ -54,7 +55,7 @@ def new_comparison(request: Asked) -> HttpResponse:
     if "launch" in request.POST and (made := form.submit(lambda **asked: _launch(request, asked))):
         return redirect("comparison", made.pk)
     if "launch" not in request.POST:
-        form.submit(lambda name="", **asked: services.specify(**asked))  # finds what is wrong
+        form.submit(lambda name="", **asked: specify(**asked))  # finds what is wrong
     plan, why_not = form.plan()
     code = {
         "url": request.build_absolute_uri(reverse("comparisons-list")),
@@ -98,7 +99,7 @@ def restore_comparison(request: Asked, id: UUID) -> HttpResponse:
 
 def _launch(request: Asked, asked: dict[str, Any]) -> Comparison:
     name = asked.pop("name", "") or services.usual_name(asked)
-    return services.launch(name=name, spec=services.specify(**asked), by=request.actor)
+    return services.launch(name=name, spec=specify(**asked), by=request.actor)
 
 
 def _initial(request: Asked) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from typing import Any
 from django.core.cache import cache
 
 from decoding.public import (
-    BASELINE,
     MOST_USERS_ASKED,
     ONE,
     STRATEGIES,
@@ -25,11 +24,9 @@ from decoding.public import (
     Load,
     Played,
     Recorded,
-    Sampling,
     Simulation,
     Slider,
     Strategy,
-    alone,
     choose,
     load_of,
     median_interval,
@@ -41,14 +38,11 @@ from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import so_far
 from webapp.comparisons.what_if.notes import notes_of
 from webapp.comparisons.what_if.recorded import (
-    COPYING,
-    DRAFTED_BY_THE_PAIR,
     KEPT_SECONDS,
-    PRICED,
-    one_user,
     recorded,
     version,
 )
+from webapp.comparisons.what_if.refusals import nothing_recorded, refusal, unknown
 from webapp.core.problems import Conflict, Invalid
 
 ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
@@ -86,7 +80,7 @@ def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object],
 def _recorded(comparison: Comparison) -> Recorded:
     found = recorded(comparison)
     if found is None:
-        raise _nothing_recorded()
+        raise nothing_recorded()
     return found
 
 
@@ -108,53 +102,6 @@ def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
         }
         for strategy in ASKABLE
     ]
-
-
-def refusal(comparison: Comparison) -> Conflict | None:
-    """Return why nothing can be asked here, as far as that is known without reading a trace; else None."""
-    sampling = Sampling.from_dict(comparison.sampling)
-    if not sampling.fixes_the_text:
-        return Conflict(
-            "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
-            "another.", code="not-replayable", hint="Compare with shared dice, or greedily.",
-        )  # fmt: skip
-    if comparison.pair is None:
-        return _nothing_recorded()
-    if comparison.pair.is_alone:
-        return Conflict(
-            f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",
-            code="no-draft", hint="Compare on a pair with a draft.",
-        )  # fmt: skip
-    known = set(one_user(comparison).values_list("run__strategy", flat=True).distinct())
-    if not known and not comparison.runs.filter(concurrency=1).exists():
-        return Conflict(
-            "A replay needs texts that were decoded for one user at a time, and this comparison has none.",
-            code="nothing-recorded", hint="Clone it with 1 among the users at once.",
-        )  # fmt: skip
-    if BASELINE not in known or not known & (DRAFTED_BY_THE_PAIR | COPYING):
-        return _nothing_recorded()
-    return None if known & PRICED - {BASELINE} else _nothing_priced()
-
-
-def _nothing_recorded() -> Conflict:
-    return Conflict(
-        "There is nothing to replay: it takes finished samples of autoregressive and of a strategy that drafts.",
-        code="nothing-recorded", hint="Wait until some are finished, or clone this with a static lookahead.",
-    )  # fmt: skip
-
-
-def _nothing_priced() -> Conflict:
-    priced = _listed(PRICED - COPYING - {BASELINE})
-    return Conflict(
-        f"The cost of a drafted token is measured on {priced}, and none of them has run here.",
-        code="nothing-recorded", hint="Clone this with a static lookahead.",
-    )  # fmt: skip
-
-
-def _listed(slugs: Collection[str]) -> str:
-    """Write `a, b or c`, in the order of the strategies."""
-    *first, last = [slug for slug in STRATEGIES if slug in slugs]
-    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
@@ -186,7 +133,7 @@ def _is_ahead(strategy: str) -> bool:
 
 def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
     if not choice.spec.prepares_ahead:
-        if refused := _unknown(found, choice):
+        if refused := unknown(found, choice):
             raise refused
         users = choice.load.concurrency
         return simulate(found, choice) if users == 1 else simulate_at_load(found, choice, users)
@@ -201,26 +148,6 @@ def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
             code="nothing-recorded", hint=f"Clone this with {choice.strategy}.",
         )  # fmt: skip
     return found.ahead.play(choice)
-
-
-def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
-    """Return why these traces cannot tell what the choice would draft; None if they can."""
-    if (choice.spec.proposer or choice.spec.mixes) and not found.knows_prompts:
-        return Conflict(
-            f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
-            "copies.", code="nothing-recorded", hint="Clone this comparison.",
-        )  # fmt: skip
-    if (choice.spec.tree or choice.spec.mixes) and choice.load != ONE:
-        return Conflict(
-            f"What-if plays {choice.strategy} for one user at a time.",
-            code="not-replayable", hint="Set users at once to 1.",
-        )  # fmt: skip
-    if choice.spec.tree and not choice.shapes_trees:
-        return Conflict(
-            f"The draft's own probabilities shape the trees of {choice.label}, and these traces do not hold them.",
-            code="not-replayable", hint="Ask for a shape that follows ranks: auto, or one such as 3/21/1.",
-        )  # fmt: skip
-    return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
 
 
 def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, load: Load = ONE) -> dict[str, Any]:
@@ -241,7 +168,7 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool
 def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"]).at(load_of(row))
     is_known = choice.strategy in STEPS or bool(choice.spec.mixes)
-    can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not _unknown(found, choice)
+    can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
@@ -279,7 +206,7 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     load = choice.load
     rows = lambda: [row for row in so_far(comparison)["strategies"] if load_of(row) == load]  # noqa: E731
     standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), is_ahead, load), KEPT_SECONDS)
-    return _told(found, choice, _play(found, choice), standing)
+    return _result(found, choice, _play(found, choice), standing)
 
 
 def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict[str, Any]]:
@@ -289,12 +216,12 @@ def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict
     rows = [row for row in so_far(comparison)["strategies"] if load_of(row) == ONE]
     standing = _standing(found, rows, _is_ahead(strategy))
     choices = [choose(strategy, {param: f"{value:g}"}) for value in values[:: -(-len(values) // most)]]
-    answers = [_told(found, choice, _play(found, choice), standing) for choice in choices]
+    answers = [_result(found, choice, _play(found, choice), standing) for choice in choices]
     points = [_scaled(answer.pop("point"), standing["correction"]) for answer in answers]
     return [{**answer, "curve": {"param": param, "points": points, "missing": []}} for answer in answers]
 
 
-def _told(
+def _result(
     found: Recorded, choice: Choice, asked: Simulation | AtLoad | Played, standing: Mapping[str, Any]
 ) -> dict[str, Any]:
     correction, middle = standing["correction"], asked.middle
