@@ -73,7 +73,7 @@ class Drafted:
 
     @property
     def verified(self) -> int:
-        """How many drafted tokens the target judges."""
+        """Number of drafted tokens that the target judges."""
         return self.rows or len(self.tokens)
 
 

@@ -83,10 +83,10 @@ class EngineProcess:
         if not self._backlog.is_over:
             return None
         self.is_busy = False
-        raise self._excess or self._obituary()
+        raise self._excess or self._why_it_died()
 
     def give_up(self, patience: float) -> EngineDied:
-        """It hangs, and is ended; what there is to say about that."""
+        """End an engine that hangs, and return the sentence about it."""
         last = self._last_output()
         was_paused = self.pid is not None and gauges.is_stopped(self.pid)
         self.end()
@@ -177,7 +177,7 @@ class EngineProcess:
                 return
             time.sleep(LOOK_EVERY)
 
-    def _obituary(self) -> EngineDied:
+    def _why_it_died(self) -> EngineDied:
         assert self._process is not None
         code = self._process.wait()
         before = dataclasses.replace(self._marks, is_short=time.monotonic() - self._was_short < RECENTLY)

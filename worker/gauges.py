@@ -21,7 +21,7 @@ class Ticks:
 
 
 def ticks() -> list[Ticks]:
-    """All cores together, then each."""
+    """Read the ticks of all cores together, then of each."""
     try:
         lines = (PROC / "stat").read_text().splitlines()
     except OSError:

@@ -74,7 +74,7 @@ class Driver:
 
 @functools.cache
 def driver() -> Driver | str:
-    """The driver, or why there is none to ask."""
+    """Find the driver, or say why there is none to ask."""
     try:
         import pynvml  # type: ignore[import-not-found]  # where nobody needs it, it is not installed
     except ImportError:

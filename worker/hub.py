@@ -51,8 +51,8 @@ class HubModel:
 
 
 def pinned(model: HubModel, may_go_on: Callable[[], bool]) -> HubModel:
-    """Which commit that is today."""
-    return HubModel(model.hub_id, _asked(["commit", model.hub_id, model.revision], may_go_on, lambda: None))
+    """Pin the model to the commit that its revision names today."""
+    return HubModel(model.hub_id, _run_fetcher(["commit", model.hub_id, model.revision], may_go_on, lambda: None))
 
 
 def fetch(
@@ -61,7 +61,7 @@ def fetch(
     may_go_on: Callable[[], bool],
     on_progress: Callable[[int, int], None] = lambda done, due: None,
 ) -> None:
-    """Call from the main thread: the leash is tied to the one that forks."""
+    """Fetch the model. Call this from the main thread: the leash is tied to the one that forks."""
     with tempfile.TemporaryDirectory() as aside:
         sizes = Path(aside) / "sizes.json"  # written by the other process, once it knows
 
@@ -70,11 +70,11 @@ def fetch(
                 wanted: dict[str, int] = json.loads(sizes.read_text())
                 on_progress(min(bytes_in(folder), sum(wanted.values())), sum(wanted.values()))
 
-        _asked(["model", model.hub_id, model.revision, str(folder), str(sizes)], may_go_on, report)
+        _run_fetcher(["model", model.hub_id, model.revision, str(folder), str(sizes)], may_go_on, report)
         report()
 
 
-def _asked(question: list[str], may_go_on: Callable[[], bool], report: Callable[[], None]) -> str:
+def _run_fetcher(question: list[str], may_go_on: Callable[[], bool], report: Callable[[], None]) -> str:
     command = [sys.executable, "-P", "-m", "worker.fetching", *question]
     reported = time.monotonic()
     with subprocess.Popen(

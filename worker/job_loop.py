@@ -84,7 +84,7 @@ class JobLoop:
         try:
             insist(hold, self._done(hold))
         except Stopped:
-            self._put_down(hold)
+            self._let_go(hold)
 
     def _done(self, hold: Hold) -> Callable[[], bool]:
         """Do the job, and return how to write its outcome: the database may be away just then."""
@@ -117,7 +117,7 @@ class JobLoop:
         reason = f"{self.name} met an error of its own: {type(error).__name__}: {error}"
         return partial(jobs.give_back, job=job, reason=reason, counts=True)
 
-    def _put_down(self, hold: Hold) -> None:
+    def _let_go(self, hold: Hold) -> None:
         if hold.is_lost:
             logger.warning("The lease on %s is lost; what was not written stays unwritten.", hold.job)
             self.past.lost_touch()

@@ -37,7 +37,7 @@ def ignore(done: int, due: int) -> None:
 
 
 class NotHere(Exception):
-    """This machine does not have the model and cannot get it; the message says why."""
+    """A model that this machine does not have and cannot get; the message says why."""
 
 
 def local_pair(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> LocalPair:

@@ -13,7 +13,7 @@ from worker.job_loop import JobLoop
 
 
 def listen(app: Celery, job_loop: JobLoop, queue: str, name: str) -> None:
-    """Until somebody says stop. A message that comes twice, or late, finds nothing to do."""
+    """Take jobs until somebody says stop. A message that comes twice, or late, finds nothing to do."""
 
     @app.task(name=LOOK)
     def look() -> None:

@@ -306,5 +306,5 @@ def _memory_for(key: Key) -> Iterator[None]:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """On a CPU torch says so only in words."""
+    """Tell whether memory ran out. On a CPU torch says so only in its message."""
     return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "allocate memory" in str(error)

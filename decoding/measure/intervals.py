@@ -40,12 +40,12 @@ def median_interval(values: Iterable[float]) -> Interval:
 
 
 def fewest_rows(columns: int) -> int:
-    """How many rows give each of so many columns an interval."""
+    """Number of rows that give each of so many columns an interval."""
     return max(FEWEST_ROWS, 5 + math.ceil(math.log2(max(1, columns))))
 
 
 def _level(columns: Sequence[Column]) -> float:
-    """How often each interval alone may miss, so that all together hold often enough."""
+    """Share of cases in which each interval alone may miss, so that all together hold often enough."""
     found = sorted(_least_tails(columns))
     levels = {tail for column in columns for tail in _tails(len(column))}
     return max((level for level in levels if bisect_right(found, level) <= MISSES * len(found)), default=0.0)

@@ -110,8 +110,8 @@ def _judged(columns: Mapping[str, Ratios], prompts: Sequence[str]) -> Iterator[f
 
 
 def _more(middle: float, interval: Interval, prompts: int, intervals: int) -> int | None:
-    """How many more prompts move the interval off 1, if the median stays: its width falls with the square root of their
-    number."""
+    """Number of further prompts that move the interval off 1, if the median stays: its width falls with the square root
+    of their number."""
     low, high = interval
     if low is None or high is None:
         return max(1, fewest_rows(intervals) - prompts)

@@ -52,8 +52,8 @@ def end_to_end_speed(sample: Sample) -> float:
 
 
 def ratios(samples: Iterable[Sample], baseline: Iterable[Sample], speed: Speed = decode_speed) -> Ratios:
-    """Each prompt's ratio to the baseline: the median over repeats. The turns of a conversation are not independent, so
-    together they count as one prompt."""
+    """Ratio of each prompt to the baseline: the median over repeats. The turns of a conversation are not independent,
+    so together they count as one prompt."""
     base = {(s.prompt, s.repeat): speed(s) for s in baseline}
     found: dict[str, list[float]] = {}
     for sample in samples:

@@ -28,7 +28,7 @@ from decoding.strategies import BASELINE
 
 
 def repeated_8grams(tokens: Sequence[int]) -> float:
-    """How repetitive a text is. Loops make every strategy look faster, so each figure comes with this number."""
+    """Share of 8-grams that repeat earlier ones. Loops make every strategy look faster, so each row says it."""
     grams = [tuple(tokens[i : i + 8]) for i in range(len(tokens) - 7)]
     return 1.0 - len(set(grams)) / len(grams) if grams else 0.0
 
@@ -101,7 +101,7 @@ def report(
     baseline: str = BASELINE,
     objective: latency.Objective = latency.NO_OBJECTIVE,
 ) -> list[dict[str, Any]]:
-    """Every choice's row, in the order of `choices`. `runners` names the runner of each label.
+    """Rows of all choices, in the order of `choices`. `runners` names the runner of each label.
 
     Speed-ups are relative to the strategy that `baseline` labels, at the same load."""
     by_label: dict[str, list[Sample]] = {choice.label: [] for choice in choices}
@@ -154,7 +154,7 @@ def baselines(choices: Sequence[Choice], baseline: str = BASELINE) -> dict[Load,
 
 
 def _gains(by_label: Mapping[str, Sequence[Sample]], baseline: str, speed: Speed) -> dict[str, Speedup | None]:
-    """Every strategy's speed-up. The baseline's own is exactly 1 and makes no other interval wider."""
+    """Speed-ups of all strategies. The baseline's own is exactly 1 and makes no other interval wider."""
     base = by_label.get(baseline, [])
     columns = {label: ratios(samples, base, speed) for label, samples in by_label.items()}
     others = [label for label in columns if label != baseline]

@@ -175,6 +175,6 @@ def so_far(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
 
 
 def step(samples: int, runs: int) -> int:
-    """How many more samples make another report: whole prompts, and more of them the longer the comparison has run."""
+    """Number of further samples that make another report: whole prompts, and more of them the longer it has run."""
     prompts = samples // runs
     return runs * 2 ** max(0, prompts.bit_length() - PROMPTS_REPORTED_SINGLY.bit_length())

@@ -139,7 +139,7 @@ def _objective(slo: str) -> Objective:
 
 
 def _at_loads(choices: Sequence[Choice], asked: Sequence[Load], field: str) -> tuple[Choice, ...]:
-    """Every strategy at every load, lightest first."""
+    """Combine every strategy with every load, lightest first."""
     if len(choices) * len(asked) > MOST_RUNS:
         raise Invalid(
             f"{len(choices)} strategies at {len(asked)} loads are {len(choices) * len(asked)} runs; the most is "

@@ -154,15 +154,15 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
         return
     name = next(iter(order.pair.classifiers), None)
     material = Material.of(recorded, pair.vocab, pair.classifier(name) if name else None)
-    fixes, often = order.sampling.fixes_the_text, Seldom(steps)
+    fixes, often = order.sampling.fixes_the_text, Throttled(steps)
     found = document(material, card, fixes_the_text=fixes, on_progress=often, cancelled=cancelled)
     if not cancelled():
         emit(Found({**found, "hardware": loaded.hardware}))
 
 
 @dataclass
-class Seldom:
-    """Says a step when the next tenth of its phase is done: a projection has hundreds."""
+class Throttled:
+    """Reports a step when the next tenth of its phase is done: a projection has hundreds."""
 
     steps: Steps
 
@@ -183,7 +183,7 @@ def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, 
 def _predicted(
     recorded: Study, costs: Costs, chosen: str | None, classifiers: Mapping[str, Classifier]
 ) -> list[Prediction]:
-    """Every setting with its predicted price. DISCO's settings name the classifier that decides."""
+    """Settings with their predicted prices. DISCO's settings name the classifier that decides."""
     found = planning.predict(recorded, costs, classifiers[chosen] if chosen else None)
     return [
         dataclasses.replace(p, choice=Choice(p.choice.strategy, {**p.choice.params, "classifier": chosen or ""}))

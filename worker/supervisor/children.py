@@ -46,7 +46,7 @@ class Child:
     _log_start: int = 0  # bytes of its log that were there when it began
 
     def start(self) -> None:
-        """Must be called from the main thread: the leash is tied to the thread that forks."""
+        """Start the child. Call this from the main thread: the leash is tied to the thread that forks."""
         self._started = time.monotonic()
         self._log_start = self.log.stat().st_size if self.log and self.log.exists() else 0
         self.process = subprocess.Popen(
@@ -95,7 +95,7 @@ class Child:
         return self.process is not None and self.process.poll() is None
 
     def signal(self, number: signal.Signals) -> None:
-        """To it and to what it has started."""
+        """Send a signal to the child and to all that it has started."""
         if self.process is not None and self.process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)

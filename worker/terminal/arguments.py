@@ -164,7 +164,7 @@ def _require_draft_of(choices: Sequence[Choice], bench: Bench) -> None:
 
 
 def _with_baseline(choices: list[Choice]) -> tuple[list[Choice], tuple[str, ...]]:
-    """Everything is measured against autoregressive, so it takes part whether named or not."""
+    """Add autoregressive if nobody named it: everything is measured against it."""
     if any(choice.spec.role == "baseline" for choice in choices):
         return choices, ()
     baseline = choose(BASELINE)

@@ -39,16 +39,16 @@ def document(
 ) -> dict[str, Any]:
     strategies = report(args.choices, runners, samples, args.baseline, args.objective)
     base = baselines(args.choices, args.baseline)
-    standing = across_loads(strategies, samples, base, is_noisy=bool(noise))
-    alone = standing["loads"][0] if len(args.loads) == 1 else None
-    findings = alone or {**standing, "verdict": standing["sentence"], "ranking": dataclasses.asdict(Ranking())}
+    verdicts = across_loads(strategies, samples, base, is_noisy=bool(noise))
+    alone = verdicts["loads"][0] if len(args.loads) == 1 else None
+    findings = alone or {**verdicts, "verdict": verdicts["sentence"], "ranking": dataclasses.asdict(Ranking())}
     return {
         "format": FORMAT,
         "drafthouse": version(),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         **{name: findings[name] for name in ("verdict", "doubt", "ranking")},
-        "loads": standing["loads"],
-        "crossovers": standing["crossovers"],
+        "loads": verdicts["loads"],
+        "crossovers": verdicts["crossovers"],
         "objective": args.objective.to_dict(),
         "warnings": [*warnings, *overloaded(strategies), *doubts(samples)],
         "is_noisy": bool(noise),

@@ -30,7 +30,7 @@ _to_watcher: int | None = None  # in the child: the pipe on which it says what i
 
 
 def guarded(work: Callable[[], int]) -> int:
-    """The exit code of `work`. Call it before anything starts a thread."""
+    """Run `work` under a watcher and return its exit code. Call it before anything starts a thread."""
     if not hasattr(signal, "sigtimedwait"):  # macOS: only what files may hold is bounded there
         return work()
     reading, writing = os.pipe()
@@ -46,7 +46,7 @@ def guarded(work: Callable[[], int]) -> int:
 
 
 def allow(own: int) -> None:
-    """From now on the command may take so many bytes, and the headroom."""
+    """Allow the command so many bytes from now on, and the headroom."""
     _send(f"limit {limit(own)}")
 
 
@@ -56,12 +56,12 @@ def opening(is_opening: bool) -> None:
 
 
 def spare(pid: int) -> None:
-    """This program is the user's own: the limit does not hold for it and what it starts."""
+    """Exempt a program of the user's own, and all that it starts, from the limit."""
     _send(f"spare {pid}")
 
 
 def writes(part: Path) -> None:
-    """This file is half written as long as the command runs."""
+    """Name a file that is half written as long as the command runs."""
     _send(f"part {part}")
 
 
@@ -93,7 +93,7 @@ class _Watcher:
         self._parts: list[Path] = []
 
     def watch(self) -> int:
-        """Until the child has ended: its exit code."""
+        """Wait until the child has ended, and return its exit code."""
         while (code := self._code()) is None:
             self._listen()
             if refusal := self._refusal():

@@ -64,7 +64,7 @@ def projected(bench: Bench, card: Card) -> dict[str, Any]:
 
 
 def as_text(found: Mapping[str, Any]) -> str:
-    """The tables and the map as text."""
+    """Write the tables and the map as text."""
     card = found["card"]
     lines = [f"{card['name']} ({card['grade']}). Simulated, not measured.", card["source"], ""]
     for batch in dict.fromkeys(row["batch"] for row in found["settings"]):
@@ -80,7 +80,7 @@ def _row(row: Mapping[str, Any]) -> str:
 
 
 def drawn(found: Mapping[str, Any]) -> list[str]:
-    """The map: a mark for the best strategy in each field, brackets around the field nearest to the pair."""
+    """Draw the map: a mark for the best strategy in each field, brackets around the field nearest to the pair."""
     fields = {(each["price"], each["acceptance"]): each["best"] for each in found["fields"]}
     prices, acceptances = sorted({price for price, _ in fields}), sorted({share for _, share in fields}, reverse=True)
     here = found["pair"]

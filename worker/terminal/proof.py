@@ -47,7 +47,7 @@ def cache() -> Cache:
 
 
 def as_text(found: Mapping[str, Any]) -> str:
-    """The proof as text."""
+    """Write the proof as text."""
     title = f"{found['setting']} in {found['engine']}: {found['options']}"
     head = f"{'engine':20} {'predicted':>9} {'measured':>9} {'off by':>7}   95 % interval"
     rows = [_line(name, found["promised"], found[key]["speedup"]) for key, name in ENGINES]

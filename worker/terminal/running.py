@@ -201,5 +201,5 @@ def decode_all(
 
 
 def say(words: str) -> None:
-    """To people, aside from the result."""
+    """Print to stderr, apart from the result."""
     print(words, file=sys.stderr, flush=True)

@@ -84,7 +84,7 @@ def send(service: Service, name: str, files: Sequence[Listed]) -> dict[str, Any]
 
 
 def _put(service: Service, address: str, piece: bytes, is_direct: bool) -> None:
-    """Through the service, or straight to its bucket, after which it is asked whether the piece has come."""
+    """Send a piece through the service, or straight to its bucket; then ask whether it has come."""
     offer: dict[str, Any] = service.ask("POST", address) if is_direct else {"is_here": False, "url": ""}
     if offer["is_here"]:
         return

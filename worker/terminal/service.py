@@ -58,7 +58,7 @@ class Service:
 
 
 def exit_with(error: Refused | OSError) -> NoReturn:
-    """For the last line of a command."""
+    """Print why a command failed, and exit."""
     if isinstance(error, Refused):
         sentence, code = str(error), REFUSED
     elif error.filename:
@@ -77,7 +77,7 @@ def _token() -> str:
 
 
 def _sentence(error: urllib.error.HTTPError) -> str:
-    """A problem's own words where it is one, and which field each is about."""
+    """Read the sentences of a problem, each with its field."""
     with error:
         try:
             problem = json.loads(error.read())

@@ -183,12 +183,12 @@ def test_no_socket_opens_for_a_page_that_is_not_ours(world, comparison, link, ki
 
 def test_fifty_sockets_are_checked_with_as_many_queries_as_one(world, comparison, django_assert_num_queries):
     from webapp.accounts.standing import conditions_of
-    from webapp.core.conditions import Condition, broken, there
+    from webapp.core.conditions import Condition, broken, still_exists
 
     people = [User.objects.create(username=f"u{number}", password="!") for number in range(50)]
     for user in people:
         Membership.objects.create(team=world.team, user=user, role=Role.VIEWER)
-    watching = Condition(there(Comparison), comparison.pk, watch_socket.NotFound(NOT_THERE))
+    watching = Condition(still_exists(Comparison), comparison.pk, watch_socket.NotFound(NOT_THERE))
     fifty = [(*conditions_of(world.actor(user), f"s{user.pk}"), watching) for user in people]
     for some in (fifty[:1], fifty):
         with django_assert_num_queries(4):  # sessions, users, memberships, comparisons

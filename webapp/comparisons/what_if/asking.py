@@ -53,7 +53,7 @@ QUERY = ("strategy", "users", *dict.fromkeys(slider.param for strategy in ASKABL
 USUAL = next(strategy.slug for strategy in ASKABLE if strategy.usual)  # asked if a query names no strategy
 
 
-def asked(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
+def answer_query(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
     """Answer the question in an address."""
     params = {name: value for name, value in query.items() if name in QUERY and name not in ("strategy", "users")}
     return what_if(comparison, query.get("strategy", USUAL), params, _users(query.get("users", "1")))
@@ -150,9 +150,9 @@ def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
     return found.ahead.play(choice)
 
 
-def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, load: Load = ONE) -> dict[str, Any]:
+def _fit(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, load: Load = ONE) -> dict[str, Any]:
     """Return the measured results at this load, the replay's results for them, and the overall ratio of the two."""
-    measured = [_checked(found, row, is_ahead) for row in rows if row["role"] != "baseline" and row["speedup"]]
+    measured = [_replayed(found, row, is_ahead) for row in rows if row["role"] != "baseline" and row["speedup"]]
     off = [row["speedup"]["median"] / row["simulated"] for row in measured if row["simulated"]]
     correction = statistics.median(off) if off else 1.0
     for row in measured:
@@ -165,7 +165,7 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool
     }
 
 
-def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
+def _replayed(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"]).at(load_of(row))
     is_known = choice.strategy in STEPS or bool(choice.spec.mixes)
     can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not unknown(found, choice)
@@ -173,15 +173,15 @@ def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[st
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
 
-def _curve(comparison: Comparison, asked: dict[str, float], choice: Choice, key: str) -> dict[str, Any]:
+def _curve(comparison: Comparison, point: dict[str, float], choice: Choice, key: str) -> dict[str, Any]:
     """Return the points of the curve, all at once if they are cheap. If the strategy prepares ahead or several users
     ask, each costs as much as the answer: then only points asked for before come, and the page asks for the others one
     by one."""
     param, steps = STEPS[choice.strategy]
     key += "".join(f":{value}" for name, value in choice.params.items() if name != param)
     points: dict[float, dict[str, float]] = cache.get(key) or {}
-    if asked["value"] in steps:
-        points[float(asked["value"])] = asked
+    if point["value"] in steps:
+        points[float(point["value"])] = point
     missing = [value for value in steps if value not in points]
     if missing and not choice.spec.prepares_ahead and choice.load == ONE:
         found = _recorded(comparison)
@@ -205,8 +205,8 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     found, is_ahead = _recorded(comparison), _is_ahead(choice.strategy)
     load = choice.load
     rows = lambda: [row for row in so_far(comparison)["strategies"] if load_of(row) == load]  # noqa: E731
-    standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), is_ahead, load), KEPT_SECONDS)
-    return _result(found, choice, _play(found, choice), standing)
+    fit: Any = cache.get_or_set(key, lambda: _fit(found, rows(), is_ahead, load), KEPT_SECONDS)
+    return _result(found, choice, _play(found, choice), fit)
 
 
 def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict[str, Any]]:
@@ -214,19 +214,19 @@ def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict
     the curve through all of them."""
     found, (param, values) = _recorded(comparison), STEPS[strategy]
     rows = [row for row in so_far(comparison)["strategies"] if load_of(row) == ONE]
-    standing = _standing(found, rows, _is_ahead(strategy))
+    fit = _fit(found, rows, _is_ahead(strategy))
     choices = [choose(strategy, {param: f"{value:g}"}) for value in values[:: -(-len(values) // most)]]
-    answers = [_result(found, choice, _play(found, choice), standing) for choice in choices]
-    points = [_scaled(answer.pop("point"), standing["correction"]) for answer in answers]
+    answers = [_result(found, choice, _play(found, choice), fit) for choice in choices]
+    points = [_scaled(answer.pop("point"), fit["correction"]) for answer in answers]
     return [{**answer, "curve": {"param": param, "points": points, "missing": []}} for answer in answers]
 
 
 def _result(
-    found: Recorded, choice: Choice, asked: Simulation | AtLoad | Played, standing: Mapping[str, Any]
+    found: Recorded, choice: Choice, simulation: Simulation | AtLoad | Played, fit: Mapping[str, Any]
 ) -> dict[str, Any]:
-    correction, middle = standing["correction"], asked.middle
+    correction, middle = fit["correction"], simulation.middle
     low, high = median_interval(middle)
-    possible = [bound * correction for bound in asked.possible]
+    possible = [bound * correction for bound in simulation.possible]
     return {
         "simulated": True,
         "strategy": choice.strategy,
@@ -234,21 +234,21 @@ def _result(
         "users": choice.load.concurrency,
         "label": choice.label,
         "speedup": {
-            "median": asked.median * correction,
+            "median": simulation.median * correction,
             "low": low and low * correction,
             "high": high and high * correction,
             "prompts": len(middle),
         },
         "possible": {"low": possible[0], "high": possible[1]},
         "known": 1.0 if choice.spec.proposer else found.known,
-        "unmeasured": asked.unmeasured,
-        "mean_acceptance_length": asked.mean_acceptance_length,
-        "num_target_passes": asked.num_target_passes,
-        "num_draft_passes": asked.num_draft_passes,
-        "hit_rate": asked.hit_rate,
-        **standing,
-        "point": _point(choice.params[STEPS[choice.strategy][0]], asked),  # for the curve, not yet corrected
-        "notes": list(notes_of(found, asked, standing)),
+        "unmeasured": simulation.unmeasured,
+        "mean_acceptance_length": simulation.mean_acceptance_length,
+        "num_target_passes": simulation.num_target_passes,
+        "num_draft_passes": simulation.num_draft_passes,
+        "hit_rate": simulation.hit_rate,
+        **fit,
+        "point": _point(choice.params[STEPS[choice.strategy][0]], simulation),  # for the curve, not yet corrected
+        "notes": list(notes_of(found, simulation, fit)),
     }
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from decoding.public import AtLoad, Played, Recorded, Simulation
 
 
-def _prices(found: Recorded, asked: AtLoad) -> Iterator[str]:
+def _prices(found: Recorded, simulation: AtLoad) -> Iterator[str]:
     """Say which prices of joint passes were measured here, and which are extended."""
-    users = asked.users
+    users = simulation.users
     measured = _counted([1, *sorted(found.at)])
     if users in found.at:
         yield f"Passes of {users} texts are priced as measured here."
@@ -29,9 +29,9 @@ def _counted(numbers: Sequence[int]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def notes_of(found: Recorded, asked: Simulation | AtLoad | Played, standing: Mapping[str, Any]) -> Iterator[str]:
-    correction = standing["correction"]
-    low, high = asked.possible
+def notes_of(found: Recorded, simulation: Simulation | AtLoad | Played, fit: Mapping[str, Any]) -> Iterator[str]:
+    correction = fit["correction"]
+    low, high = simulation.possible
     if high > low * 1.005:
         yield (
             f"Where nobody drafted, nothing is known of the draft: between {low * correction:.2f} and "
@@ -43,11 +43,11 @@ def notes_of(found: Recorded, asked: Simulation | AtLoad | Played, standing: Map
             "all drafting shared out over all drafted tokens, so trust no small difference between lookaheads. Repeat "
             "it on a quiet machine, or on more prompts."
         )
-    if isinstance(asked, AtLoad):
-        yield from _prices(found, asked)
-    elif asked.unmeasured > 0:
+    if isinstance(simulation, AtLoad):
+        yield from _prices(found, simulation)
+    elif simulation.unmeasured > 0:
         yield (
-            f"{asked.unmeasured:.0%} of its verifications have more than {found.widest} rows, the most that was "
+            f"{simulation.unmeasured:.0%} of its verifications have more than {found.widest} rows, the most that was "
             "measured; their price is extended along the last measured ones."
         )
     if abs(correction - 1) > 0.02:
@@ -55,7 +55,7 @@ def notes_of(found: Recorded, asked: Simulation | AtLoad | Played, standing: Map
             f"Undisturbed passes alone would make it {1 / correction:.2f} times as much. What the strategies that ran "
             "lost beside their passes is taken off here too."
         )
-    if isinstance(asked, Played):
+    if isinstance(simulation, Played):
         yield "A miss is answered by the draft model here; what an n-gram would have said is not in the traces."
-    if len(asked.middle) < found.prompt_count:
-        yield f"Replayed on {len(asked.middle)} of {found.prompt_count} prompts, evenly spread."
+    if len(simulation.middle) < found.prompt_count:
+        yield f"Replayed on {len(simulation.middle)} of {found.prompt_count} prompts, evenly spread."
