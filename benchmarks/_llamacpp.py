@@ -91,7 +91,12 @@ def race(chosen: Weights, threads: int, asked: argparse.Namespace) -> list[Figur
 
 
 def timed(
-    contestants: Sequence[Contestant], texts: Sequence[tuple[str, list[int]]], threads: int, count: int, turns: int
+    contestants: Sequence[Contestant],
+    texts: Sequence[tuple[str, list[int]]],
+    threads: int,
+    count: int,
+    turns: int,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> list[Figure]:
     least: dict[tuple[str, int, int, str], float] = {}
     tokens: dict[tuple[str, int], Sequence[int] | None] = {}
@@ -100,15 +105,15 @@ def timed(
             begin = (turn + number) % len(contestants)
             for one in (*contestants[begin:], *contestants[:begin]):
                 for asked_for in (1, count + 1):
-                    cpu, wall = one.cpu(), time.perf_counter()
+                    cpu, wall = one.cpu(), clock()
                     tokens[one.name, number] = one.decode(text, asked_for)
-                    spent = {"wall": time.perf_counter() - wall, "cpu": one.cpu() - cpu}
-                    for clock, seconds in spent.items() if turn else ():
-                        key = (one.name, number, asked_for, clock)
+                    spent = {"wall": clock() - wall, "cpu": one.cpu() - cpu}
+                    for kind, seconds in spent.items() if turn else ():
+                        key = (one.name, number, asked_for, kind)
                         least[key] = min(seconds, least.get(key, seconds))
 
-    def speed(name: str, clock: str) -> float:
-        seconds = sum(least[name, n, count + 1, clock] - least[name, n, 1, clock] for n in range(len(texts)))
+    def speed(name: str, kind: str) -> float:
+        seconds = sum(least[name, n, count + 1, kind] - least[name, n, 1, kind] for n in range(len(texts)))
         return count * len(texts) / seconds
 
     first = contestants[0].name

@@ -29,14 +29,16 @@ class Steady:
 
 def test_the_least_time_of_the_turns_counts_and_the_prompt_does_not() -> None:
     one, two = Steady(0.5), Steady(0.25)
-    figures = timed([one.named("ours"), two.named("theirs")], [("a", [1])], threads=1, count=10, turns=3)
+    contestants = [one.named("ours"), two.named("theirs")]
+    figures = timed(contestants, [("a", [1])], 1, 10, 3, clock=lambda: one.clock + two.clock)
     assert [figure.cpu for figure in figures] == pytest.approx([2.0, 4.0])
     assert [figure.agrees for figure in figures] == [True, True]
 
 
 def test_cpu_time_is_shared_by_the_threads_and_other_text_is_noticed() -> None:
-    contestants = [Steady(0.5).named("ours"), Steady(0.5, token=8).named("theirs")]
-    figures = timed(contestants, [("a", [1])], threads=2, count=10, turns=3)
+    one, two = Steady(0.5), Steady(0.5, token=8)
+    contestants = [one.named("ours"), two.named("theirs")]
+    figures = timed(contestants, [("a", [1])], 2, 10, 3, clock=lambda: one.clock + two.clock)
     assert figures[0].cpu == pytest.approx(4.0)
     assert [figure.agrees for figure in figures] == [True, False]
 

@@ -219,6 +219,9 @@ def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands, schem
         page.goto(re.sub(r"(?<=\d)/.*", address, page.url))
         expect(page.locator("h1")).to_be_visible()
         assert too_wide(page) == [], address
+        page.evaluate("document.documentElement.style.fontSize = '18px'")  # fonts are wider on some machines
+        assert too_wide(page) == [], address
+        page.evaluate("document.documentElement.style.fontSize = ''")
         page.evaluate(AXE.read_text())
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
@@ -238,6 +241,9 @@ def test_a_plan_is_proved_with_one_click_and_both_pages_show_what_came_of_it(ope
         page.goto(address)
         expect(page.locator(".reasons li")).to_have_text(found["reasons"])
         assert too_wide(page) == [], address
+        page.evaluate("document.documentElement.style.fontSize = '18px'")  # fonts are wider on some machines
+        assert too_wide(page) == [], address
+        page.evaluate("document.documentElement.style.fontSize = ''")
         page.evaluate(AXE.read_text())
         seen = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         assert [each["id"] for each in seen if each["impact"] in ("serious", "critical")] == [], address
