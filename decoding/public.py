@@ -24,6 +24,7 @@ from decoding.measure.ranking import order, ranked
 from decoding.measure.sample import Sample as Numbers
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.summary import so_few
+from decoding.measure.texts import Texts
 from decoding.models import files as model_files
 from decoding.models.config_bounds import check_against_tensors, check_numbers
 from decoding.models.fit import check_pair

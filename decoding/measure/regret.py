@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from decoding.load import ONE
-from decoding.measure import speedups as paired
+from decoding.measure.sample import Sample
 from decoding.measure.speedups import Ratios, decode_speed, end_to_end_speed, ratios, speedups
 from decoding.spec import Choice
-
-
-class Sample(paired.Sample, Protocol):
-    @property
-    def category(self) -> str: ...
 
 
 def regrets(choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]]) -> Iterator[dict[str, Any] | None]:

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from decoding.events import Delivered, Drafted, Event, Finished, Reported, Started, Verified
 from decoding.load import ONE, Load
-from decoding.measure import latency
 from decoding.measure.drift import Bin, binned
+from decoding.measure.request_times import UNKNOWN, Timing, timing
 from decoding.measure.spent import Spent, spent_in
 from decoding.spec import Choice
 from decoding.ssd import accounting
@@ -62,7 +62,7 @@ class Sample:
     hits: accounting.Counted | None = None  # decoding.ssd.accounting; None where nothing was prepared ahead
     lost: str = ""  # why the target went on alone, where it did
     load: Load = ONE
-    timing: latency.Timing = latency.UNKNOWN
+    timing: Timing = UNKNOWN
     delivered: int = 0  # tokens that a server sent; 0 where rounds are known
     is_spelled: bool = False  # the server sent text alone: the tokens are how the local tokenizer cuts it
     reported: Reported | None = None  # a server's own figures
@@ -166,7 +166,7 @@ def sample_from_events(
         hits=ahead,
         lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
         load=choice.load,
-        timing=latency.timing(events),
+        timing=timing(events),
         delivered=sum(d.count for d in deliveries),
         is_spelled=bool(deliveries) and not any(d.tokens for d in deliveries),
         spent=None if reported else spent_in(events, choice.strategy, copies=not choice.spec.needs_draft),
@@ -213,7 +213,7 @@ def sample_from_dict(record: Mapping[str, Any]) -> Sample:
         listed = {**known["reported"], "acceptance_histogram": tuple(known["reported"]["acceptance_histogram"])}
         known["reported"] = Reported(**listed)
     if "timing" in known:
-        known["timing"] = latency.Timing(**known["timing"])
+        known["timing"] = Timing(**known["timing"])
     if known.get("spent"):
         known["spent"] = Spent(**known["spent"])
     return Sample(**known)

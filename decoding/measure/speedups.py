@@ -9,26 +9,9 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from decoding.measure import intervals
-
-
-class Sample(Protocol):
-    """A sample (`measure.sample`), as far as its speed goes."""
-
-    @property
-    def prompt(self) -> str: ...
-    @property
-    def repeat(self) -> int: ...
-    @property
-    def conversation(self) -> str: ...
-    @property
-    def prefill_ns(self) -> int: ...
-    @property
-    def tokens_per_s(self) -> float: ...
-    @property
-    def end_to_end_tokens_per_s(self) -> float: ...
+from decoding.measure.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from decoding.load import ONE, Arrived, Load, Queue, loads
 from decoding.loop import Batch, never
 from decoding.measure.comparison import Comparison
 from decoding.measure.crossover import across_loads
-from decoding.measure.latency import Objective, Timing, figures, parse_objective
+from decoding.measure.latency import Objective, figures, parse_objective
+from decoding.measure.request_times import Timing
 from decoding.measure.sample import Sample, sample_from_dict
 from decoding.measure.schedule import blocks, stints
 from decoding.measure.summary import baselines, report

@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import from_dict, sample_from_dict, spent
+from decoding.public import Texts, from_dict, sample_from_dict, spent
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import trace
@@ -42,7 +42,7 @@ class Bar:
         """Return by sample what became of each round. Other strategies on the same prompts know what was too early."""
         runs = [run for run in self.run.comparison.runs.all() if run.load == self.run.load]
         beside = Sample.objects.filter(run__in=runs, prompt__in={sample.prompt_id for sample in samples}).finished()
-        texts = spent.Texts(sample_from_dict(numbers) for numbers in beside.values_list("numbers", flat=True))
+        texts = Texts(sample_from_dict(numbers) for numbers in beside.values_list("numbers", flat=True))
         return {sample.pk: list(texts.ends(sample_from_dict(sample.numbers))) for sample in samples}
 
     def behind(self, events: Events, ends: Sequence[str]) -> dict[int, int]:
