@@ -126,7 +126,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
     """The report, and the parts of the table that its numbers call for: rows of a load fastest first."""
     runs = list(comparison.runs.all())
     dashes, usual = _dashes(runs), usual_baseline(runs)
-    rows = [{**row, "dash": dashes[row["label"]], **_place(row, report)} for row in report["strategies"]]
+    rows = [{**row, "dash": dashes[row["label"]], **_ranks(row, report)} for row in report["strategies"]]
     rows.sort(key=lambda row: -(row["speedup"] or {"median": 0})["median"])
     baseline = next(row for row in rows if row["is_baseline"])
     hits = any(row.get("hit_rate") is not None for row in rows)
@@ -146,7 +146,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _place(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, bool]:
+def _ranks(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, bool]:
     """Whether a row is shown to be the fastest of its load, or may be as fast as that one."""
     load = next(load for load in report["loads"] if load_of(load) == load_of(row))
     return {"is_fastest": row["label"] == load["fastest"], "may_be_as_fast": row["label"] in load["ranking"]["as_fast"]}

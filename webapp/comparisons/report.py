@@ -24,7 +24,7 @@ from decoding.public import (
 )
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.core.kept import kept
+from webapp.core.caching import cached
 from webapp.core.problems import Invalid
 
 KEPT_SECONDS = 3600
@@ -171,7 +171,7 @@ def so_far(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     if not comparison.job.is_final:
         count -= count % step(count, comparison.runs.count())
     key = f"verdict:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}:{baseline}"
-    return kept(key, lambda: report(comparison, baseline), KEPT_SECONDS)
+    return cached(key, lambda: report(comparison, baseline), KEPT_SECONDS)
 
 
 def step(samples: int, runs: int) -> int:
