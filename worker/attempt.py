@@ -33,7 +33,7 @@ class Attempt:
         return database.insist(self.hold, access)
 
     def reports(self, order: Order) -> Iterator[Report]:
-        """Have the engine carry out an order, and hear it to its end."""
+        """Have the engine carry out an order, and yield its reports."""
         return listening.reports(self.hold, self.engine, order)
 
     def folder_of(self, model: LanguageModel, on_progress: materials.OnProgress = materials.ignore) -> Path:
@@ -47,6 +47,6 @@ class Attempt:
     def progress(self, done: int, total: int) -> None:
         self.hold.progress(done, total)
 
-    def tell(self, step: Step) -> None:
+    def record(self, step: Step) -> None:
         """Write how far the engine is."""
         self._steps.write(step)

@@ -58,7 +58,7 @@ class EngineProcess:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    def tell(self, order: Order, allowed: int | None = None) -> None:
+    def submit(self, order: Order, allowed: int | None = None) -> None:
         """Start the engine where there is none. Call from the main thread: the leash is tied to the one that forks.
         `allowed`: bytes that it may take on top of what it has now, for models that stay from order to order."""
         if self._process is None or self._process.poll() is not None:
@@ -72,7 +72,7 @@ class EngineProcess:
     def cancel(self) -> None:
         self._send(Cancel())
 
-    def hear(self, timeout: float) -> Report | None:
+    def receive(self, timeout: float) -> Report | None:
         """The next thing it says; None when it says nothing in time. Raises EngineDied when it never will again, and
         OverLimit when that is because it took too much memory."""
         message = self._backlog.get(timeout)
@@ -140,7 +140,7 @@ class EngineProcess:
             with self._sending:
                 self._connection.send(message)
         except OSError:
-            pass  # it is dead, which `hear` tells
+            pass  # it is dead, which `receive` reports
 
     def _read(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
         try:

@@ -33,7 +33,7 @@ def run(attempt: Attempt, order: PairOrder) -> None:
     for report in attempt.reports(order):
         match report:
             case Step():
-                attempt.tell(report)
+                attempt.record(report)
             case Found():
                 document = storable(dict(report.document))
                 attempt.insist(lambda document=document: studies.finish(job=attempt.job, document=document))  # type: ignore[misc]

@@ -50,12 +50,12 @@ class Stage(EngineProcess):
 
     def __init__(self) -> None:
         super().__init__()
-        self._left, self._deed, self._awaited = 0, None, WHOLE
+        self._left, self._action, self._awaited = 0, None, WHOLE
 
-    def after(self, samples: int, deed: Callable[[], Any], awaited: tuple[type[Report], ...] = WHOLE) -> None:
+    def after(self, samples: int, action: Callable[[], Any], awaited: tuple[type[Report], ...] = WHOLE) -> None:
         """From the next order on, stop it when so many more samples are decoded, or steps of a study done, or other
         reports were said. When they are written down, do the deed. It goes on when it is told to, or to cancel."""
-        self._left, self._deed, self._awaited = samples, deed, awaited
+        self._left, self._action, self._awaited = samples, action, awaited
 
     def go_on(self) -> None:
         with suppress(ProcessLookupError):  # it was killed, which the worker finds out on its own
@@ -69,16 +69,16 @@ class Stage(EngineProcess):
         super().end()
         self.patience = PATIENCE
 
-    def tell(self, order: Order, allowed: int | None = None) -> None:
-        super().tell(Staged(order, self._awaited, self._left) if self._deed else order, allowed)
+    def submit(self, order: Order, allowed: int | None = None) -> None:
+        super().submit(Staged(order, self._awaited, self._left) if self._action else order, allowed)
 
-    def hear(self, timeout: float) -> Report | None:
-        if self._deed and not self._left:  # whoever asks for the next report has written down all before it
+    def receive(self, timeout: float) -> Report | None:
+        if self._action and not self._left:  # whoever asks for the next report has written down all before it
             until(lambda: gauges.is_stopped(self.pid), "the engine to stop itself")
-            deed, self._deed = self._deed, None
-            deed()
-        report = super().hear(timeout)
-        if self._deed and isinstance(report, self._awaited):
+            action, self._action = self._action, None
+            action()
+        report = super().receive(timeout)
+        if self._action and isinstance(report, self._awaited):
             self._left -= 1
         return report
 

@@ -20,11 +20,11 @@ class Staged(Order):
     left: int  # reports until then
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        def say_and_stop(report: Report) -> None:
+        def emit_and_stop(report: Report) -> None:
             emit(report)
             if isinstance(report, self.awaited):
                 self.left -= 1
                 if not self.left:
                     signal.raise_signal(signal.SIGSTOP)
 
-        self.order.carry_out(residents, say_and_stop, cancelled)
+        self.order.carry_out(residents, emit_and_stop, cancelled)

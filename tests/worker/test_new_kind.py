@@ -58,7 +58,7 @@ def work(attempt):
     dataset = attempt.insist(lambda: Dataset.objects.get(pk=attempt.job.arguments["dataset"]))
     texts = attempt.insist(lambda: list(dataset.prompts.values_list("text", flat=True)))
     for step in attempt.reports(CountPrompts(texts, Path(attempt.job.arguments["gate"]))):
-        attempt.tell(step)
+        attempt.record(step)
     attempt.insist(lambda: jobs.note(job=attempt.job, sentence=f"{dataset.name} has {len(texts)} prompts."))
 '''
 DECLARED = 'from webapp.jobs.kinds import Kind\nKIND = Kind("new", "New", parts="things")\n'
@@ -149,10 +149,10 @@ def test_an_engine_that_cannot_import_the_file_says_so_and_ends(kinds: Path, eng
     """It would need Django, which the engine does not have."""
     needs_django = COUNT_PROMPTS.replace("import time", "import time\nfrom webapp.registry.models import Dataset")
     (kinds / "count_prompts.py").write_text(needs_django)
-    engine.tell(import_module("worker.jobs.count_prompts").CountPrompts(["w1"], tmp_path))
+    engine.submit(import_module("worker.jobs.count_prompts").CountPrompts(["w1"], tmp_path))
     with pytest.raises(EngineDied, match="AppRegistryNotReady: Apps aren't loaded yet") as death:
         while True:
-            engine.hear(1.0)
+            engine.receive(1.0)
     assert death.value.counts
 
 

@@ -41,6 +41,6 @@ def move(
     if not row.update(state=to, reason=sentence, finished=finished, **changes):
         return False
     job.refresh_from_db()
-    log.tell(job, sentence)
+    log.add(job, sentence)
     log.nudge(job.pk)
     return True

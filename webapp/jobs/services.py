@@ -56,7 +56,7 @@ def enqueue(
         device_count=device_count,
         arguments=dict(arguments or {}),
     )
-    log.tell(job, f"Submitted by {by.user}.")
+    log.add(job, f"Submitted by {by.user}.")
     transaction.on_commit(lambda: broker.nudge(job.queue))
     return job
 
@@ -69,7 +69,7 @@ def cancel(*, job: Job, by: Actor) -> Job:
         audit.record(by, "cancelled", job)
     elif Job.objects.filter(pk=job.pk, state=State.RUNNING).update(is_cancel_asked=True):
         job.refresh_from_db()
-        log.tell(job, f"{by.user} asks to cancel.")
+        log.add(job, f"{by.user} asks to cancel.")
         log.nudge(job.pk)
         audit.record(by, "asked to cancel", job)
     else:
@@ -164,7 +164,7 @@ def progressed(*, job: Job, done: int) -> bool:
 def note(*, job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
     """Add a line to the job's log, from the worker that holds the job."""
     if moves.held(job).select_for_update().exists():
-        log.tell(job, sentence, numbers)
+        log.add(job, sentence, numbers)
         log.nudge(job.pk)
 
 
@@ -251,7 +251,7 @@ def _absolve(worker: str) -> None:
         blamed = ends.without_silence_of(worker, job.blamed)
         if len(blamed) < len(job.blamed):
             Job.objects.filter(pk=job.pk).update(blamed=blamed)
-            log.tell(job, f"{worker} is there again. {ends.OUTSIDE}")
+            log.add(job, f"{worker} is there again. {ends.OUTSIDE}")
             log.nudge(job.pk)
 
 

@@ -49,7 +49,7 @@ def work(attempt: Attempt) -> None:
     for report in attempt.reports(DrawFigures(*fields, kept=study.parts)):
         match report:
             case Step():
-                attempt.tell(report)
+                attempt.record(report)
             case Kept(name=name, data=data):
                 kept = storable(data)
                 attempt.insist(lambda n=name, d=kept: services.keep(job=attempt.job, name=n, data=d))  # type: ignore[misc]

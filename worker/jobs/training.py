@@ -86,7 +86,7 @@ def work(attempt: Attempt) -> None:
         for report in attempt.reports(order):
             match report:
                 case Step():
-                    attempt.tell(report)
+                    attempt.record(report)
                 case Trained():
                     _store(attempt, Path(folder))
 
