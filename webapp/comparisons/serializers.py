@@ -152,17 +152,11 @@ class ComparisonRow(Output):
         )  # fmt: skip
 
 
-class ComparisonOut(Output):
-    pair = Named(allow_null=True, help_text=ALONE)
-    dataset = Named()
-    job = JobOut()
+class ComparisonOut(ComparisonRow):
+    job = JobOut()  # type: ignore[assignment]  # more of it than a row shows
     runs = RunInside(many=True)
-    tags = Tags(many=True)
-    verdict = serializers.CharField(help_text=FROM_REPORT)
-    doubt = serializers.CharField(help_text=FROM_REPORT)
 
-    class Meta:
-        model = Comparison
+    class Meta(ComparisonRow.Meta):
         fields = (
             "id", "name", "created", "binned", "pair", "dataset", "split", "sampling", "limit", "repeats",
             "slo", "cloned_from", "notes", "tags", "verdict", "doubt", "runs", "job",

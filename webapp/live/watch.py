@@ -32,9 +32,7 @@ _EVER = datetime.min.replace(tzinfo=UTC)
 @dataclass
 class Watch:
     comparison: UUID
-    cursors: dict[UUID, int] = field(
-        default_factory=dict
-    )  # samples whose traces this reader follows, and the last seq it has
+    cursors: dict[UUID, int] = field(default_factory=dict)  # samples followed, and the last seq that this reader has
     since: datetime | None = None
     sent: dict[UUID, str] = field(default_factory=dict)  # samples whose rows this reader has, and their state then
     _status: Frame = field(default_factory=dict)
@@ -168,9 +166,7 @@ class Watch:
         known = {sample.pk: sample for sample in rows}
         missing = [pk for pk in self.cursors if pk not in known]
         known |= Sample.objects.filter(run__comparison_id=self.comparison).in_bulk(missing)
-        for pk in [
-            pk for pk in self.cursors if pk not in known
-        ]:  # another attempt began them anew, or they are of another comparison
+        for pk in self.cursors.keys() - known.keys():  # another attempt began them anew, or another comparison has them
             del self.cursors[pk]
         sent = traces([known[pk] for pk in self.cursors], self.cursors)
         for frame in sent:
