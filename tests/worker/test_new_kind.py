@@ -42,9 +42,9 @@ class CountPrompts(Order):
     texts: list[str]
     gate: Path
 
-    def carry_out(self, residents, say, cancelled):
+    def carry_out(self, residents, emit, cancelled):
         for number, _ in enumerate(self.texts, 1):
-            say(Step("counting", number, len(self.texts), "", {}, (number, len(self.texts))))
+            emit(Step("counting", number, len(self.texts), "", {}, (number, len(self.texts))))
             while not self.gate.exists() and not cancelled():
                 time.sleep(0.01)
             if cancelled():
