@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument(
         "--baseline",
         metavar="STRATEGY",
-        help=f"the one that speed-ups are relative to, {BASELINE} unless told; the first server with --servers-only",
+        help=f"the one that speed-ups are relative to, {BASELINE} by default; the first server with --servers-only",
     )
     group.add_argument("--server", action="append", default=[], metavar="ADDRESS,…", help=SERVER_HELP)
     group.add_argument("--start", action="append", default=[], metavar="COMMAND", help=START_HELP.replace("%", "%%"))
@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         type=list_of(count_of),
         default=[],
         metavar="LIST",
-        help="users who ask at once, such as 1,4,16; each strategy runs at each; 1 unless told",
+        help="users who ask at once, such as 1,4,16; each strategy runs at each; 1 by default",
     )
     group.add_argument(
         "--rate",

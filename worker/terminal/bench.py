@@ -85,7 +85,7 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
         "tokenizer cuts anew (slem); auto, the default, takes tli where both have enough",
     )
     models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
-    models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if not told by their names")
+    models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if names do not say it")
     models.add_argument("--template", type=Path, metavar="FILE", help="chat template, if not the target's own")
     models.add_argument("--limit", type=count_of, metavar="N", help="only the first N prompts (of each split)")
     _add_sampling(parser.add_argument_group("how tokens are chosen"))
@@ -96,7 +96,7 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
         "--threads",
         type=count_of,
         metavar="N",
-        help="processor threads of each model; all cores but one unless told, fewer where others use them",
+        help="processor threads of each model; all cores but one by default, fewer where others use them",
     )
     machine.add_argument(
         "--runner", default="auto", choices=("auto", "transformers"), help="auto: our own where it knows the family"

@@ -39,7 +39,7 @@ def run(argv: Sequence[str]) -> None:
         ),
     )
     parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
-    parser.add_argument("--figures", type=_figures, default=[*FIGURES.values()], metavar="LIST", help="all unless told")
+    parser.add_argument("--figures", type=_figures, default=[*FIGURES.values()], metavar="LIST", help="all by default")
     parser.add_argument("--out", type=Path, default=Path("papers"), metavar="DIR", help="where the figures go")
     parser.set_defaults(limit=USUAL_PROMPTS)
     args = parser.parse_args(argv)
