@@ -109,11 +109,11 @@ class Worker:
     loop."""
 
     def __init__(self, ask: Callable[[], Comparison]) -> None:
-        self.job_loop = ThreadPoolExecutor(1)
+        self.pool = ThreadPoolExecutor(1)
         self.comparison = self.does(ask)
 
     def does(self, act: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        return self.job_loop.submit(lambda: act(*arguments, **named)).result()
+        return self.pool.submit(lambda: act(*arguments, **named)).result()
 
     def claim(self) -> None:
         self.job = self.does(jobs.claim, worker="w1", queues=["cpu"])
@@ -195,7 +195,7 @@ def hire(transactional_db: Any, world: Any) -> Iterator[Callable[..., Worker]]:
     yield one
     for worker in hired:
         worker.does(connections.close_all)
-        worker.job_loop.shutdown()
+        worker.pool.shutdown()
 
 
 @pytest.fixture
