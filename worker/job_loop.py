@@ -11,6 +11,7 @@ from importlib import metadata
 
 from django.db import Error, InterfaceError, OperationalError, close_old_connections, connection
 
+from decoding import processor
 from decoding.errors import DrafthouseError
 from webapp.core.disk import is_disk_full
 from webapp.core.problems import Problem
@@ -148,7 +149,7 @@ def _memory(queue: str) -> int | None:
 
 
 def _described(device: str) -> str:
-    return device if device == "cpu" else describe(device)
+    return f"{device}, {processor.name()}" if device == "cpu" else describe(device)
 
 
 def _require_new_enough(job: Job) -> None:

@@ -1,6 +1,6 @@
 """A process that ends when the one that started it does, however that ended: no orphan is left behind.
 
-`python -m worker.leash COMMAND …` puts a foreign program on the leash.
+`python -m worker.leash COMMAND …` puts a foreign program on the leash; `--family` before it, all that it starts too.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HOLDER = "DRAFTHOUSE_LEASH"  # the process id of who holds it; who is started by hand has none and runs free
+FAMILY = "--family"
 BEFORE = "DRAFTHOUSE_BEFORE"  # return code of our predecessor; empty: our holder had started none
 PR_SET_PDEATHSIG = 1
 LOOK_EVERY = 0.5  # s, at our parent, where the system does not tell of its death
@@ -30,9 +32,8 @@ def put_on() -> None:
     if sys.platform == "linux":
         end_with_parent(signal.SIGKILL)
     else:
-        threading.Thread(target=_watch, args=(holder,), daemon=True).start()
-    if os.getppid() != holder:  # it died before the leash was on
-        os._exit(1)
+        threading.Thread(target=_watch, args=(holder, lambda: os._exit(1)), daemon=True).start()
+    _require_alive(holder)
 
 
 def end_with_parent(number: signal.Signals) -> None:
@@ -45,11 +46,16 @@ def held() -> dict[str, str]:
     return {**os.environ, HOLDER: str(os.getpid()), "PYTHONPATH": str(ROOT)}
 
 
-def _watch(holder: int) -> None:
+def _require_alive(holder: int) -> None:
+    if os.getppid() != holder:  # it died before the leash was on
+        os._exit(1)
+
+
+def _watch(holder: int, end: Callable[[], object]) -> None:
     """Look whether the parent lives, on systems that do not tell of its death."""
     while os.getppid() == holder:
         time.sleep(LOOK_EVERY)
-    os._exit(1)
+    end()
 
 
 def stay_beside(command: Sequence[str], holder: int) -> int:
@@ -63,7 +69,34 @@ def stay_beside(command: Sequence[str], holder: int) -> int:
     return program.returncode
 
 
+def lead(command: Sequence[str], holder: int) -> int:
+    """Run a program in the process group that we lead, and kill the whole group when our parent ends."""
+    signal.signal(signal.SIGTERM, lambda *_: None)  # the program hears it too, and may take its time
+    signal.signal(signal.SIGUSR1, lambda *_: _end_group())
+    if sys.platform == "linux":
+        end_with_parent(signal.SIGUSR1)
+    else:
+        threading.Thread(target=_watch, args=(holder, _end_group), daemon=True).start()
+    _require_alive(holder)
+    return subprocess.call(command)
+
+
+def _end_group() -> None:
+    os.killpg(os.getpid(), signal.SIGKILL)
+
+
+def _end_alike(code: int) -> None:
+    """End as the program did, so that whoever looks sees its exit code or its signal."""
+    if code < 0:
+        with suppress(OSError):  # nobody handles SIGKILL
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    sys.exit(code)
+
+
 def main(command: list[str]) -> None:
+    if command[0] == FAMILY:
+        _end_alike(lead(command[1:], int(os.environ[HOLDER])))
     if sys.platform != "linux" and HOLDER in os.environ:
         sys.exit(stay_beside(command, int(os.environ[HOLDER])))
     put_on()

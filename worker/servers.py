@@ -23,11 +23,12 @@ class ServersAsked:
     endpoints: Mapping[str, EndpointSpec] = field(default_factory=dict)  # by name
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)  # by the reference that an endpoint holds
     allowed: Allowed = NOWHERE
+    certificates: str = ""  # PEM file on this machine, for all of them
 
     def reach(self) -> Reach:
         """Call it in the engine. No line of its log shows a key from then on."""
         logs.hide(*self.keys.values())
-        return Reach(self.endpoints, self.keys.__getitem__, self.allowed)
+        return Reach(self.endpoints, self.keys.__getitem__, self.allowed, self.certificates)
 
 
 NO_SERVERS = ServersAsked()
@@ -49,4 +50,4 @@ def servers_asked(endpoints: Iterable[Endpoint]) -> ServersAsked:
     rows = list(endpoints)
     keys = {row.spec.key: key_of(row) for row in rows if row.has_key}
     logs.hide(*keys.values())
-    return ServersAsked({row.name: row.spec for row in rows}, keys, settings.SERVERS)
+    return ServersAsked({row.name: row.spec for row in rows}, keys, settings.SERVERS, settings.SERVER_CERTIFICATES)

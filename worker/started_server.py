@@ -43,7 +43,7 @@ class StartedServer:
         words = [word.replace(PORT, str(self.port)) for word in command[1:]]
         with os.fdopen(handle, "wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "worker.leash", program, *words],
+                [sys.executable, "-P", "-m", "worker.leash", leash.FAMILY, program, *words],
                 env=leash.held(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import torch
 
+from decoding import processor
 from decoding.errors import BadDevice
 
 # cuDNN's attention builds a plan for each new length of a text, which takes up to half a second (decision 48).
@@ -69,11 +69,7 @@ def indexed(device: torch.device) -> torch.device:
 def name_of(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = (line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line)
-        return next(names, platform.machine())
-    return platform.processor() or platform.machine()
+    return processor.name()
 
 
 def described(device: torch.device) -> str:

@@ -188,6 +188,7 @@ def _batches(given: object) -> dict[int, PassPrices]:
     if not isinstance(given, list) or not 1 <= len(given) <= MOST_POINTS:
         raise BadCard("batches", f"is {_shown(given)}; give a list of 1 to {MOST_POINTS} batch sizes")
     found: dict[int, PassPrices] = {}
+    places: dict[int, str] = {}
     for number, each in enumerate(given):
         where = f"batches[{number}]"
         fields = _fields(each, where, OF_A_BATCH)
@@ -195,8 +196,19 @@ def _batches(given: object) -> dict[int, PassPrices]:
         if batch in found:
             raise BadCard(f"{where}.batch", f"is {batch}, which an entry before it has too")
         lines = (_line(fields[name], f"{where}.{name}") for name in ("target_ms", "draft_ms"))
-        found[batch] = PassPrices(*lines)
+        found[batch], places[batch] = PassPrices(*lines), where
+    _require_rising(found, places)
     return found
+
+
+def _require_rising(batches: Mapping[int, PassPrices], places: Mapping[int, str]) -> None:
+    """Refuse a pass that takes less time for more texts."""
+    for few, many in pairwise(sorted(batches)):
+        for name in ("target", "draft"):
+            cheap, dear = (getattr(batches[batch], name)[0][1] for batch in (few, many))
+            if dear < cheap:
+                problem = f"is less than the price for {few} text{'s' * (few > 1)}; more texts take no less time"
+                raise BadCard(f"{places[many]}.{name}_ms.1", problem)
 
 
 def _line(given: object, where: str) -> Line:

@@ -11,7 +11,7 @@ from decoding.pair import Pair
 from decoding.projecting.card import Card, PassPrices
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import Costs
-from decoding.replay.joint_costs import JointCosts
+from decoding.replay.joint_costs import JointCosts, Line, on_line
 from decoding.replay.joint_probing import measure
 from decoding.replay.probing import probe, typical
 from decoding.serving import Places
@@ -45,7 +45,7 @@ def card_of(
         message=prices.answer / 2,
         round=costs.round,
         decision=costs.decision,
-        batches=found,
+        batches=rising_by_batch(found),
     )
 
 
@@ -71,6 +71,20 @@ def _alone(costs: Costs, prices: Prices) -> PassPrices:
 def _together(joint: JointCosts, batch: int) -> PassPrices:
     target = {rows: joint.verifying(batch, batch * rows) for rows in ROWS}
     return PassPrices(rising(target), rising({rows: joint.drafting(batch * rows) for rows in (1, *BRANCHES)}))
+
+
+def rising_by_batch(found: Mapping[int, PassPrices]) -> dict[int, PassPrices]:
+    """Make prices rise with texts, as they must: where noise makes more texts look cheaper, they cost the same."""
+    risen: dict[int, PassPrices] = {}
+    before = PassPrices([(1, 0.0)], [(1, 0.0)])
+    for batch, prices in sorted(found.items()):
+        before = PassPrices(_at_least(before.target, prices.target), _at_least(before.draft, prices.draft))
+        risen[batch] = before
+    return risen
+
+
+def _at_least(least: Line, line: Line) -> Line:
+    return [(rows, max(seconds, on_line(least, rows))) for rows, seconds in line]
 
 
 def rising(points: Mapping[int, float]) -> list[tuple[int, float]]:

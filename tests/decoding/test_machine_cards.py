@@ -65,6 +65,8 @@ SPOILT = {
     "batches[0].target_ms.1": [("batches.0.target_ms.1", value) for value in (0, -3, 1e9, 1e-9, None, float("nan"))],
     "batches[0].target_ms.9": [("batches.0.target_ms.9", 2)],
     "batches[0].target_ms.many": [("batches.0.target_ms.many", 2)],
+    "batches[1].target_ms.1": [("batches.1.target_ms.1", 9)],  # less than for one text
+    "batches[1].draft_ms.1": [("batches.1.draft_ms.1", 0.5)],
     "batches[0].draft_ms.1": [("batches.0.draft_ms", {"2": 1.0})],
 }
 

@@ -13,7 +13,7 @@ from decoding.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on,
 from decoding.projecting.card import Card, PassPrices, published
 from decoding.projecting.document import document
 from decoding.projecting.lockstep import Step, tokens_per_s
-from decoding.projecting.measuring import card_of, rising
+from decoding.projecting.measuring import card_of, rising, rising_by_batch
 from decoding.projecting.projecting import Material, by_batch, project
 from decoding.projecting.texts import acceptance, with_acceptance
 from decoding.prompts.prompt import Prompt
@@ -163,6 +163,21 @@ def test_a_card_of_this_machine_can_be_read_and_projected_onto(ready) -> None:  
 
 def test_prices_that_noise_made_fall_rise_again() -> None:
     assert rising({1: 2.0, 4: 1.5, 8: 3.0}) == [(1, 2.0), (4, 2.0), (8, 3.0)]
+
+
+def test_prices_that_noise_made_fall_with_more_texts_rise_again_and_make_a_card() -> None:
+    noisy = {
+        1: PassPrices([(1, 2e-3), (9, 3e-3)], [(1, 2e-4)]),
+        2: PassPrices([(1, 1e-3), (9, 4e-3)], [(1, 3e-4)]),
+        4: PassPrices([(1, 3e-3), (9, 3.5e-3)], [(1, 1e-4)]),
+    }
+    found = rising_by_batch(noisy)
+    assert [prices.target for prices in found.values()] == [
+        [(1, 2e-3), (9, 3e-3)], [(1, 2e-3), (9, 4e-3)], [(1, 3e-3), (9, 4e-3)]
+    ]  # fmt: skip
+    assert [prices.draft[0][1] for prices in found.values()] == [2e-4, 3e-4, 3e-4]
+    card = dataclasses.replace(EVEN, batches=found)
+    assert Card.from_dict(card.to_dict()).batches.keys() == found.keys()
 
 
 def test_a_pair_on_a_published_card_has_that_cards_price(ready) -> None:  # type: ignore[no-untyped-def]

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from decoding import processor
 from tests.launcher.up import DEADLINE, ROOT, Up, add_pair, family, until
 from tests.webapp.postgres import Server
 from worker.supervisor import valkey
@@ -114,7 +115,7 @@ def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, address
         return one
 
     until(lambda: {one["name"] for one in worker()["cached"]} == set(kept), "the worker to tell what it keeps")
-    assert worker()["versions"]["drafthouse"] and worker()["devices"] == ["cpu"]
+    assert worker()["versions"]["drafthouse"] and worker()["devices"] == [f"cpu, {processor.name()}"]
     assert not (up.data / "models").exists() and not (data / "chunks").exists()
 
     store = Path(addresses["DRAFTHOUSE_STORE"])

@@ -25,7 +25,7 @@ from tests.decoding.servers.wire import Asked, Reply, Script, serving
 from worker.started_server import started
 from worker.terminal.arguments import read_arguments
 from worker.terminal.compare import main
-from worker.terminal.servers import asked_servers, parse_server, parse_start, shown
+from worker.terminal.servers import asked_servers, parse_server, parse_start, reach_of, shown
 
 ROOT = Path(__file__).parents[2]
 HERE = "http://127.0.0.1:8080,dialect=llamacpp"
@@ -104,6 +104,13 @@ def test_a_started_server_may_have_a_name_and_its_program_tells_the_dialect() ->
 def test_a_key_in_a_command_is_not_shown() -> None:
     told = shown(["vllm", "serve", "m", "--api-key", "sk-1", "--hf-token=sk-2", "--num-draft-tokens", "4"])
     assert "sk-" not in told and told.endswith("--num-draft-tokens 4")
+
+
+def test_the_environment_names_an_authority_for_all_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    servers = asked_servers([HERE], [])
+    assert reach_of(servers).certificates == ""
+    monkeypatch.setenv("DRAFTHOUSE_SERVER_CERTIFICATES", "authority.pem")
+    assert reach_of(servers).certificates == "authority.pem"
 
 
 def test_servers_of_one_dialect_get_names_of_their_own(box: Path) -> None:

@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from decoding.disco import features
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.errors import BadStrategy
+from decoding.projecting.card import card_called
 from worker.terminal import oracle, plan, project, train_disco
 from worker.terminal.compare import main as compare
 
@@ -61,6 +62,9 @@ def test_a_classifier_is_trained_stored_and_used(
     assert compare([*SMALL, "2", "--strategies", strategies, "--temperature", "1.5"]) == 0
     shown, told = capsys.readouterr()
     assert "uses a classifier that was trained with temperature" in shown and "temperature 1.5" in told
+    (out / "card.json").write_text(json.dumps(card | {"machine": "another machine"}))
+    assert compare([*SMALL, "2", "--strategies", strategies]) == 0
+    assert "whose prices were measured on another machine; this runs on " in capsys.readouterr().out
     with pytest.raises(BadStrategy, match="another pair"):
         load_classifier(out, ["another", "pair"])
 
@@ -162,6 +166,30 @@ def test_a_card_that_does_not_exist_is_refused_before_anything_is_loaded(
 ) -> None:
     assert command(project.main, "--card", "my-laptop") == 2
     assert "there is llama-70b-1b-h100" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("batches", "told"),
+    [
+        ([{"batch": 1, "target_ms": {"1": 18.3}}], "batches[0].draft_ms of the machine card is missing"),
+        ([{"batch": 1, "target_ms": {"1": -1}, "draft_ms": {"1": 2}}], "batches[0].target_ms.1 of the machine card is"),
+        ([{"batch": 1, "target_ms": {"1": 9e9}, "draft_ms": {"1": 2}}], "give ms, a number from 0.0001 to 600,000"),
+    ],
+    ids=["missing", "negative", "absurd"],
+)
+def test_a_card_of_ones_own_with_a_bad_price_is_refused_by_field_before_anything_is_loaded(
+    command: Callable[..., int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    batches: list[dict[str, object]],
+    told: str,
+) -> None:
+    card = card_called("llama-70b-1b-h100").to_dict() | {"batches": batches}
+    (tmp_path / "ours.json").write_text(json.dumps(card))
+    out = tmp_path / "projected.json"
+    assert command(project.main, *SMALL, 2, "--card", tmp_path / "ours.json", "--json", out) == 2
+    shown = capsys.readouterr()
+    assert told in shown.err and shown.out == "" and not out.exists()
 
 
 def test_the_oracle_is_counted_and_drawn(

@@ -13,7 +13,7 @@ import pytest
 
 from decoding import alone
 from tests.decoding.models import LLAMA, save
-from worker.terminal import oracle, plan, train_disco
+from worker.terminal import oracle, papers, plan, train_disco
 from worker.terminal.compare import main as compare
 
 ROOT = Path(__file__).parents[2]
@@ -77,6 +77,7 @@ def test_a_strategy_that_needs_a_draft_is_refused_before_anything_loads(
         (plan.main, "A plan"),
         (oracle.main, "An oracle analysis"),
         (train_disco.main, "Training a classifier"),
+        (papers.main, "The study of the papers"),
     ],
 )
 def test_a_command_that_records_a_draft_is_refused(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker.conftest import until
+from worker import leash
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
@@ -17,6 +18,13 @@ import subprocess, sys
 from worker import leash
 subprocess.run([sys.executable, "-P", *sys.argv[1:]], env=leash.held())
 """
+PARENT = f"""
+import os, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", {PROGRAM!r}], stdout=subprocess.DEVNULL)
+print(os.getpid(), child.pid, flush=True)
+child.wait()
+"""
+LEADS = HOLDER.replace("env=leash.held()", "env=leash.held(), start_new_session=True")
 BESIDE = f"""
 import os, sys
 from worker.leash import HOLDER, stay_beside
@@ -43,3 +51,23 @@ def test_a_foreign_program_ends_with_its_holder(how):
         assert is_running(program)
         holder.kill()
         until(lambda: not is_running(program), "the program to end")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_what_a_program_has_started_ends_with_the_programs_holder():
+    command = [sys.executable, "-c", LEADS, "-m", "worker.leash", "--family", sys.executable, "-c", PARENT]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
+        family = [int(pid) for pid in holder.stdout.readline().split()]
+        assert len(family) == 2 and all(map(is_running, family))
+        holder.kill()
+        until(lambda: not any(map(is_running, family)), "the program and its child to end")
+
+
+@pytest.mark.parametrize("ending", ["sys.exit(3)", "os.kill(os.getpid(), 11)", "os.kill(os.getpid(), 9)"])
+def test_a_leashed_family_ends_as_its_program_did(ending):
+    program = [sys.executable, "-c", f"import os, sys; {ending}"]
+    codes = [
+        subprocess.run(command, cwd=ROOT, env=leash.held(), start_new_session=True).returncode
+        for command in (program, [sys.executable, "-P", "-m", "worker.leash", "--family", *program])
+    ]
+    assert codes[0] == codes[1] != 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from decoding.errors import BadServer
 from tests.webapp import make
-from tests.worker.conftest import prompts
+from tests.worker.conftest import prompts, until
+from tests.worker.killing import is_alive, killable_worker
 from tests.worker.test_ssd import family
 from webapp.registry.models import LanguageModel, Pair, Readiness
 from webapp.studies import services as studies
@@ -17,6 +19,26 @@ from webapp.studies.models import Study
 from worker.llama_server import VARIABLE, program
 
 STARTER = Path(__file__).parents[2] / "starter" / "pair"
+SILENT = f"""#!{sys.executable}
+import http.server, os, pathlib, subprocess, sys, threading
+
+here = pathlib.Path(__file__).parent
+
+class Silent(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/health" else 404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_POST(self):
+        (here / "asked").touch()
+        threading.Event().wait()
+
+child = subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
+for pid in (os.getpid(), child.pid):
+    (here / f"{{pid}}.pid").touch()
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Silent).serve_forever()
+"""
 GREEDY = {"temperature": 0, "max_new_tokens": 48}
 
 
@@ -47,6 +69,20 @@ def test_a_worker_without_llama_server_says_what_to_set(proof, make_worker, monk
     assert proof.job.state == "failed"
     assert proof.job.reason.startswith("There is no llama-server on this machine")
     assert f"set {VARIABLE} to its path" in proof.job.reason
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_servers_that_a_killed_worker_started_end_with_it(proof, tmp_path):
+    silent = tmp_path / "llama-server"
+    silent.write_text(SILENT)
+    silent.chmod(0o755)
+    with killable_worker(**{VARIABLE: str(silent)}) as worker:
+        until(lambda: (tmp_path / "asked").exists(), "a server to be asked")
+        servers = [int(path.stem) for path in tmp_path.glob("*.pid")]
+        assert len(servers) == 4 and all(map(is_alive, servers))  # two, and a child of each
+        worker.kill()
+    until(lambda: not any(map(is_alive, servers)), "the servers to end")
 
 
 @pytest.mark.peer

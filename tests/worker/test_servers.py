@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,16 +13,21 @@ from typing import Any
 import pytest
 
 from decoding.contestants.servers.endpoint import EndpointSpec
+from tests.decoding.servers.authority import Authority
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.weights import greedy_steps, streamed_words
 from tests.decoding.servers.wire import Asked, Reply, Script, Wire, serving
-from tests.worker.conftest import prompts
+from tests.worker import killing
+from tests.worker.conftest import DEADLINE, prompts, until
+from tests.worker.killing import killable_worker
+from tests.worker.test_comparing import is_whole
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
 from webapp.comparisons.specs import specify
+from webapp.jobs import services as jobs
 from webapp.jobs.models import JobEvent
 from webapp.registry.endpoints import services as endpoints
 from webapp.registry.models import Endpoint
@@ -80,6 +88,95 @@ def test_an_unreachable_server_costs_its_own_samples_and_says_why(launch, team, 
     finished = Sample.objects.finished().values_list("run__label", flat=True)
     assert sorted(finished) == ["autoregressive"] * 2 + ["server:theirs"] * 2
     assert all(sample.numbers["audit"] for sample in Sample.objects.finished())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_comparison_with_a_server_goes_on_where_its_worker_was_killed(launch, team, make_worker, honest):
+    answer, tokens = honest("llamacpp"), 24  # more than a warm-up has
+    stuck, go_on = threading.Event(), threading.Event()
+    asked_for: list[tuple[int, ...]] = []
+
+    def script(asked: Asked) -> Reply:
+        reply = answer(asked)
+        if asked.method != "POST" or asked.body.get("n_predict") != tokens:
+            return reply
+        asked_for.append(tuple(asked.body["prompt"]))
+        if len(asked_for) != 3:
+            return reply
+        return Reply([*reply.pieces[:2], stuck.set, lambda: go_on.wait(DEADLINE), *reply.pieces[2:]])
+
+    def kept() -> dict[object, int]:
+        return dict(Sample.objects.finished().values_list("pk", "last_seq"))
+
+    with serving(script) as wire:
+        register(team, wire.address, deadline_s=600)
+        comparison = launch(texts=5, tokens=tokens, strategies=[THEIRS])
+        with killable_worker() as worker:
+            assert stuck.wait(DEADLINE)
+            theirs = Sample.objects.filter(run__strategy="server")
+            until(lambda: theirs.finished().count() == 2, "the first two samples to be stored")
+            worker.kill()
+        before = kept()
+        go_on.set()
+        make_worker(killing.NAME).look()
+    comparison.job.refresh_from_db()
+    assert (comparison.job.state, comparison.job.attempt) == ("succeeded", 2), comparison.job.reason
+    assert before.items() <= kept().items()
+    samples = list(Sample.objects.select_related("run", "prompt"))
+    made = sorted((sample.run.label, sample.prompt.name) for sample in samples)
+    assert made == sorted((label, str(n)) for label in ("autoregressive", "server:theirs") for n in range(1, 6))
+    assert all(is_whole(sample) and sample.numbers["audit"]["outcome"] == "identical" for sample in samples)
+    assert {sample.attempt for sample in samples if sample.pk not in before} == {2}
+    assert Counter(asked_for) == {prompt: 1 + (prompt == asked_for[2]) for prompt in asked_for}
+    assert len(asked_for) == 6
+
+
+def test_a_key_that_expires_in_the_middle_keeps_what_was_answered_and_a_new_one_goes_on(
+    launch, team, make_worker, honest
+):
+    answer, tokens, good = honest("llamacpp"), 24, [KEY]
+    answered: list[Asked] = []
+
+    def script(asked: Asked) -> Reply:
+        if asked.headers.get("Authorization") != f"Bearer {good[0]}":
+            return Reply([f'{{"error": "{KEY} has expired"}}'.encode()], 401)
+        if asked.method == "POST" and asked.body.get("n_predict") == tokens:
+            answered.append(asked)
+            if len(answered) == 2:
+                good[0] = "sk-a-newer-one"
+        return answer(asked)
+
+    with serving(script) as wire:
+        theirs = register(team, wire.address, key=KEY)
+        comparison = launch(texts=4, tokens=tokens, strategies=[THEIRS])
+        make_worker().look()
+        comparison.job.refresh_from_db()
+        assert comparison.job.state == "failed" and KEY not in comparison.job.reason
+        assert "Its key may have expired: set a new one." in comparison.job.reason
+        assert Sample.objects.finished().filter(run__strategy="server").count() == 2
+        endpoints.set_key(endpoint=theirs, key=good[0], by=team)
+        jobs.retry(job=comparison.job, by=team)
+        make_worker("w2").look()
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "succeeded", comparison.job.reason
+    assert (Sample.objects.finished().count(), len(answered)) == (8, 4)
+
+
+def test_a_server_behind_the_operators_own_authority_is_asked_and_one_behind_another_is_not(
+    team, make_worker, honest, settings, tmp_path
+):
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "others").mkdir()
+    ours, others = Authority(tmp_path / "ours"), Authority(tmp_path / "others")
+    settings.SERVER_CERTIFICATES = str(ours.file)
+    with serving(honest("llamacpp"), ours.tls()) as one, serving(honest("llamacpp"), others.tls()) as two:
+        known, unknown = register(team, one.address), register(team, two.address, name="unknown")
+        make_worker(queue="light").look()
+    known.refresh_from_db()
+    unknown.refresh_from_db()
+    assert (known.state, unknown.state) == ("ready", "refused"), known.reason
+    assert "unknown cannot be trusted: unable to get local issuer certificate" in unknown.reason
+    assert not two.asked
 
 
 def test_a_worker_checks_a_server_and_says_in_words_what_it_answers(team, make_worker, wire):

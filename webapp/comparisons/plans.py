@@ -11,6 +11,7 @@ from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Sample
 from webapp.comparisons.specs import Spec
 from webapp.jobs import line
+from webapp.jobs.models import Worker
 from webapp.registry.models import Pair, Readiness
 
 UNAUDITED = "No pair is chosen, so no target audits what the servers answer."
@@ -38,7 +39,8 @@ def plan(*, spec: Spec) -> Plan:
     seconds, unmeasured = _seconds(spec)
     least, middle, most = (round(each / 60, 1) for each in seconds) if seconds else (None, None, None)
     notes = _of_pair(spec.recipe.pair) if spec.recipe.pair else [UNAUDITED]
-    notes += misfits({choice.label: choice for choice in spec.choices}, spec.recipe.sampling)
+    machines = Worker.objects.devices_of(spec.queue)
+    notes += misfits({choice.label: choice for choice in spec.choices}, spec.recipe.sampling, machines)
     if not seconds:
         notes.append("Nothing was measured with this pair yet, so there is no estimate of the time.")
     elif unmeasured:

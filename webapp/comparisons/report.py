@@ -62,8 +62,9 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
         row["sample_count"] = len(row.pop("samples"))
         row["noisy_count"] = noisy[row["label"]]
     names = {row["label"]: row["name"] for row in rows}
-    sampling, machine = Sampling.from_dict(comparison.sampling), str(comparison.hardware.get("device_name", ""))
-    warnings = misfits({names[choice.label]: choice for choice in choices}, sampling, machine)
+    machines = list(filter(None, [str(comparison.hardware.get("device_name", ""))]))
+    used = {names[choice.label]: choice for choice in choices}
+    warnings = misfits(used, Sampling.from_dict(comparison.sampling), machines)
     is_noisy = _is_noisy(rows, choices, base)
     is_over = comparison.job.is_final or comparison.limit < fewest_rows(len(runs) // len(base) - 1)
     return {

@@ -245,6 +245,7 @@ LEAST_FREE_BYTES = env.int("DRAFTHOUSE_LEAST_FREE_MB", default=256) * 1024**2  #
 TEAM_QUOTA_BYTES = env.int("DRAFTHOUSE_TEAM_QUOTA_GB", default=200) * 1024**3
 # Addresses of servers that comparisons may ask. A service that answers only to localhost may ask its own machine.
 SERVERS = environment.servers(OWN_MACHINE if {*ALLOWED_HOSTS} <= {*LOCAL_HOSTS} else ())
+SERVER_CERTIFICATES = env.str("DRAFTHOUSE_SERVER_CERTIFICATES", default="")  # PEM file on a worker's machine
 MODEL_ROOTS = [Path(path).resolve() for path in env.list("DRAFTHOUSE_MODEL_ROOTS", default=[])]
 
 # The API -------------------------------------------------------------------------------------------------------------

@@ -186,6 +186,9 @@ class Pause(models.Model):
         return f"`{self.queue}` is paused by {self.by or 'somebody'} since {self.since:%H:%M} UTC{why}"
 
 
+NAMED = ", "  # between a device and its name, as in `cuda:0, NVIDIA H200, 139 GiB`
+
+
 class Workers(models.QuerySet["Worker"]):
     def alive(self) -> Workers:
         """Workers seen lately, by the database's clock: the clocks of their machines may differ."""
@@ -198,6 +201,11 @@ class Workers(models.QuerySet["Worker"]):
     def that_could(self, job: Job) -> list[Worker]:
         """Workers at hand that listen to the job's queue and have not refused it."""
         return [worker for worker in self.alive() if job.queue in worker.queues and worker.name not in job.refusals]
+
+    def devices_of(self, queue: str) -> list[str]:
+        """Devices that a job of this queue may run on: those of workers at hand that tell which they have."""
+        here = (worker for worker in self.alive() if queue in worker.queues)
+        return sorted({device for worker in here for device in worker.devices if NAMED in device})
 
 
 class Worker(models.Model):

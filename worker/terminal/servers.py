@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from decoding.contestants.servers import SERVER
 from decoding.contestants.servers.dialects import dialect_called, dialect_of, dialects
-from decoding.contestants.servers.endpoint import USUAL_DEADLINE_S, EndpointSpec, Reach, key_of
+from decoding.contestants.servers.endpoint import CERTIFICATES, USUAL_DEADLINE_S, EndpointSpec, Reach, key_of
 from decoding.contestants.servers.guard import TERMINAL
 from decoding.errors import BadServer, meant
 from decoding.spec import Choice, choose
@@ -57,7 +58,8 @@ def asked_servers(given: Sequence[str], started: Sequence[str]) -> tuple[AskedSe
 
 
 def reach_of(servers: Sequence[AskedServer]) -> Reach:
-    return Reach({one.spec.name: one.spec for one in servers}, key_of, TERMINAL)
+    specs = {one.spec.name: one.spec for one in servers}
+    return Reach(specs, key_of, TERMINAL, os.environ.get(CERTIFICATES, ""))
 
 
 def about(server: AskedServer) -> dict[str, str]:

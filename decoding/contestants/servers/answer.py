@@ -304,7 +304,9 @@ def refusal(client: Client, dialect: Dialect, head: Head, words: str) -> ServerF
     """Explain an answer that is no 200."""
     name, status = client.spec.name, head.status
     if status in (401, 403):
-        key = "Its key may have expired." if client.spec.key else "It wants a key: name one with key-file or key-env."
+        key = "It wants a key: name one with key-file or key-env, or set it on the server's page."
+        if client.spec.key:
+            key = "Its key may have expired: set a new one."
         return ServerFailed(f"{name} refuses the request ({status}). {key} {words}".strip())
     if 300 <= status < 400:
         return ServerFailed(

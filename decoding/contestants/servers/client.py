@@ -11,11 +11,11 @@ import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter_ns
 
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.errors import BadServer, ServerFailed
+from decoding.contestants.servers.tls import no_tls, tls
+from decoding.errors import ServerFailed
 
 CONNECT_S = 10.0
 SILENCE_S = 120.0  # the longest time without a byte
@@ -60,7 +60,7 @@ class Client:
         self.place = spec.place
         self._allowed = reach.allowed
         self._key = reach.key_of(spec.key) if spec.key else ""
-        self._tls = _tls(spec) if self.place.scheme == "https" else None
+        self._tls = tls(spec.certificates, reach.certificates) if self.place.scheme == "https" else None
         self._idle: list[Connection] = []
 
     def close(self) -> None:
@@ -158,7 +158,7 @@ class Client:
         except (socket.gaierror, UnicodeError):
             raise self._unreachable(f"no address is known for {place.host}") from None
         except ssl.SSLError as error:
-            raise ServerFailed(_distrust(self.spec, error)) from None
+            raise ServerFailed(f"{self.spec.name} {no_tls(error)}") from None
         raise self._unreachable(errors[0].strerror or str(errors[0]) if errors else "it has no address")
 
     def _unreachable(self, why: str) -> ServerFailed:
@@ -292,21 +292,3 @@ def _framing(head: Head) -> Framing:
     if not length.isdigit():
         raise ServerFailed("The server's answer cannot be read: its length is no number.")
     return Counted(int(length))
-
-
-def _tls(spec: EndpointSpec) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    if spec.certificates:
-        try:
-            context.load_verify_locations(Path(spec.certificates))
-        except (OSError, ssl.SSLError) as error:
-            raise BadServer(f"{spec.certificates} holds no certificates: {error.strerror or error}.") from None
-    return context
-
-
-def _distrust(spec: EndpointSpec, error: ssl.SSLError) -> str:
-    why = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else str(error.reason or error)
-    return (
-        f"{spec.name} cannot be trusted: {why}. If the certificate is signed by an authority of your own, give that "
-        "authority's certificate as certificates=FILE."
-    )

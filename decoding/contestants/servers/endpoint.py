@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from decoding.contestants.servers.guard import NOWHERE, Allowed
 from decoding.errors import BadServer
 
+CERTIFICATES = "DRAFTHOUSE_SERVER_CERTIFICATES"  # environment variable: PEM file for all servers
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LARGEST_KEY = 8192  # bytes
 USUAL_DEADLINE_S = 600.0
@@ -121,11 +122,13 @@ def no_key(reference: str) -> str:
 
 @dataclass(frozen=True)
 class Reach:
-    """The servers that a comparison may ask, how to read their keys, and which addresses may be reached."""
+    """The servers that a comparison may ask, how to read their keys, which addresses may be reached, and whose
+    certificates are trusted."""
 
     endpoints: Mapping[str, EndpointSpec] = field(default_factory=dict)  # by name
     key_of: KeyOf = no_key
     allowed: Allowed = NOWHERE
+    certificates: str = ""  # PEM file of authorities to trust, for all of them, besides the system's
 
     def endpoint(self, name: str) -> EndpointSpec:
         if name not in self.endpoints:

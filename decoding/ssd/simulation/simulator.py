@@ -105,7 +105,8 @@ class Text:
         if self.placement.anytime:
             self._step_beside(work, heard_s)
         else:
-            while not work.is_done:
+            is_useless = self.placement.drops_misses and not work.will_hit
+            while not (work.is_done or (is_useless and work.ended_s + work.step_s > heard_s)):
                 self._step(work)
         self.now_s = max(heard_s, work.ended_s)
         self.events.append(work.event(self.number - 1, idle_s=self.now_s - work.ended_s))

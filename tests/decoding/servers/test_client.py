@@ -143,6 +143,15 @@ def test_a_failure_is_one_sentence(name: str) -> None:
     assert str(answer).startswith(("it ", "The server "))
 
 
+def test_nobody_connects_to_where_a_redirect_points() -> None:
+    with serving(LLAMA) as inside:
+        elsewhere = refusing(307, headers={"Location": f"{inside.address}/completion"})
+        with asking(elsewhere) as (ask, _):
+            [(answer, _)] = ask("ab")
+    assert "answers with a redirect (307), which Drafthouse does not follow" in str(answer)
+    assert not inside.connections
+
+
 def test_after_a_failure_the_next_request_is_answered() -> None:
     with asking(at_first(torn, unfinished)) as (ask, _):
         answers = [answer for answer, _ in ask("ab", "ab", "ab")]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import ssl
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +10,8 @@ import pytest
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach, key_of
 from decoding.contestants.servers.guard import TERMINAL
 from decoding.contestants.servers.running import Servers
-from decoding.errors import BadServer, DrafthouseError, ServerFailed
+from decoding.errors import BadServer, ServerFailed
+from tests.decoding.servers.authority import DAY, Authority
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.stage import LETTERS, asking, honest, server_choice
 from tests.decoding.servers.wire import Asked, Reply, serving
@@ -46,6 +43,20 @@ def test_a_key_that_cannot_be_read_is_told(reference: str) -> None:
         key_of(reference)
 
 
+def test_a_key_that_expires_in_the_middle_costs_what_comes_after_it_and_says_so() -> None:
+    posted: list[Asked] = []
+
+    def script(asked: Asked) -> Reply:
+        posted.extend([asked] * (asked.method == "POST"))
+        return LLAMA(asked) if len(posted) <= 2 else Reply([b'{"error": "sk-1 has expired"}'], 401)
+
+    with asking(script, key="sk-1") as (ask, _):
+        found = [answer for answer, _ in ask("ab", "cd", "ef", "ab")]
+    assert [isinstance(answer, ServerFailed) for answer in found] == [False, False, True, True]
+    assert str(found[2]).startswith("it refuses the request (401). Its key may have expired: ")
+    assert "(key) has expired" in str(found[2]) and "sk-1" not in str(found[2])
+
+
 def test_an_error_that_repeats_the_key_is_shown_without_it() -> None:
     def script(asked: Asked) -> Reply:
         return Reply([b'{"error": "no such key: sk-1"}'], 400) if asked.method == "POST" else LLAMA(asked)
@@ -56,29 +67,63 @@ def test_an_error_that_repeats_the_key_is_shown_without_it() -> None:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is not on this machine")
-    folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
-         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    yield folder
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
 
 
-def test_a_certificate_is_trusted_only_if_its_authority_is_named(certificate: Path) -> None:
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
-    with asking(LLAMA, tls=tls) as (ask, _):
+def test_a_certificate_is_trusted_only_if_its_authority_is_named(authority: Authority) -> None:
+    with asking(LLAMA, tls=authority.tls()) as (ask, wire):
         [(refused, _)] = ask("ab")
-    assert "it cannot be trusted: self-signed certificate" in str(refused)
-    with asking(LLAMA, tls=tls, certificates=str(certificate / "cert.pem")) as (ask, _):
+    assert not wire.asked
+    assert "it cannot be trusted: unable to get local issuer certificate. If an authority of your own" in str(refused)
+    assert "certificates=FILE with --server, or DRAFTHOUSE_SERVER_CERTIFICATES" in str(refused)
+    with asking(LLAMA, tls=authority.tls(), certificates=str(authority.file)) as (ask, _):
         [(answer, _)] = ask("ab")
     assert len(answer.tokens) == 12
-    with pytest.raises(DrafthouseError, match="holds no certificates"), asking(
-        LLAMA, tls=tls, certificates=str(certificate / "key.pem")
-    ) as (ask, _):  # fmt: skip
-        ask("ab")
+
+
+def test_an_authority_may_be_named_for_all_servers(authority: Authority) -> None:
+    with serving(LLAMA, authority.tls()) as wire:
+        spec = EndpointSpec("it", wire.address, "llamacpp")
+        servers = Servers(Reach({"it": spec}, allowed=TERMINAL, certificates=str(authority.file)), None)
+        servers.begin([server_choice()])
+        servers.close()
+    assert wire.asked
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        ({"ends": -DAY}, "it cannot be trusted: certificate has expired. Mend the server's certificate"),
+        ({"address": "192.0.2.1"}, "it cannot be trusted: IP address mismatch"),
+    ],
+    ids=["expired", "of another address"],
+)
+def test_a_certificate_that_is_not_valid_is_refused_although_its_authority_is_trusted(
+    authority: Authority, server: dict[str, Any], told: str
+) -> None:
+    with asking(LLAMA, tls=authority.tls(**server), certificates=str(authority.file)) as (ask, wire):
+        [(refused, _)] = ask("ab")
+    assert told in str(refused) and not wire.asked
+
+
+def test_a_server_without_tls_is_told_apart_from_one_that_is_not_trusted() -> None:
+    with serving(LLAMA) as wire:
+        spec = EndpointSpec("it", wire.address.replace("http:", "https:"), "llamacpp")
+        servers = Servers(Reach({"it": spec}, allowed=TERMINAL), None)
+        with pytest.raises(ServerFailed, match=r"it cannot be reached over TLS: .* If it speaks plain HTTP"):
+            servers.begin([server_choice()])
+        servers.close()
+
+
+@pytest.mark.parametrize("content", [None, "", "no certificate"])
+def test_a_file_without_certificates_is_refused(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "authority.pem"
+    if content is not None:
+        file.write_text(content)
+    for one, all_ in ((str(file), ""), ("", str(file))):
+        spec = EndpointSpec("it", "https://127.0.0.1:9", "llamacpp", certificates=one)
+        servers = Servers(Reach({"it": spec}, allowed=TERMINAL, certificates=all_), None)
+        with pytest.raises(BadServer, match=r"authority.pem holds no certificates: .* Give a PEM file"):
+            servers.begin([server_choice()])
+        servers.close()

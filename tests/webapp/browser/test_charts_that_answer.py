@@ -113,6 +113,19 @@ def saved(page, chart: str, what: str) -> bytes:
     return Path(download.value.path()).read_bytes()
 
 
+def test_on_paper_a_loss_a_total_and_the_largest_loss_look_different_without_colour(page):
+    expect(page.locator("#waterfall .bar")).to_have_count(9)
+    page.emulate_media(media="print")
+    kinds = ("whole", "loss:not(.largest)", "largest")
+    bars = [page.locator(f"#waterfall .{kind} .bar").first for kind in kinds]
+    looks = [bar.evaluate("bar => [getComputedStyle(bar).fill, getComputedStyle(bar).stroke]") for bar in bars]
+    assert len({tuple(look) for look in looks}) == 3
+    assert all(len(set(re.findall(r"\d+", colour))) == 1 for look in looks for colour in look if colour != "none")
+    section = page.locator("section:has(> #waterfall)")
+    assert section.evaluate("section => getComputedStyle(section).breakInside") == "avoid"
+    assert section.locator("button:visible").count() == 0
+
+
 def test_every_chart_is_saved_as_a_picture_of_its_own(page, tmp_path):
     for chart in ("#forest", "#lines", "#duet", "#positions"):
         text = saved(page, chart, "SVG").decode()

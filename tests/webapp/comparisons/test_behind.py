@@ -11,6 +11,7 @@ import pytest
 from decoding import events
 from decoding.measure.sample import sample_from_events
 from tests.webapp import make
+from tests.webapp.comparisons.test_rounds import read
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.report import report
@@ -100,6 +101,15 @@ def test_the_rounds_as_csv_add_up_to_the_bar(world, comparison, cause):
     assert {line["strategy"] for line in lines} == {"static:4"}
 
 
+@pytest.mark.parametrize("cause", CAUSES)
+def test_the_rounds_behind_a_bar_are_the_same_as_parquet(world, comparison, cause):
+    bar = {"strategy": "static:4", "cause": cause}
+    answer = world.api(world.victor).get(f"/api/v1/comparisons/{comparison.pk}/rounds.parquet", bar)
+    found = read(b"".join(answer.streaming_content))
+    assert found and len(found) < 6 * (8 + 4)
+    assert [{name: str(value) for name, value in row.items()} for row in found] == rows(world, comparison, **bar)
+
+
 def test_without_a_bar_the_csv_holds_every_round_as_before(world, comparison):
     lines = rows(world, comparison)
     assert len(lines) == 6 * (8 + 4) and "cause_ns" not in lines[0]
@@ -122,8 +132,9 @@ def test_a_page_of_rounds_holds_some_samples_and_leads_to_the_others(world, comp
     ],
 )
 def test_a_bar_that_does_not_exist_is_refused(world, comparison, query, status, said):
-    answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/rounds.csv", query)
-    assert answer.status_code == status and said in answer.json()["detail"]
+    for name in ("rounds.csv", "rounds.parquet"):
+        answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/{name}", query)
+        assert answer.status_code == status and said in answer.json()["detail"]
     assert world.page(world.bob).get(f"/comparisons/{comparison.pk}/rounds/", query).status_code == status
 
 

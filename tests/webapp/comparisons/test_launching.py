@@ -11,6 +11,7 @@ from decoding.strategies import STRATEGIES
 from tests.webapp import make
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.serializers import SamplingInput
+from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Pair
 from webapp.studies.classifiers import services as classifying
@@ -218,6 +219,32 @@ def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_th
     assert any("measured on a machine; this runs on another machine" in line for line in report["warnings"])
     page = world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
     assert "estimates were off by 0.300 on average over 150 tokens of this run" in page.replace("&#x27;", "'")
+
+
+@pytest.mark.parametrize(
+    ("devices", "said"),
+    [
+        (["cpu, another machine"], "measured on a machine; this runs on cpu, another machine."),
+        (["cpu, another", "cuda:0, a third, 8 GiB"], "this runs on cpu, another or cuda:0, a third, 8 GiB."),
+        (["cpu, another", "cpu, a machine"], ""),  # one of them is the card's
+        (["cpu"], ""),  # nobody knows which it is
+        ([], ""),
+    ],
+)
+def test_form_and_rest_say_before_the_launch_that_the_machine_is_not_the_classifiers(world, ready, devices, said):
+    by = world.actor(world.bob)
+    made = classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
+    for number, device in enumerate(devices):
+        jobs.announce(name=f"w{number}", queues=["cpu"], devices=[device], versions={})
+    jobs.announce(name="elsewhere", queues=["gpu"], devices=["cuda:0, of another queue, 8 GiB"], versions={})
+    sampling = {name: made.card["sampling"][name] for name in ("temperature", "repetition_penalty")}
+    asked = make.body(*ready, strategies=[{"strategy": "disco"}], sampling=sampling)
+    notes = world.script("submit").post("/api/v1/comparisons/?dry_run=true", asked).json()["notes"]
+    found = [note for note in notes if "uses a classifier" in note]
+    assert len(found) == bool(said) and all(said in note for note in found)
+    form = {"pair": str(ready[0].pk), "dataset": str(ready[1].pk), "use": "disco", "queue": "cpu", "plan": ""}
+    page = world.page(world.bob).post("/comparisons/new/", {**form, **sampling}).content.decode()
+    assert ("uses a classifier whose prices were measured on a machine;" in page) == bool(said) and said in page
 
 
 def test_a_plan_says_time_with_its_doubt_memory_and_who_begins(world, ready):

@@ -95,7 +95,7 @@ def test_a_strategy_that_needs_a_draft_is_refused_and_leaves_nothing(world, alon
     assert not Comparison.objects.exists() and Job.objects.count() == jobs
 
 
-@pytest.mark.parametrize("kind", ["oracle", "plan"])
+@pytest.mark.parametrize("kind", ["oracle", "plan", "papers", "projection"])
 def test_a_study_is_refused(world, alone, prompts, kind):
     answer = post(world, "studies/", {"kind": kind, "pair": str(alone.pk), "dataset": str(prompts.pk)})
     assert (answer.status_code, answer.json()["field"]) == (400, "pair")

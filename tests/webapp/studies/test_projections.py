@@ -44,6 +44,8 @@ def test_other_studies_carry_no_card(world, ready):
 
 NEGATIVE = {**OURS, "batches": [{"batch": 1, "target_ms": {"1": -3}, "draft_ms": {"1": 1}}]}
 ABSURD = {**OURS, "batches": [{"batch": 1, "target_ms": {"1": 3}, "draft_ms": {"1": 1e9}}]}
+CHEAPER = {"batch": 2, "target_ms": {"1": 2}, "draft_ms": {"1": 1}}
+FALLING = {**OURS, "batches": [{"batch": 1, "target_ms": {"1": 3}, "draft_ms": {"1": 1}}, CHEAPER]}
 MISSING = {name: value for name, value in OURS.items() if name != "source"}
 
 
@@ -97,7 +99,12 @@ def test_the_form_offers_the_cards_and_tells_a_slip_beside_the_field(world, read
         "lookahead": "5",
         "queue": "cpu",
     }
-    wrong = client.post("/studies/new/", {**form, "own_card": "{}"})
-    assert wrong.status_code == 422 and "format of the machine card is missing" in wrong.content.decode()
+    for card, told in (
+        ("{}", "format of the machine card is missing"),
+        (json.dumps(ABSURD), "batches[0].draft_ms.1 of the machine card is 1000000000.0"),
+        (json.dumps(FALLING), "batches[1].target_ms.1 of the machine card is less than the price for 1 text"),
+    ):
+        wrong = client.post("/studies/new/", {**form, "own_card": card})
+        assert wrong.status_code == 422 and told in wrong.content.decode()
     client.post("/studies/new/", {**form, "card": "rows-that-cost", "own_card": ""})
     assert Study.objects.get().kind == "projection"
