@@ -30,8 +30,10 @@ from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
+from decoding.replay.ahead_at_load import Preparing
 from decoding.replay.at_load import Recorded, play
 from decoding.replay.confirming import run_all
+from decoding.replay.joint_costs import JointCosts
 from decoding.replay.joint_probing import measure
 from decoding.replay.planning import ALONE, study
 from decoding.replay.planning_at_load import Material
@@ -39,8 +41,9 @@ from decoding.replay.probing import probe
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.accounting import answers_of
+from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
 from decoding.ssd.simulation.recording import plan_of, track_of
-from decoding.ssd.simulation.together import simulate_together
+from decoding.ssd.simulation.track import Track
 from decoding.ssd.theory import without_hits
 from worker.engine.tracing import Tracing
 from worker.terminal.arguments import read_arguments
@@ -224,24 +227,28 @@ def replayed(
 def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequence[int]) -> list[Bar]:
     """Print SSD relative to a fixed lookahead on the same core, beside Corollary 16 and the simulator.
 
-    On one core nothing is hidden: the draft prepares before the target verifies, so a round with hits takes the
-    verification and the preparation, and one with a miss the backup's drafting too."""
-    fixed, own, *others = parse_choices(
+    In turn nothing is hidden: the draft prepares before the target verifies, so a round with hits takes the
+    verification and the preparation, and one with a miss the backup's drafting too. Beside, the draft has a core of its
+    own."""
+    fixed, in_turn, *others = parse_choices(
         "static:4,ssd:4,backup=neural,placement=in-turn,ssd:4,backup=by-batch,placement=in-turn,"
         "ssd:4,backup=auto,placement=in-turn"
     )
-    choices = [ALONE, fixed, own, *others]
+    beside = parse_choices("ssd:4,backup=neural,placement=beside") if pair.draft_process else []
+    choices = [ALONE, fixed, in_turn, *beside, *others]
     rows = dict(run_all(pair, prompts, sampling, [c.at(Load(count)) for count in users for c in choices]))
-    passes = {count: _pass_s(rows[own.at(Load(count)).label]) for count in users}
-    simulated = _simulated(pair, prompts, sampling, fixed, own, passes)
+    simulated = _Simulated.of(pair, prompts, sampling, fixed, max(users))
     for count in users:
-        row, plain = (rows[c.at(Load(count)).label] for c in (own, fixed))
-        expected, (said, hits) = _corollary_16(row, plain, count), simulated[count]
-        measured = paired(rows, own.settings, fixed.settings, Load(count))
-        print(
-            f"{own.settings} / {fixed.settings} at {count}: measured {measured:.2f}, Corollary 16 {expected:.2f}, "
-            f"simulated {said:.2f}; hits {row['hit_rate']:.2f}, simulated {hits:.2f}"
-        )
+        alone, plain = (rows[choice.at(Load(count)).label] for choice in (ALONE, fixed))
+        for own in (in_turn, *beside):
+            row = rows[own.at(Load(count)).label]
+            said, hits = simulated.over_fixed(own, Preparing.of([row], alone, simulated.costs, count), count)
+            expected = _corollary_16(row, plain, count)
+            measured = paired(rows, own.settings, fixed.settings, Load(count))
+            print(
+                f"{own.settings} / {fixed.settings} at {count}: measured {measured:.2f}, Corollary 16 {expected:.2f}, "
+                f"simulated {said:.2f}; hits {row['hit_rate']:.2f}, simulated {hits:.2f}"
+            )
         for other in others:
             ratio = paired(rows, other.settings, fixed.settings, Load(count))
             backups = rows[other.at(Load(count)).label]["backups"]
@@ -249,26 +256,29 @@ def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequen
     return []
 
 
-def _simulated(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, fixed: Choice, own: Choice, passes: dict[int, float]
-) -> dict[int, tuple[float, float]]:
-    """Speed of SSD relative to the fixed lookahead, and its hit rate, by users: recorded texts at measured joint costs.
-    `passes` has the seconds of a pass over the branches, as measured at each load. Prompts take no time here."""
-    recorded = study(pair, prompts, sampling, tails=True)
-    joint = measure(pair, Places(pair.target.model, pair.require_draft("SSD").model), max(passes), sampling)
-    tracks, plan = [track_of(recording) for recording in recorded.recordings], plan_of(own, pair.vocab, None)
-    plain = [Recorded(recording.record, 1) for recording in recorded.recordings]
-    found = {}
-    for count, pass_s in passes.items():
-        ahead = simulate_together(tracks, plan, joint, count, pass_s)
-        found[count] = ahead.tokens_per_s / play(plain, fixed.policy, joint, count).tokens_per_s_device, ahead.hit_rate
-    return found
+@dataclasses.dataclass(frozen=True)
+class _Simulated:
+    """Recorded texts and measured joint costs. Prompts take no time here."""
 
+    pair: Pair
+    fixed: Choice
+    tracks: Sequence[Track]
+    costs: JointCosts
 
-def _pass_s(row: dict[str, Any]) -> float:
-    """Mean seconds of a joint pass of the draft over the branches."""
-    counted = [hits for sample in row["samples"] if (hits := sample["hits"])]
-    return sum(hits["busy_ns"] for hits in counted) * 1e-9 / sum(hits["passes"] for hits in counted)
+    @classmethod
+    def of(cls, pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, fixed: Choice, users: int) -> _Simulated:
+        recorded = study(pair, prompts, sampling, tails=True)
+        joint = measure(pair, Places(pair.target.model, pair.require_draft("SSD").model), users, sampling)
+        return cls(pair, fixed, [track_of(recording) for recording in recorded.recordings], joint)
+
+    def over_fixed(self, own: Choice, preparing: Preparing, users: int) -> tuple[float, float]:
+        """Speed relative to the fixed lookahead, and hit rate."""
+        plan, placement = plan_of(own, self.pair.vocab, None), ANYTIME if self.pair.process_of(own) else IN_TURN
+        ahead = preparing.simulate(self.tracks, plan, self.costs, users, placement)
+        plain = [Recorded(track.record, 1) for track in self.tracks]
+        return ahead.tokens_per_s / play(
+            plain, self.fixed.policy, self.costs, users
+        ).tokens_per_s_device, ahead.hit_rate
 
 
 def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> float:

@@ -29,6 +29,7 @@ from decoding.ssd.settings import Settings
 from decoding.ssd.transport.beside import BesideTransport
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.drafter import InTurnDrafter, SsdDrafter, Transport
+from decoding.ssd.transport.joint import JointDrafter
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, ReadingPeaks, Words, no_words
@@ -54,6 +55,7 @@ class Parts:
     words: Words = no_words  # the tokenizer's decode
     memory: dict[str, Any] = field(default_factory=dict)  # shared by all samples of one choice
     bridge: Bridge | None = None  # if the draft has another tokenizer
+    is_joint: bool = False  # whether other texts are decoded together with this one
 
     def no_draft(self) -> Drafter:
         return NoDraft()
@@ -113,6 +115,8 @@ class Parts:
         process = None if self.lanes else placed(placement, self.draft_process)
         if not process and not self.lanes:
             return InTurnDrafter(recipe.speculator(self._draft), settings.branches, self.clock)
+        if process and self.is_joint:
+            return JointDrafter(process, recipe, self.clock)
         return SsdDrafter(self._transport(recipe, process), self.clock)
 
     def _transport(self, recipe: Recipe, process: DraftProcess | None) -> Transport:

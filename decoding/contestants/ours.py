@@ -60,7 +60,8 @@ class Ours(Contestant):
         from decoding.serving import serve
 
         first = next(requests)
-        most = self._most(load)
+        process = self._pair.process_of(first.choice)
+        most = self._most(load, has_process=process is not None)
         crowd = self._crowd(first, most)
 
         def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
@@ -68,7 +69,8 @@ class Ours(Contestant):
             return self._sequence(arrived.request, sink, place, clock, arrived.at_ns, waited_ns)
 
         queue = Queue(itertools.chain([first], requests), load)
-        yield from serve(queue, self.places, most, begin, cancelled, crowd)
+        with process.cores.for_target() if process else nullcontext():
+            yield from serve(queue, self.places, most, begin, cancelled, crowd)
 
     def _crowd(self, request: Request, most: int) -> Crowd:
         """Return the crowd of a choice. It outlives the texts, because what it knows is about the machine."""
@@ -83,13 +85,15 @@ class Ours(Contestant):
 
         return measure(self._pair, self.places, most, sampling)
 
-    def _most(self, load: Load) -> int:
-        """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches."""
+    def _most(self, load: Load, *, has_process: bool) -> int:
+        """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches. The
+        draft's process has its own."""
         from decoding.models.devices import free_bytes
 
         pair = self._pair
         room = free_bytes(pair.target.device) * SHARE_FOR_CACHES
-        each = sum(runner.model.bytes_for(runner.context) for runner in (pair.target, pair.draft) if runner)
+        runners = (pair.target, pair.draft, pair.draft if has_process else None)
+        each = sum(runner.model.bytes_for(runner.context) for runner in runners if runner)
         return max(1, min(load.most_at_once, int(room // each)))
 
     def runner(self, choice: Choice) -> str:
@@ -126,10 +130,10 @@ class Ours(Contestant):
         )
         for choice, process in zip(choices, processes, strict=True):
             lanes = pair.lanes_of(choice)
-            if (process or lanes) and choice.load != ONE:
+            if lanes and choice.load != ONE:
                 raise BadStrategy(
-                    f"{choice.label}: a draft that works beside the target serves one request at a time. Under load "
-                    "choose placement=in-turn."
+                    f"{choice.label}: a draft on a GPU of its own, or on a stream, serves one request at a time. Under "
+                    "load choose placement=beside or placement=in-turn."
                 )
             device = (
                 torch.device("cpu") if process else lanes.draft.device if lanes else (pair.draft or pair.target).device
@@ -174,6 +178,7 @@ class Ours(Contestant):
             words=pair.words,
             bridge=pair.bridge,
             memory=self._memory.setdefault(choice.label, {}),
+            is_joint=choice.load != ONE,
         )
         return Sequence(
             prompt=request.prompt,

@@ -24,7 +24,7 @@ def draw(evidence: Evidence) -> Drawn:
         fast.append((batch, race.ratio(race.tuned(1, is_random=True, batch=batch), plain, batch)))
     return Drawn(
         [series("ours, model as backup", "theory", neural), series("ours, random tokens as backup", "theory", fast)],
-        "Ours is not run: SSD serves one text at a time here. Corollary 16 is fed with our hit rates and with prices "
+        "Ours is not run: Corollary 16 is fed with our hit rates and with prices "
         f"of passes that 1 to {BATCHES[-1]} texts share, measured here; every text of a batch waits for the slowest.",
     )
 

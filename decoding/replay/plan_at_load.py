@@ -13,10 +13,12 @@ from decoding.load import Load
 from decoding.loop import never
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
+from decoding.replay.ahead_at_load import AheadAtLoad
 from decoding.replay.confirming import run_all
 from decoding.replay.costs import Costs
 from decoding.replay.joint_probing import measure
 from decoding.replay.planning import ALONE, Study
+from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import (
     AtLoad,
     Material,
@@ -53,7 +55,10 @@ def plan_at_load(
     draft = pair.require_draft("A plan")
     joint = measure(pair, Places(pair.target.model, draft.model), max(users), sampling)
     asked = None if classifier is None else pair.classifier(classifier)
-    found = predict_at_load(Material(study, joint, costs, asked), users)
+    simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
+    found = predict_at_load(Material(study, joint, costs, asked, AheadAtLoad(simulating, joint)), users)
+    if cancelled():
+        return {}
     best = {count: [_asking(row, classifier or "") for row in best_by_strategy(rows)] for count, rows in found.items()}
     run = worth_running(found, SHOWN)
     chosen = [ALONE.at(Load(count)) for count in users]

@@ -10,6 +10,7 @@ from typing import Any
 from decoding.disco.classifier import Classifier
 from decoding.load import Load
 from decoding.measure.crossover import bracket, crossing
+from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
 from decoding.replay.at_load import Recorded, Run, play
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts
@@ -37,8 +38,11 @@ class Material:
     joint: JointCosts
     costs: Costs  # of one user: for the time of a look at a drafted token
     classifier: Classifier | None = None
+    ahead: AheadAtLoad | None = None  # strategies that prepare ahead; None: they are left out
 
     def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
+        if choice.spec.tree:
+            return play(self._requests(()), choice.tree_policies(), self.joint, users, self.costs.in_tree)
         sees = choice.policy().sees
         rows = self.study.shown(sees, estimates)
         look = self.costs.looking(sees)
@@ -47,9 +51,15 @@ class Material:
 
     def _requests(self, rows: Rows) -> list[Recorded]:
         return [
-            Recorded(recording.record, recording.prompt_tokens, self.study.seen(i, rows[i] if rows else ()))
-            for i, recording in enumerate(self.study.recordings)
+            Recorded(recording.record, recording.prompt_tokens, self.study.seen(i, rows[i] if rows else ()), ranked)
+            for i, (recording, ranked) in enumerate(zip(self.study.recordings, self.study.ranked, strict=True))
         ]
+
+    def prepared(self, users: int) -> Iterator[tuple[Choice, float]]:
+        """Return settings of strategies that prepare ahead, and their tokens per second."""
+        if self.ahead:
+            yardstick = self.run(YARDSTICK, users).tokens_per_s_device
+            yield from ((choice, speed * yardstick) for choice, speed in self.ahead.predict(users))
 
 
 def predict_at_load(material: Material, users: Sequence[int]) -> dict[int, list[AtLoad]]:
@@ -63,6 +73,7 @@ def predict_at_load(material: Material, users: Sequence[int]) -> dict[int, list[
             (choice, material.run(choice, count, estimates).tokens_per_s_device)
             for choice in _settings(has_classifier=material.classifier is not None)
         ]
+        runs += material.prepared(count)
         rows = [AtLoad(choice.at(Load(count)), speed, speed / alone) for choice, speed in runs]
         found[count] = sorted(rows, key=lambda row: -row.tokens_per_s_device)
     return found
@@ -71,7 +82,8 @@ def predict_at_load(material: Material, users: Sequence[int]) -> dict[int, list[
 def _settings(has_classifier: bool) -> Iterator[Choice]:
     yield ALONE
     for strategy in STRATEGIES.values():
-        if strategy.policy and strategy.role == "ranked" and (has_classifier or strategy.sees != "estimate"):
+        is_played = strategy.tree or (strategy.policy and (has_classifier or strategy.sees != "estimate"))
+        if is_played and strategy.role == "ranked":
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 
 

@@ -31,7 +31,7 @@ from decoding.ssd.accounting import count, rates
 from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Backups, BranchRows, Trial
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulation.playing import IN_TURN, Plan
+from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan
 from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.together import simulate_together
@@ -299,11 +299,12 @@ def plan(branches: int) -> Plan:
     return Plan(Settings(4, branches, backup="neural"))
 
 
-def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alone() -> None:
+@pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
+def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alone(placement: Placement) -> None:
     tracks = recorded_texts(4)
-    found = simulate_together(tracks, plan(10), COSTS, 1, 1.0)
+    found = simulate_together(tracks, plan(10), COSTS, 1, 1.0, placement)
     passes = Costs((0.0, *(10.0 + rows for rows in range(1, 9))), 1.0, 0.0, 0.0, 0.0)
-    alone = simulate(tracks, plan(10), Prices("made up", passes, (0.0, 1.0), opening=1.0), IN_TURN)
+    alone = simulate(tracks, plan(10), Prices("made up", passes, (0.0, 1.0), opening=1.0), placement)
     assert found.hit_rate == pytest.approx(alone.rates["hit_rate"])
     assert found.tokens_per_s == pytest.approx(alone.tokens_per_s, rel=1e-6)
 
@@ -314,6 +315,23 @@ def test_where_rows_suffice_texts_that_are_simulated_together_hit_as_they_do_alo
         simulate_together(tracks, plan(branches), COSTS, users, 1.0) for branches, users in ((10, 1), (10, 3), (10, 6))
     )
     assert alone.hit_rate > plenty.hit_rate > few.hit_rate > 0
+
+
+@pytest.mark.parametrize("users", [1, 3, 6])
+def test_a_draft_beside_the_target_hides_what_it_prepares_until_that_takes_longer_than_a_verification(
+    users: int,
+) -> None:
+    tracks = recorded_texts(6)
+    speeds = [
+        [simulate_together(tracks, plan(10), COSTS, users, pass_s, placement) for placement in (IN_TURN, ANYTIME)]
+        for pass_s in (0.1, 1.0, 9.0)
+    ]
+    for in_turn, beside in speeds:
+        assert beside.tokens_per_s > in_turn.tokens_per_s
+    for in_turn, beside in speeds[:2]:  # there is time for all of it
+        assert beside.hit_rate == in_turn.hit_rate
+    assert speeds[0][1].tokens_per_s == pytest.approx(speeds[1][1].tokens_per_s)
+    assert speeds[2][1].tokens_per_s < speeds[1][1].tokens_per_s
 
 
 def test_a_simulated_batch_hits_as_often_as_a_live_one() -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -65,15 +66,19 @@ def slow_draft() -> TableRunner:
     return Slow(tables(12, 7)[1], state_of=state_of)
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """A target, and a draft that resembles it: the same weights, perturbed."""
-    root = tmp_path_factory.mktemp("pair")
+def alike(root: Path) -> tuple[Path, Path]:
+    """Save a target, and a draft that resembles it: the same weights, perturbed."""
     target, draft = (models.save(root / role, "llama", seed=1, **models.LLAMA) for role in ("target", "draft"))
     weights = load_file(draft / "model.safetensors")
     dice = torch.Generator().manual_seed(2)
     shaken = {name: w + 0.03 * torch.randn(w.shape, generator=dice) for name, w in weights.items()}
     save_file(shaken, draft / "model.safetensors", {"format": "pt"})
+    return target, draft
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    target, draft = alike(tmp_path_factory.mktemp("pair"))
     here = World(*(load(folder, dtype="float32").runner for folder in (target, draft)))
     with DraftProcess(partial(runner_in, draft, "float32", here.draft.context, "auto"), ANYWHERE) as process:
         here.draft_process = process

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from decoding.ssd.transport.draft_process import divide
 from tests.worker.test_comparing import is_whole, state
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import report
@@ -15,6 +16,7 @@ from webapp.jobs.models import JobEvent
 from worker.comparison_messages import Began
 
 pytestmark = pytest.mark.slow
+TWO_CORES = pytest.mark.skipif(divide() is None, reason="needs two cores")
 LOAD = {"strategies": [{"strategy": "static", "params": {"lookahead": 3}}], "concurrency": [3]}
 
 
@@ -59,10 +61,11 @@ def test_an_engine_killed_in_a_full_batch_costs_only_what_was_unfinished(launch,
     assert "ended by SIGKILL" in " ".join(JobEvent.objects.values_list("sentence", flat=True))
 
 
+@pytest.mark.parametrize("placement", ["in-turn", pytest.param("beside", marks=TWO_CORES)])
 def test_an_engine_killed_among_texts_that_share_their_branches_costs_only_what_was_unfinished(
-    launch, make_worker, engine
+    launch, make_worker, engine, placement
 ):
-    params = {"lookahead": 3, "branches": 9, "placement": "in-turn"}
+    params = {"lookahead": 3, "branches": 9, "placement": placement}
     ssd = {"strategies": [{"strategy": "ssd", "params": params}], "concurrency": [3]}
     comparison = launch(texts=6, tokens=24, **ssd)
     kept: dict[object, int] = {}

@@ -147,12 +147,12 @@ def _at_loads(choices: Sequence[Choice], asked: Sequence[Load], field: str) -> t
             field=field,
             hint="Take fewer loads or strategies.",
         )
-    beside = [choice for choice in choices if choice.params.get("placement", "in-turn") != "in-turn"]
-    if beside and any(load != ONE for load in asked):
+    on_gpus = [choice for choice in choices if choice.params.get("placement") in ("two-gpus", "two-streams")]
+    if on_gpus and any(load != ONE for load in asked):
         raise Invalid(
-            f"{beside[0].label}: a draft that works beside the target serves one request at a time.",
+            f"{on_gpus[0].label}: a draft on a GPU of its own, or on a stream, serves one request at a time.",
             field="strategies",
-            hint="Under load choose placement in-turn.",
+            hint="Under load choose placement beside or in-turn.",
         )
     return tuple(choice.at(load) for load in asked for choice in choices)
 

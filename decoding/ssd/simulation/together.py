@@ -1,5 +1,5 @@
-"""Several texts under SSD on one device, in turn: joint drafts for those that missed, joint preparations within one
-budget of rows, joint verifications. Standard library only."""
+"""Several texts under SSD: joint drafts for those that missed, joint preparations within one budget of rows, joint
+verifications. The draft takes turns with the target, or works beside it. Standard library only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts
 from decoding.ssd.policy.together import shared_out
-from decoding.ssd.simulation.playing import IN_TURN, Plan, SimulatedDraft
+from decoding.ssd.simulation.playing import IN_TURN, Placement, Plan, SimulatedDraft
 from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.simulator import Text
 from decoding.ssd.simulation.track import Track
@@ -35,20 +35,28 @@ class Together:
         return self.hits / max(1, self.answered)
 
 
-def simulate_together(tracks: Sequence[Track], plan: Plan, costs: JointCosts, users: int, pass_s: float) -> Together:
+def simulate_together(
+    tracks: Sequence[Track],
+    plan: Plan,
+    costs: JointCosts,
+    users: int,
+    pass_s: float,
+    placement: Placement = IN_TURN,
+) -> Together:
     """Play every text once, while `users` texts run; the first ones come again to keep the machine full. `pass_s` is
-    the time of one joint pass over all branches.
+    the time of one joint pass over all branches. Costs are those of the placement: two models that run at once slow
+    each other down.
 
     The backup must not depend on times: a trial would need a clock that all texts share."""
     assert plan.settings.backup not in ("auto", "by-batch")
     prices, found = _prices(costs, users, pass_s), Together(users)
     queue = deque([*tracks, *(tracks[number % len(tracks)] for number in range(users))])
-    running = [Text(queue.popleft(), plan, prices, IN_TURN) for _ in range(users)]
+    running = [Text(queue.popleft(), plan, prices, placement) for _ in range(users)]
     while queue:
         _round(running, plan.settings.branches, costs, pass_s, found)
         for place, text in enumerate(running):
             if text.at >= len(text.track.text) and queue:
-                running[place] = Text(queue.popleft(), plan, prices, IN_TURN)
+                running[place] = Text(queue.popleft(), plan, prices, placement)
                 running[place].ended_s = text.ended_s
     return found
 
@@ -56,19 +64,21 @@ def simulate_together(tracks: Sequence[Track], plan: Plan, costs: JointCosts, us
 def _round(texts: Sequence[Text], rows: int, costs: JointCosts, pass_s: float, found: Together) -> None:
     began_s = texts[0].ended_s
     drafts = [_answered(text) for text in texts]
-    drafting_s = _steps([passes for _, passes in drafts], costs)
     sent = [draft for draft, _ in drafts]
-    preparing_s = _prepared(texts, sent, rows, began_s + drafting_s, pass_s)
-    verifying_s = costs.verifying(len(texts), sum(len(draft.tokens) + 1 for draft in sent))
-    took_s = costs.resting(len(texts)) + drafting_s + preparing_s + verifying_s
+    free_s = max(text.now_s - text.prices.drafting(passes) for text, (_, passes) in zip(texts, drafts, strict=True))
+    now_s = free_s + _steps([passes for _, passes in drafts], costs)
+    preparing_s = _prepared(texts, sent, rows, now_s, pass_s)
+    if not texts[0].placement.beside:
+        now_s += preparing_s
+    ended_s = now_s + costs.verifying(len(texts), sum(len(draft.tokens) + 1 for draft in sent))
     for text, draft in zip(texts, sent, strict=True):
         before = text.at
-        text.ended_s = began_s + took_s
+        text.ended_s = ended_s
         text.settle(draft)
         found.tokens += min(text.at, len(text.track.text)) - before
         found.answered += draft.source in ("hit", "miss")
         found.hits += draft.source == "hit"
-    found.seconds += took_s
+    found.seconds += ended_s - began_s
 
 
 def _answered(text: Text) -> tuple[SimulatedDraft, int]:
@@ -100,4 +110,4 @@ def _prices(costs: JointCosts, users: int, pass_s: float) -> Prices:
     """Prices as each text's policy sees them. The round's time comes from the joint costs."""
     target = tuple(costs.verifying(users, users * rows) for rows in range(66))
     alone = Costs(target, costs.drafting(users), 0.0, 0.0, costs.resting(users))
-    return Prices("measured here", alone, (pass_s, pass_s), opening=pass_s)
+    return Prices("measured here", alone, (pass_s, pass_s), opening=pass_s, start=costs.resting(users))

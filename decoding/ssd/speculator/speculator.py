@@ -141,21 +141,37 @@ class Speculator:
     def branching(self, chosen: Chosen) -> Steps[None]:
         """Prepare for these outcomes until nothing is worth preparing any more, in passes that other texts may
         share."""
-        self._branch(chosen)
+        self.branch(chosen)
         while self._tree and not self._tree.is_done:
             yield from self._deepen(self._tree.step())
 
     def step_beside(self) -> bool:
         """Take one step while the target verifies. If the policy puts the step off, nothing happens, and the result is
         True. When all branches are deep enough, the last step reads their last tokens."""
-        tree = self._tree
-        if not self._is_open or tree is None or not tree.depth:
+        if not self._is_open:
             return self.step()
-        if tree.is_done and not tree.can_round_off:
+        if not self.has_more:
             return False
-        if not self._state.policy.puts_off_step(len(self._current.draft.tokens), tree.depth, tree.is_done):
-            run_alone(self._deepen(tree.round_off() if tree.is_done else tree.step()))
+        if not self.puts_off_step:
+            run_alone(self.deepening())
         return True
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a step beside the target is left, once branches are open."""
+        tree = self._tree
+        return tree is not None and (not tree.is_done or bool(tree.depth and tree.can_round_off))
+
+    @property
+    def puts_off_step(self) -> bool:
+        assert self._tree
+        tree, drafted = self._tree, len(self._current.draft.tokens)
+        return self._state.policy.puts_off_step(drafted, tree.depth, tree.is_done)
+
+    def deepening(self) -> Steps[None]:
+        """Take one step beside the target, in a pass that other texts may share."""
+        assert self._tree
+        yield from self._deepen(self._tree.round_off() if self._tree.is_done else self._tree.step())
 
     def preparation(self) -> Preparation:
         """The preparation since the last answer."""
@@ -189,14 +205,15 @@ class Speculator:
         self._tree = None
 
     def _open(self) -> Steps[None]:
-        self._branch((yield from self._choose()))
+        self.branch((yield from self._choose()))
 
     def _choose(self) -> Steps[Chosen]:
         self._is_open = True
         self._adopt()
         return (yield from choose_outcomes(self._state, self._current))
 
-    def _branch(self, chosen: Chosen) -> None:
+    def branch(self, chosen: Chosen) -> None:
+        """Open a branch for each of these outcomes."""
         self._tree = open_tree(self._state, self._current, chosen)
         self._preparation = self._preparation._replace(predicted_hit=chosen.predicted_hit, fanout=chosen.fanout)
 

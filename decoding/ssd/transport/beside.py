@@ -22,12 +22,13 @@ from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess
+from decoding.ssd.transport.joint_server import JointServer
 from decoding.ssd.transport.mailbox import Mailbox
 from decoding.ssd.transport.messages import Postscript, Question, Recipe, no_postscript
 
 
 class BesideTransport:
-    """The target's end, for one sample."""
+    """The target's end, for one sample that is decoded alone."""
 
     def __init__(self, process: DraftProcess, recipe: Recipe) -> None:
         self._process = process
@@ -145,14 +146,16 @@ def serve(mailbox: Mailbox) -> None:
     gc.collect()
     gc.freeze()  # the model and the libraries stay: the collector need not look at them
     mailbox.send(messages.pack_done())
-    server = _Server(mailbox, runner)
+    alone, together = _Server(mailbox, runner), JointServer(mailbox, runner)
     while True:
-        server.reply()
+        question = mailbox.wait()
+        server = together if question[0] in (messages.ENTER, messages.JOINT) else alone
+        server.reply(question)
         server.prepare()
 
 
 class _Server:
-    """Answers one question after another, sample after sample."""
+    """Answers one question after another, sample after sample, for one text at a time."""
 
     def __init__(self, mailbox: Mailbox, runner: ModelRunner) -> None:
         self._mailbox = mailbox
@@ -162,8 +165,7 @@ class _Server:
         self._speculator: Speculator | None = None
         self._refusal: DrafthouseError | None = None  # the error that broke this sample
 
-    def reply(self) -> None:
-        question = self._mailbox.wait()
+    def reply(self, question: bytearray) -> None:
         try:
             if question[0] == messages.READ:
                 self._read(question)

@@ -108,7 +108,7 @@ def _listed(cores: Sequence[int]) -> str:
 # The process ----------------------------------------------------------------------------------------------------------
 
 ROOT = Path(__file__).resolve().parents[3]
-QUESTION, ANSWER, POSTSCRIPT, BOARD = 1 << 24, 1 << 27, 1 << 20, 1 << 20  # bytes; used only as far as written
+QUESTION, ANSWER, POSTSCRIPT, BOARD = 1 << 24, 1 << 29, 1 << 20, 1 << 20  # bytes; used only as far as written
 LOADING_S = 600.0
 DYING_S = 5.0  # from a closed bell to the end of the process that held it
 

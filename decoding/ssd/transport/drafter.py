@@ -80,7 +80,7 @@ class InTurnDrafter(Drafter):
         self._verdict = verdict
 
     def anticipated(self, number: int) -> Anticipated | None:
-        return _event(number, self._preparation, self._clock)
+        return anticipated_event(number, self._preparation, self._clock)
 
 
 class SsdDrafter(Drafter):
@@ -110,10 +110,10 @@ class SsdDrafter(Drafter):
         self._verdict = verdict
 
     def anticipated(self, number: int) -> Anticipated | None:
-        return _event(number, self._transport.preparation(), self._clock)
+        return anticipated_event(number, self._transport.preparation(), self._clock)
 
 
-def _event(number: int, found: Preparation, clock: Clock) -> Anticipated | None:
+def anticipated_event(number: int, found: Preparation, clock: Clock) -> Anticipated | None:
     if not found.passes:
         return None
     return Anticipated(

@@ -38,7 +38,7 @@ _BACKUPS: tuple[Backup, ...] = get_args(Backup)
 _KIND = struct.Struct("<B")
 _QUESTION = struct.Struct("<Biiiqi")  # kind, and the fields of `Question`
 _DRAFT = struct.Struct("<BBBBiiiii")  # kind, stop, source, backup, lookahead, passes, tokens, estimates, scores a row
-READ, BEGIN, ANSWER = range(3)
+READ, BEGIN, ANSWER, ENTER, JOINT = range(5)
 _DONE, _DRAFTED, _REFUSED = range(3)
 
 
@@ -96,6 +96,37 @@ def pack_verdict(accepted: int, token: int, limit: int, taken: int = 0) -> bytes
 
 def unpack_question(question: bytearray) -> Question:
     return Question(*_QUESTION.unpack(question)[1:])
+
+
+# Questions of texts that are decoded together -------------------------------------------------------------------------
+
+
+class Asked(NamedTuple):
+    """One text's question: its verdict, and the room for the next draft."""
+
+    text: int  # its number
+    accepted: int | None  # None: it begins
+    token: int
+    limit: int
+
+
+def pack_entry(number: int, recipe: Recipe, text: Sequence[int]) -> bytes:
+    return _KIND.pack(ENTER) + pickle.dumps((number, recipe, list(text)))
+
+
+def unpack_entry(question: bytearray) -> tuple[int, Recipe, list[int]]:
+    number, recipe, text = pickle.loads(memoryview(question)[_KIND.size :])
+    return number, recipe, text
+
+
+def pack_joint(asked: Sequence[Asked]) -> bytes:
+    return _KIND.pack(JOINT) + marshal.dumps((time.perf_counter_ns(), [tuple(each) for each in asked]))
+
+
+def unpack_joint(question: bytearray) -> tuple[int, list[Asked]]:
+    """Return the time of the question, and what each text asks."""
+    asked_at_ns, asked = marshal.loads(memoryview(question)[_KIND.size :])
+    return asked_at_ns, [Asked(*each) for each in asked]
 
 
 # Answers --------------------------------------------------------------------------------------------------------------
@@ -194,6 +225,23 @@ def _rows(reply: bytearray, count: int, width: int) -> Tensor | None:
     if not width:
         return None  # nobody on this side needs them, or the tokens were not drawn
     return torch.frombuffer(reply, dtype=torch.float32, offset=len(reply) - 4 * count * width).reshape(count, width)
+
+
+def pack_answers(answers: Sequence[bytes]) -> bytes:
+    """Join drafts and refusals, one for each text that asked."""
+    return marshal.dumps([*answers])
+
+
+def unpack_answers(reply: bytearray) -> list[bytearray]:
+    return [bytearray(answer) for answer in marshal.loads(reply)]
+
+
+def pack_postscripts(postscripts: Sequence[Postscript]) -> bytes:
+    return marshal.dumps([pack_postscript(each) for each in postscripts])
+
+
+def unpack_postscripts(octets: bytearray) -> list[Postscript]:
+    return [unpack_postscript(bytearray(each)) for each in marshal.loads(octets)]
 
 
 # The board ------------------------------------------------------------------------------------------------------------

@@ -88,8 +88,7 @@ def test_a_clone_asks_for_the_same_loads_and_may_change_them(world, ready):
                                                          for n in range(1, 18)]},
             "concurrency", "18 strategies at 4 loads are 72 runs; the most is 64",
         ),
-        ({"concurrency": [2], "strategies": [{"strategy": "ssd"}]}, "strategies", "serves one request at a time"),
-        ({"rate": [2], "strategies": [{"strategy": "ssd", "params": {"placement": "beside"}}]}, "strategies",
+        ({"rate": [2], "strategies": [{"strategy": "ssd", "params": {"placement": "two-gpus"}}]}, "strategies",
          "serves one request at a time"),
     ],
 )  # fmt: skip
@@ -103,8 +102,9 @@ def test_a_load_that_cannot_be_is_refused_at_its_field_and_leaves_nothing(world,
     assert not Comparison.objects.exists() and Job.objects.count() == jobs
 
 
-def test_ssd_in_turn_may_run_under_load(world, ready):
-    strategies = [{"strategy": "ssd", "params": {"placement": "in-turn"}}]
+@pytest.mark.parametrize("placement", ["auto", "beside", "in-turn"])
+def test_ssd_may_run_under_load(world, ready, placement):
+    strategies = [{"strategy": "ssd", "params": {"placement": placement}}]
     assert post(world, make.body(*ready, concurrency=[2], strategies=strategies)).status_code == 202
 
 

@@ -1,0 +1,107 @@
+"""Plans for several users: strategies that prepare ahead, and trees."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from decoding.load import Load
+from decoding.replay.ahead_at_load import AheadAtLoad, Preparing
+from decoding.replay.at_load import Recorded, play
+from decoding.replay.planning import Study, study
+from decoding.replay.planning_ahead import Simulating
+from decoding.replay.planning_at_load import Material, predict_at_load
+from decoding.replay.records import replay_trees
+from decoding.spec import Sampling, choose
+from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
+from decoding.ssd.simulation.recording import plan_of, track_of
+from tests.decoding.test_at_load import CHEAP, DEAR
+from tests.decoding.test_comparison import pair
+from tests.decoding.test_load import PROMPTS
+from tests.decoding.worlds import some_classifier
+from tests.golden.behaviour import COSTS
+
+GREEDY = Sampling(max_new_tokens=40)
+SSD = choose("ssd", {"lookahead": 4, "branches": 12, "backup": "neural", "placement": "in-turn"})
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Study:
+    return study(pair(), PROMPTS, GREEDY, tails=True)
+
+
+# Trees ----------------------------------------------------------------------------------------------------------------
+
+
+def test_for_one_user_a_tree_takes_the_passes_of_its_replay(recorded: Study) -> None:
+    tree = choose("tree", {"shape": "3/21/1"})
+    requests = [Recorded(recording.record, 1, ranked=recording.ranked) for recording in recorded.recordings]
+    counts = replay_trees(recorded.ranked, tree.tree_policies())
+    draft = [(rows, 0.001) for rows in (1, 64)]  # whatever the number of rows
+    found = play(requests, tree.tree_policies(), dataclasses.replace(CHEAP, draft=draft), users=1, decision=0.0001)
+    verifying = sum(rounds * (CHEAP.verifying(1, size + 1) + 0.001) for size, rounds in counts.rounds.items())
+    passes = verifying + 0.001 * counts.draft_passes + 0.0001 * counts.in_trees
+    assert sum(request.end for request in found.requests) == pytest.approx(passes)
+
+
+def test_the_rows_of_trees_are_paid_at_the_price_for_so_many_users(recorded: Study) -> None:
+    def gain(costs: Any, users: int) -> float:
+        material = Material(recorded, costs, COSTS)
+        tree, chain = choose("tree", {"rows": 16, "depth": 4}), choose("static", {"lookahead": 4})
+        return material.run(tree, users).tokens_per_s_device / material.run(chain, users).tokens_per_s_device
+
+    assert gain(CHEAP, 1) > gain(CHEAP, 8) > gain(DEAR, 8)
+
+
+# Preparing ahead ------------------------------------------------------------------------------------------------------
+
+
+def row(branches: int, pass_ms: int, verifying_ms: int, drafted: int) -> dict[str, Any]:
+    """A run of 10 rounds, with 20 passes of the draft."""
+    hits = {"busy_ns": pass_ms * 20 * 10**6, "passes": 20}
+    return {
+        "params": {"branches": branches},
+        "num_target_passes": 10,
+        "num_draft_tokens": drafted,
+        "samples": [{"hits": hits, "verify_ns": verifying_ms * 10 * 10**6}],
+    }
+
+
+def test_prices_of_preparing_leave_out_what_slowed_everything_down() -> None:
+    alone = row(1, 0, 24, 0)  # CHEAP says 12 ms for 2 users, and nobody drafts
+    found = Preparing.of([row(6, 4, 60, 40), row(24, 8, 60, 40)], alone, CHEAP, 2)  # CHEAP says 20 ms for 10 rows
+    assert found.passes == [(6, pytest.approx(0.002)), (24, pytest.approx(0.004))]
+    assert found.slower == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
+def test_more_branches_cost_what_was_measured_for_them(recorded: Study, placement: Any) -> None:
+    tracks = [track_of(recording) for recording in recorded.recordings]
+    plan = plan_of(SSD, pair().vocab, None)
+
+    def speed(passes: list[tuple[float, float]], slower: float = 1.0) -> float:
+        return Preparing(passes, slower).simulate(tracks, plan, CHEAP, 4, placement).tokens_per_s
+
+    assert speed([(6, 0.001), (18, 0.003)]) == pytest.approx(speed([(12, 0.002)]))
+    assert speed([(12, 0.0005)]) > speed([(12, 0.02)])
+    assert (speed([(12, 0.002)]) > speed([(12, 0.002)], slower=1.2)) is placement.beside
+
+
+def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(recorded: Study) -> None:
+    models = pair()
+    models.hold("", some_classifier())
+    simulating = Simulating(models, PROMPTS, GREEDY, recorded, COSTS, "")
+    material = Material(recorded, CHEAP, COSTS, some_classifier(), AheadAtLoad(simulating, CHEAP))
+    for users, rows in predict_at_load(material, (1, 4)).items():
+        found = [row.choice for row in rows]
+        assert {choice.strategy for choice in found} >= {"ssd", "ssd-disco", "tree", "static", "budget"}
+        assert {choice.params["backup"] for choice in found if choice.strategy == "ssd"} == {"neural", "ngram"}
+        assert all(choice.load == Load(users) for choice in found)
+        assert all(row.tokens_per_s_device > 0 for row in rows)
+
+
+def test_under_ratio_dice_a_plan_at_load_leaves_out_what_no_recording_shows(recorded: Study) -> None:
+    simulating = Simulating(pair(), PROMPTS, Sampling(temperature=1.0, dice="ratio"), recorded, COSTS, None)
+    assert [*AheadAtLoad(simulating, CHEAP).predict(4)] == []

@@ -1,0 +1,292 @@
+"""SSD under load with the draft in a process of its own: it serves all texts that the target verifies together."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+import torch
+
+from decoding.contestants.base import Request
+from decoding.ending import Decoded, Ending
+from decoding.errors import BrokenModel
+from decoding.events import Drafted, Event, EventSink, Recorder, Verified
+from decoding.load import ONE, Load
+from decoding.loop import never
+from decoding.models.checkpoints import load
+from decoding.models.runner import ModelRunner
+from decoding.models.table import TableRunner
+from decoding.pair import Pair
+from decoding.spec import Choice, Sampling, parse_choices
+from decoding.ssd.settings import Settings
+from decoding.ssd.transport.draft_process import DraftProcess, runner_in
+from decoding.ssd.transport.joint_server import Speculators
+from decoding.ssd.transport.messages import Asked, Recipe
+from tests.decoding.test_comparison import Letters
+from tests.decoding.test_ssd_at_load import Counting
+from tests.decoding.test_ssd_beside import ANYWHERE, alike, table_draft
+from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
+from tests.decoding.worlds import World, some_classifier, state_of, tables
+
+ALONE, BESIDE, *OTHERS = parse_choices(
+    "autoregressive,ssd:4,branches=16,backup=neural,placement=beside,ssd:3,branches=9,placement=beside,"
+    "ssd:3,branches=9,backup=by-batch,placement=beside,ssd-disco:5,branches=9,placement=beside"
+)
+SAMPLINGS = {
+    "greedy": Sampling(max_new_tokens=30),
+    "shared": Sampling(temperature=0.8, dice="shared", max_new_tokens=30, repetition_penalty=1.1),
+}
+PROMPTS = [[5, 7, 3, number] for number in range(8)]
+
+
+class Asking(DraftProcess):
+    """A process that counts the questions it is asked."""
+
+    asked = 0
+
+    def ask(self, question: bytes, patience_s: float) -> bytearray:
+        self.asked += 1
+        return super().ask(question, patience_s)
+
+
+def paired(target: ModelRunner, draft: ModelRunner, process: DraftProcess) -> Pair:
+    made = Pair(target, draft, Letters(), frozenset(), torch.float64, draft_process=process)
+    made.hold("", some_classifier())
+    return made
+
+
+def of_tables(process: DraftProcess) -> Pair:
+    world = World.of_tables(12, 7)
+    return paired(world.target, world.draft, process)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    target, draft = alike(tmp_path_factory.mktemp("pair"))
+    runners = [load(folder, dtype="float32").runner for folder in (target, draft)]
+    with DraftProcess(partial(runner_in, draft, "float32", runners[1].context, "auto"), ANYWHERE) as process:
+        yield paired(*runners, process)
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[Asking]:
+    with Asking(partial(table_draft, 12, 7), ANYWHERE) as process:
+        yield process
+
+
+Found = dict[tuple[int, ...], tuple[Decoded | BrokenModel, Recorder]]
+
+
+def run(
+    pair: Pair,
+    choice: Choice,
+    sampling: Sampling,
+    at: Load,
+    sink: Callable[[], Recorder] = Recorder,
+    prompts: Sequence[Sequence[int]] = PROMPTS,
+) -> Found:
+    requests = [
+        Request(choice.at(at), prompt, sampling, seed, Ending(frozenset())) for seed, prompt in enumerate(prompts)
+    ]
+    recorders: dict[int, Recorder] = {id(request): sink() for request in requests}
+
+    def sink_for(request: Request) -> EventSink:
+        return recorders[id(request)]
+
+    answers = pair.contestant(choice).run(requests, sink_for, never, at)
+    return {tuple(request.prompt): (answer, recorders[id(request)]) for request, answer in answers}
+
+
+def texts(found: Found) -> dict[tuple[int, ...], object]:
+    return {
+        prompt: answer.tokens if isinstance(answer, Decoded) else str(answer) for prompt, (answer, _) in found.items()
+    }
+
+
+def reasons(events: Sequence[Event]) -> list[str]:
+    return [event.lost for event in events if isinstance(event, Verified) and event.lost]
+
+
+# Exactness ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SAMPLINGS)
+@pytest.mark.parametrize("at", [Load(2), Load(5), Load(rate=400)], ids=str)
+def test_the_text_of_real_models_at_any_load_is_the_text_of_one_user(real: Pair, at: Load, name: str) -> None:
+    alone = texts(run(real, ALONE, SAMPLINGS[name], ONE))
+    for choice in (BESIDE, *OTHERS):
+        found = run(real, choice, SAMPLINGS[name], at)
+        assert texts(found) == alone
+        events = [event for _, recorder in found.values() for event in recorder.events]
+        assert any(isinstance(event, Verified) and event.accepted for event in events)
+        assert reasons(events) == []
+
+
+def test_three_tokens_under_ratio_dice_follow_the_targets_joint_distribution() -> None:
+    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    with DraftProcess(partial(table_draft, VOCAB, 5, sharpness=0.7, noise=1.2), ANYWHERE) as process:
+        pair = paired(*(TableRunner(t, 4096, state_of) for t in (target, draft)), process)
+        sampling, at = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), Load(8)
+        requests = [Request(BESIDE.at(at), [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(800)]
+        answers = pair.contestant(BESIDE).run(requests, lambda _: Recorder(), never, at)
+        counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
+    assert counts.total() == 800
+    assert chi_square(counts, law_of_three(target, 0, 1, 2)) < 54.05  # 26 degrees of freedom, 99.9 %
+
+
+# One process for all --------------------------------------------------------------------------------------------------
+
+
+def test_one_message_carries_the_verdicts_of_a_joint_verification(process: Asking) -> None:
+    pair = of_tables(process)
+    process.begin()
+    before = process.asked
+    found = run(pair, BESIDE, SAMPLINGS["greedy"], Load(8))
+    rounds = sum(isinstance(event, Verified) for _, recorder in found.values() for event in recorder.events)
+    assert process.asked - before < rounds / 3 + len(PROMPTS)
+
+
+@dataclass(frozen=True)
+class Remade(Counting):
+    """A table that also counts the runners made of it."""
+
+    made: list[TableRunner] = field(default_factory=list)
+
+    def new_runner(self) -> TableRunner:
+        runner = super().new_runner()
+        self.made.append(runner)
+        return runner
+
+
+def draft_model() -> Remade:
+    return Remade(table_draft(12, 7).table, 4096, state_of)
+
+
+def speculators(rows: int, model: Remade, texts: int) -> Speculators:
+    """Texts that have their first draft, and have prepared all they can."""
+    made = Speculators(model.new_runner())
+    for number in range(texts):
+        made.read(number, Recipe(Settings(3, rows, "uniform", "neural"), Sampling(), 12, 0, ()), [2, number])
+    made.answer([Asked(number, None, 0, 40) for number in range(texts)], 0)
+    while made.step():
+        pass
+    return made
+
+
+def prepared(made: Speculators, texts: int) -> list[tuple[tuple[int, int, int], ...]]:
+    """Return the branches of each text, by asking once more."""
+    asked = [Asked(number, 0, 0, 30) for number in range(texts)]
+    made.answer(asked, 0)
+    return [after.preparation.branches for after in made.postscripts(asked)]
+
+
+@torch.inference_mode()
+def test_the_branches_of_all_texts_are_one_budget() -> None:
+    found = prepared(speculators(7, draft_model(), 4), 4)
+    assert sum(map(len, found)) == 7
+    assert all(depth == 3 for branches in found for _, _, depth in branches)
+
+
+@torch.inference_mode()
+def test_only_the_texts_that_missed_are_drafted_anew_and_in_joint_passes() -> None:
+    branches, model = prepared(speculators(16, draft_model(), 4), 4), draft_model()
+    made = speculators(16, model, 4)
+    verdicts = [Asked(number, *branches[number][0][:2], 30) for number in (0, 1)]
+    verdicts += [Asked(number, 1, unprepared(branches[number]), 30) for number in (2, 3)]
+    model.passes.clear()
+    answers = made.answer(verdicts, 0)
+    assert [answer.draft.source for answer in answers] == ["hit", "hit", "miss", "miss"]
+    assert model.passes == [(2, rows) for _, rows in model.passes] and len(model.passes) == 3
+
+
+def unprepared(branches: Sequence[tuple[int, int, int]]) -> int:
+    return next(token for token in range(12) if (1, token) not in {branch[:2] for branch in branches})
+
+
+@torch.inference_mode()
+def test_a_text_that_is_not_named_has_ended_and_leaves_its_cache_to_the_next_one() -> None:
+    model = draft_model()
+    made = speculators(12, model, 3)
+    made.answer([Asked(0, 0, 1, 30)], 0)
+    recipe = Recipe(Settings(3, 12, "uniform", "neural"), Sampling(), 12, 0, ())
+    for number in (7, 8):
+        made.read(number, recipe, [3, 3])
+    assert len(model.made) == 3
+    made.read(9, recipe, [3, 3])
+    assert len(model.made) == 4
+
+
+# Bad ends -------------------------------------------------------------------------------------------------------------
+
+
+class Killing(Recorder):
+    """Kills the process in one round of its text."""
+
+    def __init__(self, process: DraftProcess, at_round: int) -> None:
+        super().__init__()
+        self._process, self._at_round = process, at_round
+
+    def emit(self, event: Event) -> None:
+        super().emit(event)
+        if isinstance(event, Verified) and event.round == self._at_round:
+            os.kill(self._process.pid or 0, signal.SIGKILL)
+
+
+def test_a_killed_draft_process_costs_no_text_and_later_texts_have_another(process: Asking) -> None:
+    pair = of_tables(process)
+    process.begin()
+    alone = texts(run(pair, ALONE, SAMPLINGS["shared"], ONE))
+    sinks = iter([Killing(process, 3), *(Recorder() for _ in PROMPTS[1:])])
+    found = run(pair, BESIDE, SAMPLINGS["shared"], Load(3), lambda: next(sinks))
+    assert texts(found) == alone
+    told = [reasons(recorder.events) for _, recorder in found.values()]
+    lost = [reason for reason in told if reason]
+    assert 1 <= len(lost) <= 3
+    for [reason] in lost:
+        assert "The draft's process" in reason and reason.endswith("The target went on alone.")
+    *_, (_, last) = found.values()
+    assert reasons(last.events) == [] and any(isinstance(event, Drafted) for event in last.events)
+
+
+def draft_with_nan() -> TableRunner:
+    draft = tables(12, 7)[1]
+    draft[::9] = torch.nan
+    return TableRunner(draft, state_of=state_of)
+
+
+def test_a_text_whose_draft_answers_nan_ends_alone() -> None:
+    with DraftProcess(draft_with_nan, ANYWHERE) as process:
+        found = run(of_tables(process), BESIDE, Sampling(max_new_tokens=8), Load(4))
+        pid = process.pid
+    ends = Counter(type(answer) for answer, _ in found.values())
+    assert ends[BrokenModel] and ends[Decoded] and pid
+    alone = texts(run(of_tables(process), ALONE, Sampling(max_new_tokens=8), ONE))
+    assert all(answer.tokens == alone[prompt] for prompt, (answer, _) in found.items() if isinstance(answer, Decoded))
+
+
+def test_cancelling_a_full_batch_ends_it_and_the_process_serves_the_next_one(process: Asking) -> None:
+    pair = of_tables(process)
+    process.begin()
+    told: list[object] = []
+    requests = [Request(BESIDE.at(Load(4)), prompt, SAMPLINGS["greedy"], 0, Ending(frozenset())) for prompt in PROMPTS]
+    for answer in pair.contestant(BESIDE).run(requests, lambda _: Recorder(), lambda: len(told) >= 2, Load(4)):
+        told.append(answer)
+    assert 2 <= len(told) < len(PROMPTS)
+    pid = process.pid
+    assert texts(run(pair, BESIDE, SAMPLINGS["greedy"], Load(4))) == texts(run(pair, ALONE, SAMPLINGS["greedy"], ONE))
+    assert process.pid == pid
+
+
+def test_one_process_serves_one_text_and_many_in_turn(process: Asking) -> None:
+    pair, sampling = of_tables(process), SAMPLINGS["shared"]
+    alone = texts(run(pair, ALONE, sampling, ONE))
+    pids = set()
+    for at in (Load(3), ONE, Load(8), ONE, Load(2)):
+        assert texts(run(pair, BESIDE, sampling, at)) == alone
+        pids.add(process.pid)
+    assert len(pids) == 1
