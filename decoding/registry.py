@@ -64,11 +64,12 @@ class Parts:
         """Return a drafter without a model."""
         return LookupDrafter(proposer, self.end_tokens, self.dice.vocab)
 
-    def mixing(self, mix: Mix) -> Drafter:
-        """Return a drafter that copies, lets the draft model draft, or both."""
+    def mixing(self, mix: Mix, classifier: Classifier | None = None) -> Drafter:
+        """Return a drafter that copies, lets the draft model draft, or both. A policy that sees estimates needs a
+        classifier."""
         if self.bridge:
             self.bridge.require_scores("A mix of copies and drafts")
-        model = self.drafter(mix.policy)
+        model = self.drafter(mix.policy, classifier)
         assert isinstance(model, ModelDrafter)
         if mix.policy.sees == "fate":
             return BestSourceDrafter(mix, model, self.target, self.dice, self.end_tokens, self.clock)
@@ -153,9 +154,10 @@ def build(choice: Choice, parts: Parts) -> Drafter:
     if spec.build:
         drafter: Drafter = spec.build(parts, **params)
         return drafter
+    classifier = parts.classifier(params[CLASSIFIER.name]) if spec.needs_classifier else None
+    judge = Judge(classifier) if classifier and (spec.mixes or spec.proposer) else None
     if spec.mixes:
-        return parts.mixing(choice.mix(parts.memory, parts.clock.now))
+        return parts.mixing(choice.mix(parts.memory, parts.clock.now, judge), classifier)
     if spec.proposer:
-        judge = Judge(parts.classifier(params[CLASSIFIER.name])) if spec.needs_classifier else None
         return parts.copying(choice.proposer(parts.memory, judge))
     return parts.drafter(choice.policy())

@@ -135,6 +135,10 @@ class Knowledge:
         return self.verifications.of(rows) + drafting
 
     @property
+    def has_prices(self) -> bool:
+        return self._time > 0.0
+
+    @property
     def _rate(self) -> float:
         """Recent tokens per time: what time would bring otherwise."""
         return self._tokens / self._time if self._time else 0.0

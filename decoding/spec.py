@@ -53,10 +53,11 @@ class Choice:
             more["judge"] = judge
         return self.spec.proposer(**more, **self.settled)
 
-    def mix(self, memory: dict[str, Any], now: Callable[[], int]) -> Mix:
-        """Make what one text needs to mix its sources. `now` is a clock in ns."""
+    def mix(self, memory: dict[str, Any], now: Callable[[], int], judge: Judges | None = None) -> Mix:
+        """Make what one text needs to mix its sources. `now` is a clock in ns, `judge` is the classifier's."""
         assert self.spec.mixes, f"{self.strategy} has one source"
-        made: Mix = self.spec.mixes(memory, now, **self.settled)
+        more: dict[str, Any] = {"judge": judge} if self.spec.needs_classifier else {}
+        made: Mix = self.spec.mixes(memory, now, **more, **self.settled)
         return made
 
     def setting_in(self, engine: str) -> str:
@@ -101,7 +102,8 @@ class Choice:
             for param, word in zip(self.spec.params[1:], words[1:], strict=True)
             if params[param.name] != param.default
         ]
-        return f"{self.strategy}:" + ",".join([words[0], *rest])
+        settings = ",".join(filter(None, [words[0], *rest]))
+        return f"{self.strategy}:{settings}" if settings else self.strategy
 
 
 def _word(value: Value) -> str:

@@ -214,7 +214,8 @@ class Strategy:
     def sees(self) -> Sight | None:
         """The sight that its policy needs, whatever the parameters; None if it has no policy."""
         if self.mixes:
-            sight: Sight = self.mixes({}, lambda: 0, **self.read({})).policy.sees
+            judged: dict[str, Any] = {"judge": None} if self.needs_classifier else {}
+            sight: Sight = self.mixes({}, lambda: 0, **judged, **self.read({})).policy.sees
             return sight
         return self.policy(**self.read({})).sees if self.policy else None
 

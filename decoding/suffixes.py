@@ -6,6 +6,10 @@ average. See Blumer et al., "The smallest automaton recognizing the subwords of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from decoding.proposing import Match
+
 START = 0
 MOST_COUNTED = 32  # contexts that count one token: a text that loops has as many as it has tokens
 
@@ -47,6 +51,19 @@ class Suffixes:
             state = self.shorter(state)
             length = self._length[state]
         return (self._next[state][token], length + 1) if token in self._next[state] else (START, 0)
+
+    def matches(self, tokens: Sequence[int]) -> Iterator[Match]:
+        """Yield the longest context that each of these tokens followed before, if they go on with the text. End at one
+        that followed none."""
+        state, length = self.repeated()
+        for token in tokens:
+            while state != START and token not in self._counts[state]:
+                state = self.shorter(state)
+                length = self._length[state]
+            if state == START:
+                return
+            yield Match(length, self._counts[state][token], self._total[state])
+            state, length = self.after(state, token), length + 1
 
     def append(self, token: int) -> None:
         self._count(token)

@@ -13,6 +13,8 @@ from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
 from decoding.errors import BadStrategy
 from decoding.proposing import Match
+from decoding.strategies.disco_lookup import JudgedLookup
+from decoding.strategies.lookup import NGRAM
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.strategy import LONGEST
 
@@ -50,7 +52,8 @@ class Judge:
 
 
 def with_copies(labelled: Labelled, recordings: Sequence[Recording]) -> Labelled:
-    """Add the tokens that suffix decoding would have copied in the same texts, up to each round's first refusal."""
+    """Add the tokens that suffix decoding and prompt lookup would have copied in the same texts, up to each round's
+    first refusal."""
     rows, accepted, prompts = list[list[float]](), list[float](), list[int]()
     for number, recording in enumerate(recordings):
         for row, label in _copied(recording):
@@ -67,7 +70,12 @@ def with_copies(labelled: Labelled, recordings: Sequence[Recording]) -> Labelled
 
 
 def _copied(recording: Recording) -> list[tuple[list[float], float]]:
-    proposer, found = SuffixDecoding(0.0, LONGEST), list[tuple[list[float], float]]()
+    proposers = SuffixDecoding(0.0, LONGEST), JudgedLookup(0.0, LONGEST, int(NGRAM.default))
+    return [each for proposer in proposers for each in _copied_by(proposer, recording)]
+
+
+def _copied_by(proposer: SuffixDecoding | JudgedLookup, recording: Recording) -> list[tuple[list[float], float]]:
+    found = list[tuple[list[float], float]]()
     prompt, text = recording.tokens[: recording.prompt_tokens], recording.tokens[recording.prompt_tokens :]
     at = 0
     while at < len(text):

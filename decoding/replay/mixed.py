@@ -92,11 +92,13 @@ class _Playing:
         fates = [*[1.0] * run, 0.0]
         row = fates if policy.sees == "fate" else self.text.seen.row(place)
         drafted, rows = 0, self._late + taken
-        for seen in row[: min(policy.lookahead, self.text.record.limits[place])]:
+        most = min(policy.lookahead, self.text.record.limits[place])
+        most = most if self.text.seen.is_whole else min(most, len(row))
+        while drafted < most:
             first = costs.draft_round + costs.catching_up(rows) if not drafted else 0.0
             clock.seconds += first + costs.draft + costs.looking(policy.sees)
             drafted += 1
-            if policy.stops(seen):
+            if drafted <= len(row) and policy.stops(row[drafted - 1]):
                 break
         if drafted:
             counts.catch_ups += rows > 1

@@ -72,11 +72,10 @@ class Study:
         for recording in self.recordings:
             yield recording.proposed(choice.proposer(memory, judge))
 
-    @property
-    def texts(self) -> Iterator[Text]:
-        """Texts for strategies that mix sources."""
+    def texts(self, rows: Rows) -> Iterator[Text]:
+        """Texts for strategies that mix sources. `rows` are what their policy sees."""
         for i, recording in enumerate(self.recordings):
-            yield Text(recording.proposed, self.records[i], self.seen(i, self.confidences[i]))
+            yield Text(recording.proposed, self.records[i], self.seen(i, rows[i] if rows else ()))
 
     @cached_property
     def confidences(self) -> Rows:
@@ -126,7 +125,8 @@ class Study:
             return replay(self.proposed(choice, judge), WholeProposal)
         if choice.spec.mixes:
             assert costs, f"{choice.label} decides by times"
-            return replay_mixed(self.texts, partial(choice.mix, {}), costs)
+            texts = self.texts(self.shown(choice.spec.sees or "nothing", estimates))
+            return replay_mixed(texts, partial(choice.mix, {}, judge=judge), costs)
         return self.count(choice.policy, estimates)
 
     def seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
@@ -195,7 +195,8 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
 def _settings(has_classifier: bool, judges_copies: bool = False) -> Iterator[Choice]:
     for strategy in STRATEGIES.values():
         needs = strategy.prices_rounds or (strategy.sees == "estimate" and not has_classifier)
-        needs = needs or bool(strategy.proposer and strategy.needs_classifier and not judges_copies)
+        copies = bool(strategy.proposer or strategy.mixes)
+        needs = needs or (copies and strategy.needs_classifier and not judges_copies)
         if strategy.can_replay and not needs:
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 

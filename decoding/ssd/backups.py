@@ -20,8 +20,8 @@ RECENT = 4  # last tokens of the text that identify a position, with its length
 
 def copier(settings: Settings) -> Proposer | None:
     """Make the proposer of a backup that copies: it proposes what follows the longest repeated context, if it is likely
-    to be accepted."""
-    return suffix.SuffixDecoding(SURE, settings.lookahead) if settings.backup.startswith("copy") else None
+    to be accepted. It looks beyond the draft that the target verifies, to the next one."""
+    return suffix.SuffixDecoding(SURE, 2 * settings.lookahead + 1) if settings.backup.startswith("copy") else None
 
 
 def random_tokens(seed: int, text: Sequence[int], count: int, vocab: int) -> list[int]:

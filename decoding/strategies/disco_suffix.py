@@ -8,6 +8,10 @@ from decoding.params import Param
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.strategy import CAP, CLASSIFIER, LONGEST, Looks, Settings, Strategy
 
+THRESHOLD = Param(
+    "threshold", "float", 0.0, "stop when the whole copy is less likely; 0 takes the classifier's own", 0.0, 1.0
+)
+
 
 def _proposer(judge: Any, threshold: float, cap: int, classifier: str) -> SuffixDecoding:
     return SuffixDecoding(threshold or judge.threshold, cap, judge)
@@ -25,9 +29,7 @@ STRATEGY = Strategy(
     order=11,
     looks=Looks("⬒", "M-7,-7H7V7H-7ZM-5,0V5H5V0Z", "#7a4a9e", "#c79be8", 140),
     params=(
-        Param(
-            "threshold", "float", 0.0, "stop when the whole copy is less likely; 0 takes the classifier's own", 0.0, 1.0
-        ),
+        THRESHOLD,
         Param("cap", "int", 20, CAP, 1, 64),
         CLASSIFIER,
     ),

@@ -2,14 +2,15 @@
 copy and then the model. Nothing is set by hand: acceptance and prices are running estimates."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from decoding.mixing import Judgement, Mix, Mixing
 from decoding.sources import Knowledge
 from decoding.strategies.suffix import SuffixDecoding
-from decoding.strategy import LONGEST, Looks, Strategy
+from decoding.strategy import LONGEST, Looks, Sight, Strategy
 
-LEAN = 0.3  # tokens by which the model is preferred: what it reads and shows now also helps later rounds
+FIRST = 3  # tokens that the model drafts in the first round, when no price is known
+LEAN = 0.5  # tokens by which the model is preferred: what it reads and shows now also helps later rounds
 
 
 class BestSource(Mixing):
@@ -19,7 +20,7 @@ class BestSource(Mixing):
     tokens per second times its seconds.
     """
 
-    sees = "confidence"
+    sees: ClassVar[Sight] = "confidence"
 
     def __init__(self, knowledge: Knowledge, now: Callable[[], int]) -> None:
         self.knowledge, self._now = knowledge, now
@@ -38,9 +39,9 @@ class BestSource(Mixing):
         goes_on = taken > 0 and know.worth_drafting(survival, taken) > 0
         instead = know.worth_drafting(1.0, 0) + LEAN
         drafts = instead > 0 and instead > gain
-        if drafts or know.should_try(goes_on):
+        if drafts or not know.has_prices or know.should_try(goes_on):
             taken, survival, goes_on = 0, 1.0, True
-        self.lookahead = LONGEST if goes_on else 0
+        self.lookahead = (LONGEST if know.has_prices else FIRST) if goes_on else 0
         self.estimates, self._seen, self._survival = estimates[:taken], [], survival
         self._rows = self._late + taken
         return taken

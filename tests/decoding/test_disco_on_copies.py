@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,10 +18,16 @@ from decoding.disco.copies import Judge, row_of, with_copies
 from decoding.disco.designs import How
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Verified
+from decoding.mixing import Mix
 from decoding.proposing import Match
 from decoding.replay.costs import Costs, counted
+from decoding.replay.mixed import replay_mixed
 from decoding.replay.planning import Study, best_for_copies, predict
 from decoding.spec import Sampling, choose
+from decoding.strategies.disco_lookup import JudgedLookup
+from decoding.strategies.lookup import PromptLookup
+from decoding.strategies.suffix import SuffixDecoding
+from decoding.suffixes import Suffixes
 from tests.decoding.test_replay_and_disco import recorded
 from tests.decoding.worlds import World, looking_at, some_classifier
 
@@ -65,16 +75,18 @@ def judging() -> Judge:
     return Judge(classifier)
 
 
-def test_a_replay_ends_copies_where_a_live_run_does() -> None:
-    choice = choose("disco-suffix", {"threshold": 0.05})
+@pytest.mark.parametrize("slug", ["disco-suffix", "disco-lookup"])
+def test_a_replay_ends_copies_where_a_live_run_does(slug: str) -> None:
+    choice = choose(slug, {"threshold": 0.05})
     for seed in range(4):
         live = World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events
         counts = Study([recorded(World.of_tables(5, seed), GREEDY, seed)]).play(choice, judge=judging())
         assert counts.copied > 0 and counts == counted(live)
 
 
-def test_a_copy_ends_where_the_classifier_doubts_it() -> None:
-    sure, doubtful = (choose("disco-suffix", {"threshold": at}).proposer({}, judging()) for at in (0.01, 0.99))
+@pytest.mark.parametrize("slug", ["disco-suffix", "disco-lookup"])
+def test_a_copy_ends_where_the_classifier_doubts_it(slug: str) -> None:
+    sure, doubtful = (choose(slug, {"threshold": at}).proposer({}, judging()) for at in (0.01, 0.99))
     for proposer in (sure, doubtful):
         proposer.follow([1, 2, 3, 4, 1, 2, 3, 4, 1, 2])
     assert len(doubtful.propose()) < len(sure.propose())
@@ -89,8 +101,60 @@ def test_the_classifiers_answer_is_that_of_its_network() -> None:
 def test_a_plan_prices_copies_that_the_classifier_ends_only_where_it_knows_copies(study: Study) -> None:
     planned = {p.choice.strategy for p in predict(study, COSTS, judging()._classifier)}
     without = {p.choice.strategy for p in predict(study, COSTS, looking_at(features.QUICK))}
-    assert planned - without == {"disco-suffix"}
+    assert planned - without == {"disco-lookup", "disco-suffix", "disco-hybrid"}
     assert {"lookup", "suffix", "suffix-memory", "hybrid", "best-source"} <= without
+
+
+def test_without_a_threshold_prompt_lookup_with_a_classifier_proposes_what_prompt_lookup_does() -> None:
+    dice, plain, judged = random.Random(1), PromptLookup(20, 3), JudgedLookup(0.0, 20, 3)
+    text: list[int] = []
+    proposed = 0
+    for _ in range(200):
+        text += [dice.randrange(6) for _ in range(dice.randrange(1, 4))]
+        plain.follow(text)
+        judged.follow(text)
+        expected = plain.propose()
+        assert judged.propose() == expected
+        assert len(judged.matches) == len(judged.estimates) == len(expected)
+        proposed += len(expected)
+    assert proposed > 1000
+
+
+def test_a_token_has_the_same_match_whoever_copies_it() -> None:
+    dice, suffix, suffixes = random.Random(2), SuffixDecoding(0.0, 20), Suffixes()
+    text: list[int] = []
+    for _ in range(300):
+        text.append(dice.randrange(5))
+        suffixes.append(text[-1])
+        suffix.follow(text)
+        assert [*suffixes.matches(suffix.propose())] == suffix.matches
+
+
+def test_the_hybrid_asks_the_classifier_about_copies_and_drafts_live_and_replayed() -> None:
+    choice = choose("disco-hybrid")
+    classifier = judging()._classifier
+    for seed in range(4):
+        live = World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events
+        drafts = [event for event in live if isinstance(event, Drafted)]
+        assert any(event.source == "copied" for event in drafts) and any(event.passes for event in drafts)
+    study = Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(4)])
+    asked: list[float] = []
+
+    def spied(memory: dict[str, Any], now: Callable[[], int]) -> Mix:
+        mix = choice.mix(memory, now, judging())
+        stops = mix.policy.stops
+
+        def noting(seen: float) -> bool:
+            asked.append(seen)
+            return stops(seen)
+
+        mix.policy.stops = noting  # type: ignore[method-assign]
+        return mix
+
+    rows = study.estimates(classifier)
+    played = replay_mixed(study.texts(rows), partial(spied, {}), COSTS)
+    assert played.copied > 0 and 0 < len(asked) <= played.draft_passes
+    assert {*asked} <= {each for text in rows for row in text for each in row}
 
 
 def test_the_threshold_for_copies_is_the_one_that_replay_finds_fastest(study: Study) -> None:

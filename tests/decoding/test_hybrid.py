@@ -13,7 +13,7 @@ import pytest
 
 from decoding.drafters.base import Drafter
 from decoding.events import Drafted, Verified
-from decoding.mixing import Mix
+from decoding.mixing import Judgement, Mix
 from decoding.models.runner import align
 from decoding.registry import Parts
 from decoding.replay.costs import Costs, counted
@@ -29,6 +29,7 @@ from tests.decoding.test_strategies import LENGTH, VOCAB, chi_square, law_of_thr
 from tests.decoding.worlds import World, tables
 
 HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")
+JUDGED = choose("disco-hybrid")
 GREEDY = Sampling(max_new_tokens=50)
 SAMPLINGS = [
     GREEDY,
@@ -59,7 +60,9 @@ def chained(parts: Parts) -> Drafter:
     return parts.mixing(chain({}, parts.clock.now))
 
 
-@pytest.mark.parametrize("choice", [HYBRID, BOUND, chained], ids=["hybrid", "bound", "copy then draft"])
+@pytest.mark.parametrize(
+    "choice", [HYBRID, JUDGED, BOUND, chained], ids=["hybrid", "judged", "bound", "copy then draft"]
+)
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
 def test_the_text_is_the_targets_own(choice, sampling: Sampling) -> None:  # type: ignore[no-untyped-def]
     for seed in range(4):
@@ -69,7 +72,7 @@ def test_the_text_is_the_targets_own(choice, sampling: Sampling) -> None:  # typ
 
 
 @pytest.mark.parametrize("dice", ["ratio", "shared"])
-@pytest.mark.parametrize("choice", [HYBRID, chained], ids=["hybrid", "copy then draft"])
+@pytest.mark.parametrize("choice", [HYBRID, JUDGED, chained], ids=["hybrid", "judged", "copy then draft"])
 def test_three_tokens_follow_the_targets_joint_distribution(choice, dice: str) -> None:  # type: ignore[no-untyped-def]
     world = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
     sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=LENGTH + 2)  # type: ignore[arg-type]
@@ -127,6 +130,17 @@ def test_copies_that_are_refused_again_and_again_are_no_longer_taken() -> None:
     for _ in range(60):
         knowledge.copies.learn(0.65, False)
     assert policy(knowledge).takes([0.65]) == 0
+
+
+def test_before_any_price_is_known_the_model_drafts_a_few_tokens() -> None:
+    knowledge = Knowledge()
+    first = policy(knowledge)
+    assert first.takes([0.95] * 20) == 0
+    assert 0 < first.lookahead < 6
+    first.begin(lambda: "")
+    first.stops(0.9)
+    first.verified(Judgement(copied=0, drafted=1, passes=1, accepted=1, took=10.0))
+    assert policy(knowledge).takes([0.95] * 20) == 20
 
 
 def test_a_model_that_is_not_worth_its_time_is_tried_ever_more_rarely() -> None:
@@ -209,7 +223,7 @@ def test_a_replay_copies_and_drafts_what_a_live_run_does(sampling: Sampling) -> 
     for seed in range(4):
         study = Study([recorded(World.of_tables(5, seed), sampling, seed)])
         live = counted(World.of_tables(5, seed).run(chained, [3, 1], sampling, seed)[1].events)
-        played = replay_mixed(study.texts, partial(chain, {}), COSTS)
+        played = replay_mixed(study.texts(study.confidences), partial(chain, {}), COSTS)
         assert played.copied > 0 and played.draft_passes > 0
         assert (played.tokens, played.rounds, played.accepted, played.copied) == (
             (live.tokens, live.rounds, live.accepted, live.copied)

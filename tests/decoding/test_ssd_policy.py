@@ -98,6 +98,19 @@ def test_a_backup_copies_what_is_sure_as_the_text_grows(
     assert decides.after_a_miss(4) == instead, "nothing has followed 8 yet"
 
 
+def test_no_branch_is_opened_where_a_sure_copy_will_bring_as_many_tokens() -> None:
+    settings = Settings(lookahead=2, branches=6, backup="copy")
+    guesses = [[50, 51, 52] for _ in range(3)]
+    chosen = []
+    for text in ([*range(30), *range(20)], [*range(50)]):
+        decides = SsdPolicy(settings, copier=partial(copier, settings))
+        decides.read(text)
+        chosen.append(decides.choose(SimulatedDraft((20, 21), "hit", "", 0, None), (), guesses))
+    sure, unknown = chosen
+    assert sure.outcomes == () and sure.predicted_hit == 0.0
+    assert len(unknown.outcomes) > 3
+
+
 def test_the_first_step_is_never_put_off() -> None:
     now_ns = 0
     decides = SsdPolicy(Settings(backup="neural"), clock_ns=lambda: now_ns)

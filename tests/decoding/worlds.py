@@ -34,7 +34,7 @@ RANKED = parse_choices(
     "static:1,static:3,static:6,heuristic:2,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,disco,disco:threshold,cap=7,"
     "ssd:4,branches=12,backup=neural,ssd-disco:5,branches=6"
 )
-COPYING = parse_choices("lookup:4,ngram=3,suffix:0.05,cap=6,disco-suffix:0.05,cap=6")
+COPYING = parse_choices("lookup:4,ngram=3,suffix:0.05,cap=6,disco-suffix:0.05,cap=6,disco-lookup:0.05,cap=6")
 OURS = [choose("autoregressive"), *RANKED, *COPYING]
 # Its draft is shorter after a hit than after a miss, and which of them it is depends on the rows that others take. So
 # under ratio dice, where a text depends on the lengths of its drafts, neighbours change its text, though never its law.

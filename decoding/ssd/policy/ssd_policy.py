@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import operator
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -172,7 +172,18 @@ class SsdPolicy:
         """Choose the outcomes that get a branch. `guesses` has a list for each accepted count, likeliest first.
         `echo_lengths` has the length of the context of each list's echo, 0 for none."""
         self._guesses, self._echo_lengths = guesses, echo_lengths
+        if self._copies_surely(len(draft.tokens)):
+            return Chosen()
         return self.planner.choose(draft, estimates, guesses, echo_lengths)
+
+    def _copies_surely(self, drafted: int) -> bool:
+        """Whether a copy is expected to bring at least as many tokens after this verdict as a branch that hits."""
+        if not self._copier:
+            return False
+        self._copier.propose()
+        by_copy = itertools.islice(_survivals(self._copier.estimates), drafted + 1, drafted + 1 + self.lookahead)
+        by_model = _survivals([self.planner.acceptance] * self.lookahead)
+        return sum(by_copy) >= sum(by_model)
 
     def puts_off_step(self, drafted: int, depth: int, is_done: bool) -> bool:
         """Whether to wait for the verdict on a draft of so many tokens instead of taking one more step of branches of
@@ -227,8 +238,12 @@ class SsdPolicy:
 def worth_keeping(estimates: Iterable[float], price: float, count: int, after: int = 0) -> int:
     """Number of tokens to keep, at most `count`. The last one kept is the first with which the probability that all are
     accepted falls below the price. The first `after` tokens are kept in any case."""
-    survivals = itertools.accumulate(estimates, operator.mul)
-    return next((n for n, chance in enumerate(survivals, start=1) if n > after and chance < price), count)
+    return next((n for n, chance in enumerate(_survivals(estimates), start=1) if n > after and chance < price), count)
+
+
+def _survivals(estimates: Iterable[float]) -> Iterator[float]:
+    """Probability after each token that all up to it are accepted."""
+    return itertools.accumulate(estimates, operator.mul)
 
 
 def ngram_tokens(echoes: Echoes, count: int) -> list[int]:

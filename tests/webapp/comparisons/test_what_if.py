@@ -21,6 +21,7 @@ from webapp.comparisons.models import Sample, TraceChunk
 from webapp.comparisons.what_if.recorded import recorded as recorded_of
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
+from webapp.studies.classifiers import services as classifying
 
 LENGTH = 60
 SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_tokens=LENGTH)]
@@ -134,13 +135,12 @@ def test_verifications_wider_than_any_that_was_measured_are_counted():
 # In the service ------------------------------------------------------------------------------------------------------
 
 
-def comparison(world, labels, *, prompts=3, concurrency=(), **sampling):
+def comparison(world, labels, *, prompts=3, concurrency=(), pair=None, **sampling):
     strategies = [{"strategy": c.strategy, "params": dict(c.params)} for c in parse_choices(labels)]
     asked = {"max_new_tokens": LENGTH, **sampling}
     by = world.actor(world.bob)
-    made = make.comparison(
-        by, dataset=make.dataset(by, prompts), strategies=strategies, sampling=asked, concurrency=concurrency
-    )
+    of = {"pair": pair or make.pair(by), "dataset": make.dataset(by, prompts)}
+    made = make.comparison(by, **of, strategies=strategies, sampling=asked, concurrency=concurrency)
     Job.objects.exclude(pk=made.job.pk).delete()
     return made
 
@@ -404,6 +404,17 @@ def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_ru
     told = ask(world.api(world.bob), made, "strategy=suffix&threshold=0.2").json()
     assert told["known"] == 1.0 and told["num_draft_passes"] == 0
     assert {row["label"]: bool(row["simulated"]) for row in told["measured"]} == {"static:2": True, "lookup:4": True}
+
+
+def test_a_hybrid_with_a_classifier_has_no_replay_beside_its_result(world):
+    by = world.actor(world.bob)
+    pair = make.pair(by)
+    classifying.add_classifier(name="c", pair=pair, upload=make.upload(by, make.card()), by=by)
+    made = comparison(world, "static:2,hybrid,disco-hybrid", prompts=2, pair=pair)
+    decode(made)
+    told = ask(world.api(world.bob), made, "strategy=static&lookahead=3").json()
+    replayed = {row["strategy"]: bool(row["simulated"]) for row in told["measured"]}
+    assert replayed == {"static": True, "hybrid": True, "disco-hybrid": False}
 
 
 def test_a_comparison_that_only_copies_can_ask_about_copying_alone(world):

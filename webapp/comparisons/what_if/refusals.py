@@ -43,6 +43,11 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
             "copies.", code="nothing-recorded", hint="Clone this comparison.",
         )  # fmt: skip
+    if choice.spec.mixes and choice.spec.needs_classifier:
+        return Conflict(
+            f"A classifier judges the copies of {choice.strategy}, and these traces do not hold it.",
+            code="not-replayable", hint="Plan it: a plan replays with the classifier.",
+        )  # fmt: skip
     if (choice.spec.tree or choice.spec.mixes) and choice.load != ONE:
         return Conflict(
             f"What-if plays {choice.strategy} for one user at a time.",

@@ -1,0 +1,34 @@
+"""Hybrid with DISCO's classifier: it estimates each copied token from its match, and each token of the draft model as
+in `disco`. How long to copy and to draft follows from its estimates, corrected by recent verdicts."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from decoding.mixing import Mix
+from decoding.sources import Knowledge
+from decoding.strategies.hybrid import BestSource
+from decoding.strategies.suffix import SuffixDecoding
+from decoding.strategy import CLASSIFIER, LONGEST, Looks, Sight, Strategy
+
+
+class Estimated(BestSource):
+    sees: ClassVar[Sight] = "estimate"
+
+
+def _mixes(memory: dict[str, Any], now: Callable[[], int], judge: Any, classifier: str) -> Mix:
+    knowledge = memory.setdefault("disco-hybrid", Knowledge())
+    return Mix(SuffixDecoding(0.0, LONGEST, judge), Estimated(knowledge, now))
+
+
+STRATEGY = Strategy(
+    slug="disco-hybrid",
+    title="DISCO on both sources",
+    summary="Drafts as the hybrid does; a classifier that has learned from copies and drafts estimates each token.",
+    role="ranked",
+    order=12,
+    looks=Looks("◪", "M-7,-7H7V7H-7ZM-5,-5H5L-5,5Z", "#00707a", "#5cc4cf", 80),
+    params=(CLASSIFIER,),
+    mixes=_mixes,
+    bound="best-source",
+    grid=lambda: ({},),
+)
