@@ -20,9 +20,10 @@ from decoding.disco.stops import estimating
 from decoding.drafters.base import Draft
 from decoding.drafters.rule import DraftStep, StopRule
 from decoding.events import Drafted, Event, EventSink, Recorder
-from decoding.measure.comparison import Comparison, Key
+from decoding.measure.comparison import Comparison
+from decoding.measure.sample import Sample
+from decoding.measure.schedule import Key
 from decoding.measure.speedups import speedup
-from decoding.measure.summary import Sample
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay import probing
@@ -33,7 +34,7 @@ from decoding.stopping import Driven, no_words
 from decoding.strategies.disco import RULES, Priced
 from decoding.strategies.static import SameLength
 from decoding.verify import Verdict
-from worker.terminal.arguments import read_bench
+from worker.terminal.bench import read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair
 from worker.terminal.prompt_files import read_prompt_file

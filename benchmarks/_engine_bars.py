@@ -22,7 +22,8 @@ from decoding.contestants.transformers import Transformers
 from decoding.ending import Ending
 from decoding.events import EventSink, Recorder, Silence
 from decoding.loop import never
-from decoding.measure.comparison import Comparison, Key, SinkFor
+from decoding.measure.comparison import Comparison, SinkFor
+from decoding.measure.schedule import Key
 from decoding.measure.summary import repeated_8grams
 from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from decoding.events import Drafted, Event, Finished, Started, Verified, to_dict
-from decoding.measure import summary
+from decoding.measure.sample import sample_from_events
 from decoding.spec import parse_choices
 from tests.webapp import make
 from tests.webapp.everything import one_of_everything
@@ -193,7 +193,7 @@ def _traces(label: str, rounds: int) -> list[Trace]:
     made = []
     for _ in range(VARIETY):
         events, tokens = _decoded(choice.params.get("lookahead", 0), rounds, dice)
-        numbers = summary.sample_from_events(
+        numbers = sample_from_events(
             events, choice=choice, prompt="", category="", repeat=1, tokens=tokens, text=" ".join(map(str, tokens))
         ).to_dict() | {"audit": {"outcome": "identical"}}
         packed = pack([to_dict(event, seq) for seq, event in enumerate(events, 1)], {str(t): f" w{t}" for t in tokens})

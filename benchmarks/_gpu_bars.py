@@ -18,7 +18,7 @@ from benchmarks._placements import PLACES, against_static, draft_process
 from benchmarks._steps import write
 from decoding.contestants import transformers
 from decoding.measure.comparison import Comparison
-from decoding.measure.summary import Sample
+from decoding.measure.sample import Sample
 from decoding.models.checkpoints import load
 from decoding.models.devices import name_of, wait_for
 from decoding.pair import Pair

@@ -23,8 +23,10 @@ from decoding.ending import Ending
 from decoding.events import EventSink, Silence
 from decoding.load import Load
 from decoding.loop import never
-from decoding.measure.comparison import Comparison, Key
-from decoding.measure.summary import Sample, report
+from decoding.measure.comparison import Comparison
+from decoding.measure.sample import Sample
+from decoding.measure.schedule import Key
+from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt

@@ -13,7 +13,8 @@ from pathlib import Path
 import torch
 
 from decoding.events import Recorder, Verified
-from decoding.measure.comparison import Comparison, Key
+from decoding.measure.comparison import Comparison
+from decoding.measure.schedule import Key
 from decoding.models.checkpoints import Loaded, load
 from decoding.models.fit import check_pair
 from decoding.pair import Pair

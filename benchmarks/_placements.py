@@ -19,8 +19,8 @@ from safetensors.torch import load_file, save_file
 
 from decoding.errors import DrafthouseError
 from decoding.measure.comparison import Comparison
+from decoding.measure.sample import Sample
 from decoding.measure.speedups import speedup
-from decoding.measure.summary import Sample
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import shape_of

@@ -14,7 +14,7 @@ from decoding.events import Event
 from tests.launcher.up import Up
 
 if TYPE_CHECKING:
-    from decoding.measure.comparison import Key
+    from decoding.measure.schedule import Key
 
 Say = Callable[[Any], None]
 
@@ -33,10 +33,11 @@ class Played:
         from webapp.accounts import actor as actors
         from webapp.accounts import services as accounts
         from webapp.comparisons import services as comparisons
+        from webapp.comparisons.specs import specify
         from webapp.registry.models import Dataset, Pair
 
         by = actors.of_user(accounts.first_owner())
-        spec = comparisons.specify(
+        spec = specify(
             pair=Pair.objects.first(), dataset=Dataset.objects.first(), strategies=strategies, repeats=repeats
         )
         self.row = comparisons.launch(name="watched", spec=spec, by=by)
@@ -71,7 +72,7 @@ class Played:
 
 def numbers_of(events: list[Event], key: Key, count: int) -> Any:
     """Figures as the engine would report them for a sample of so many tokens."""
-    from decoding.measure import summary
+    from decoding.measure.sample import sample_from_events
 
-    return summary.sample_from_events(events, choice=key.choice, prompt=key.prompt.id, category=key.prompt.category,
+    return sample_from_events(events, choice=key.choice, prompt=key.prompt.id, category=key.prompt.category,
                                       repeat=key.repeat, tokens=[0] * count, text="")  # fmt: skip

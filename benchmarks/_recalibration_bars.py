@@ -28,7 +28,7 @@ from decoding.replay.planning import CAP, HEURISTIC, STATICS, Rows, Study, price
 from decoding.spec import Choice, Sampling, choose
 from decoding.strategies.disco import AsTrained, Priced
 from decoding.strategy import Policy
-from worker.terminal.arguments import Bench, read_bench
+from worker.terminal.bench import Bench, read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair
 from worker.terminal.prompt_files import read_prompt_file

@@ -20,8 +20,9 @@ from decoding.disco.classifier import Classifier, load_classifier
 from decoding.disco.making import Material, make_classifier
 from decoding.errors import DrafthouseError
 from decoding.events import Recorder
-from decoding.measure.comparison import Comparison, Key
-from decoding.measure.summary import sample_from_events
+from decoding.measure.comparison import Comparison
+from decoding.measure.sample import sample_from_events
+from decoding.measure.schedule import Key
 from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads
 from decoding.pair import Pair

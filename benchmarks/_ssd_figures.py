@@ -10,8 +10,9 @@ from typing import Any
 
 from benchmarks._engine_bars import Bar
 from decoding.events import Drafted, Event
+from decoding.measure.sample import Sample
 from decoding.measure.speedups import speedup
-from decoding.measure.summary import Sample, so_few
+from decoding.measure.summary import so_few
 from decoding.spec import Choice
 from decoding.ssd import accounting as counting
 

@@ -22,7 +22,7 @@ from decoding.replay.planning import ALONE, STATICS, Study, static, study
 from decoding.replay.tree_worth import tree_worth
 from decoding.spec import Choice, Sampling, choose
 from decoding.strategies.tree import ROWS, STRATEGY
-from worker.terminal.arguments import read_bench
+from worker.terminal.bench import read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair
 from worker.terminal.prompt_files import read_prompt_file

@@ -47,8 +47,8 @@ from worker.jobs.check_model import CheckModel
 from worker.messages import Ended, Failed
 engine = EngineProcess()
 try:
-    engine.tell(CheckModel(Path(sys.argv[1])))
-    while not isinstance(report := engine.hear(1.0), (Ended, Failed)):
+    engine.submit(CheckModel(Path(sys.argv[1])))
+    while not isinstance(report := engine.receive(1.0), (Ended, Failed)):
         pass
     sentence = report.sentence if isinstance(report, Failed) else ""
 except DrafthouseError as refusal:

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from decoding.measure.ranking import ranking
-from decoding.measure.summary import Audit, Sample, report
+from decoding.measure.sample import Audit, Sample
+from decoding.measure.summary import report
 from decoding.measure.verdict import verdict
 from decoding.prompts.prompt import read_prompts
 from decoding.spec import Choice, Sampling, choose
@@ -154,7 +155,8 @@ def decoded() -> list[list[Sample]]:
     """Decode every prompt of the starter pair nine times in a row by autoregressive, 24 tokens each."""
     import torch
 
-    from decoding.measure.comparison import Comparison, Key
+    from decoding.measure.comparison import Comparison
+    from decoding.measure.schedule import Key
     from decoding.models.checkpoints import load
     from decoding.models.devices import set_threads
     from decoding.pair import Pair

@@ -81,7 +81,7 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
     """Play the order's samples instead of the engine, one after another, until the time is over."""
     from tokenizers import Tokenizer
 
-    from decoding.measure.comparison import Key
+    from decoding.measure.schedule import Key
     from worker.comparison_messages import Decoded
     from worker.engine.tracing import Tracing, which
 

@@ -64,7 +64,7 @@ def made_up(dice: random.Random) -> Iterator[Event]:
 
 def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: Emitted) -> None:
     """Play the order's samples instead of the engine, one after another, until the time is over."""
-    from decoding.measure.comparison import Key  # loads torch: --help must not need it
+    from decoding.measure.schedule import Key
     from worker.comparison_messages import Decoded
     from worker.engine.tracing import Tracing, which
 

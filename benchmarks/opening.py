@@ -96,9 +96,10 @@ def measured(asked: argparse.Namespace) -> dict[str, Any]:
 def launch_another(world: Any, like: Any) -> Any:
     """Launch the same comparison, to open while it waits."""
     from webapp.comparisons import services
+    from webapp.comparisons.specs import specify
 
     strategies = [{"strategy": run.strategy, "params": run.params} for run in like.runs.all()]
-    spec = services.specify(pair=like.pair, dataset=like.dataset, strategies=strategies, repeats=100)
+    spec = specify(pair=like.pair, dataset=like.dataset, strategies=strategies, repeats=100)
     return services.launch(name="live", spec=spec, by=world.actor(world.alice))
 
 

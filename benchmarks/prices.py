@@ -15,8 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from worker import noise
-from worker.terminal.arguments import Bench, count_of, list_of, parser_of, read_bench
+from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.files import whole_file
+from worker.terminal.values import count_of, list_of
 
 
 def main(argv: Sequence[str]) -> int:

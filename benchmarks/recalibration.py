@@ -15,8 +15,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from worker.terminal.arguments import STARTER, count_of, parser_of
+from worker.terminal.bench import parser_of
 from worker.terminal.ending import ended
+from worker.terminal.material import STARTER
+from worker.terminal.values import count_of
 
 
 def run_all(argv: Sequence[str]) -> None:

@@ -13,8 +13,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from worker.terminal.arguments import STARTER, parser_of
+from worker.terminal.bench import parser_of
 from worker.terminal.ending import ended
+from worker.terminal.material import STARTER
 
 
 def run_all(argv: Sequence[str]) -> None:

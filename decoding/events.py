@@ -7,12 +7,8 @@ has no gaps, so a reader can tell a missing event from the end.
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, TextIO
-
-TRACE_VERSION = 1
+from typing import Any, ClassVar, Literal, Protocol
 
 StopReason = Literal[
     "limit",  # the lookahead was used up
@@ -77,7 +73,7 @@ class Drafted:
 
     @property
     def verified(self) -> int:
-        """How many drafted tokens the target judges."""
+        """Number of drafted tokens that the target judges."""
         return self.rows or len(self.tokens)
 
 
@@ -199,23 +195,6 @@ def from_dict(record: dict[str, Any]) -> Event:
     except TypeError as error:
         raise ValueError(f"a {kind.kind} event does not have these fields: {error}") from None
     return event
-
-
-def write_jsonl(events: Iterable[Event], file: TextIO) -> None:
-    for seq, event in enumerate(events, start=1):
-        file.write(json.dumps(to_dict(event, seq), separators=(",", ":")) + "\n")
-
-
-def read_jsonl(lines: Iterable[str]) -> Iterator[Event]:
-    """Read events in order. A gap, a repeat or an incomplete line raises ValueError with the line's number."""
-    for number, line in enumerate(lines, start=1):
-        try:
-            record = json.loads(line)
-            if record.get("seq") != number:
-                raise ValueError(f"seq is {record.get('seq')!r} where {number} was due")
-            yield from_dict(record)
-        except (ValueError, AttributeError) as error:
-            raise ValueError(f"line {number} of the trace: {error}") from None
 
 
 def _frozen(value: Any) -> Any:

@@ -21,7 +21,10 @@ from decoding.measure.intervals import fewest_rows, median_interval
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
 from decoding.measure.misfit import misfit
 from decoding.measure.ranking import order, ranked
+from decoding.measure.sample import Sample as Numbers
+from decoding.measure.sample import sample_from_dict
 from decoding.measure.summary import so_few
+from decoding.measure.texts import Texts
 from decoding.models import files as model_files
 from decoding.models.config_bounds import check_against_tensors, check_numbers
 from decoding.models.fit import check_pair

@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> None:
     django.setup()
     from webapp.core import damage
     from webapp.core.broker import app
-    from worker.hands import Hands
+    from worker.job_loop import JobLoop
     from worker.past import crash_note
     from worker.tasks import listen
 
@@ -38,8 +38,8 @@ def main(argv: Sequence[str]) -> None:
     note = crash_note(name)
     if note.left:
         sys.stderr.write(f"The worker before this one crashed:\n{note.left}\n")
-    hands = Hands(name, asked.queue, has_crashed=bool(note.left), keeps_engine=not is_light)
-    listen(app, hands, asked.queue, name)
+    job_loop = JobLoop(name, asked.queue, has_crashed=bool(note.left), keeps_engine=not is_light)
+    listen(app, job_loop, asked.queue, name)
 
 
 if __name__ == "__main__":

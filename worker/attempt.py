@@ -11,7 +11,7 @@ from webapp.registry.models import LanguageModel, Pair
 from webapp.studies.models import Classifier
 from worker import database, listening, materials
 from worker.engine_process import EngineProcess
-from worker.messages import Order, PairPlace, Report, Step
+from worker.messages import LocalPair, Order, Report, Step
 from worker.pulse import Hold
 from worker.steps import Steps
 
@@ -33,20 +33,20 @@ class Attempt:
         return database.insist(self.hold, access)
 
     def reports(self, order: Order) -> Iterator[Report]:
-        """Have the engine carry out an order, and hear it to its end."""
+        """Have the engine carry out an order, and yield its reports."""
         return listening.reports(self.hold, self.engine, order)
 
     def folder_of(self, model: LanguageModel, on_progress: materials.OnProgress = materials.ignore) -> Path:
         """Bring a model here. `on_progress` hears how many bytes of how many."""
         return self.insist(lambda: materials.folder_of(self.hold, model, on_progress))
 
-    def place_of(self, pair: Pair, classifiers: Iterable[Classifier] = ()) -> PairPlace:
+    def local_pair(self, pair: Pair, classifiers: Iterable[Classifier] = ()) -> LocalPair:
         """Bring a pair here."""
-        return self.insist(lambda: materials.place_of(self.hold, pair, classifiers))
+        return self.insist(lambda: materials.local_pair(self.hold, pair, classifiers))
 
     def progress(self, done: int, total: int) -> None:
         self.hold.progress(done, total)
 
-    def tell(self, step: Step) -> None:
+    def record(self, step: Step) -> None:
         """Write how far the engine is."""
-        self._steps.tell(step)
+        self._steps.write(step)

@@ -31,7 +31,7 @@ class Backlog:
             self._changed.notify()
 
     def close(self) -> None:
-        """Nothing will follow."""
+        """Say that nothing will follow."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()

@@ -20,7 +20,7 @@ GIB = 2**30
 
 
 class NoRoom(Exception):
-    """It does not fit, however long one waits; the message says why, and what to do."""
+    """A model that does not fit, however long one waits; the message says why, and what to do."""
 
 
 class Cache:

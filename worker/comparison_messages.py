@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from decoding.events import Event
-from decoding.measure.summary import Sample
+from decoding.measure.sample import Sample
 from decoding.spec import Choice
-from worker.messages import PairOrder, PairPlace, Report
+from worker.messages import LocalPair, PairOrder, Report
 from worker.servers import NO_SERVERS, ServersAsked
 
 # Which sample: strategy's label, prompt's id, repeat.
@@ -19,7 +19,7 @@ Which = tuple[str, str, int]
 class ToCompare(PairOrder):
     """The samples that are missing. `worker.jobs.comparison` says how the engine makes them."""
 
-    pair: PairPlace | None  # type: ignore[assignment]  # None: servers run alone
+    pair: LocalPair | None  # type: ignore[assignment]  # None: servers run alone
     choices: Sequence[Choice]
     repeats: int
     settled: frozenset[tuple[str, int]]  # prompt's id and repeat: nothing is left to do for these

@@ -8,12 +8,12 @@ from django.db import transaction
 from django.db.models import Q
 
 from decoding.events import to_dict
-from decoding.measure.summary import Sample as Numbers
+from decoding.measure.sample import Sample as Numbers
+from decoding.measure.sample import sample_from_dict
 from decoding.spec import Sampling
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
-from webapp.comparisons.report import sample_of
 from webapp.core.problems import Conflict
 from webapp.core.version import version
 from webapp.jobs import services as jobs
@@ -67,7 +67,7 @@ class ComparisonRows:
         if len(settled) == len(groups):
             return None
         return self._order(
-            pair=self.attempt.place_of(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
+            pair=self.attempt.local_pair(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],
             sampling=Sampling.from_dict(self.comparison.sampling),
@@ -95,7 +95,7 @@ class ComparisonRows:
             case Broke():
                 self._at.pop(report.which, None)
                 self.broken[report.which] = report.sentence
-                self._tell(f"{_called(report.which)}: {report.sentence}")
+                self._note(f"{_called(report.which)}: {report.sentence}")
             case Audited():
                 self.attempt.insist(lambda: self._audit(report))
 
@@ -112,14 +112,14 @@ class ComparisonRows:
             raise death
         if len(lost) != 1:
             count = f"{len(lost)} samples were" if lost else "No sample was"
-            self._tell(f"{death} {count} at work just then; a new engine decodes what is missing.")
+            self._note(f"{death} {count} at work just then; a new engine decodes what is missing.")
             return
         [at] = lost
         if at in self._killers:
             self.broken[at] = str(death)
         self._killers.add(at)
         outcome = "It is given up." if at in self.broken else "It is decoded anew."
-        self._tell(f"{_called(at)}: {death} {outcome}")
+        self._note(f"{_called(at)}: {death} {outcome}")
 
     @transaction.atomic
     def drop_unfinished(self) -> None:
@@ -151,7 +151,7 @@ class ComparisonRows:
         followed = {(follows, repeat) for follows in self._followed() for repeat in range(self.comparison.repeats)}
         needed = {which for which in self.samples if which[1:] not in settled or which[1:] in followed}
         wanted = [row.pk for which, row in self.samples.items() if which in needed]
-        return [sample_of(row.numbers) for row in Sample.objects.filter(pk__in=wanted)]
+        return [sample_from_dict(row.numbers) for row in Sample.objects.filter(pk__in=wanted)]
 
     def _followed(self) -> set[str]:
         """Name the prompts whose answers later turns follow."""
@@ -205,7 +205,7 @@ class ComparisonRows:
         comparisons.audit_samples(job=self.job, numbers=numbers)
         trace.nudge(self.comparison.pk)
 
-    def _tell(self, sentence: str) -> None:
+    def _note(self, sentence: str) -> None:
         self.attempt.insist(lambda: jobs.note(job=self.job, sentence=sentence))
 
 

@@ -14,7 +14,7 @@ DISK_FULL = "The disk of its machine is full. Make room there; the job is tried 
 
 
 class NotNow(Exception):
-    """This machine cannot do it at present, through no fault of the job; the message says why."""
+    """A job that this machine cannot do at present, through no fault of the job; the message says why."""
 
 
 def tells_of_full_disk(sentence: str) -> bool:

@@ -58,7 +58,7 @@ class EngineProcess:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    def tell(self, order: Order, allowed: int | None = None) -> None:
+    def submit(self, order: Order, allowed: int | None = None) -> None:
         """Start the engine where there is none. Call from the main thread: the leash is tied to the one that forks.
         `allowed`: bytes that it may take on top of what it has now, for models that stay from order to order."""
         if self._process is None or self._process.poll() is not None:
@@ -72,7 +72,7 @@ class EngineProcess:
     def cancel(self) -> None:
         self._send(Cancel())
 
-    def hear(self, timeout: float) -> Report | None:
+    def receive(self, timeout: float) -> Report | None:
         """The next thing it says; None when it says nothing in time. Raises EngineDied when it never will again, and
         OverLimit when that is because it took too much memory."""
         message = self._backlog.get(timeout)
@@ -83,16 +83,16 @@ class EngineProcess:
         if not self._backlog.is_over:
             return None
         self.is_busy = False
-        raise self._excess or self._obituary()
+        raise self._excess or self._why_it_died()
 
     def give_up(self, patience: float) -> EngineDied:
-        """It hangs, and is ended; what there is to say about that."""
-        said = self._said_last()
+        """End an engine that hangs, and return the sentence about it."""
+        last = self._last_output()
         was_paused = self.pid is not None and gauges.is_stopped(self.pid)
         self.end()
         return EngineDied(
             f"The engine process said nothing for {patience:.0f} s and was ended. If its machine was only slow, try "
-            f"again when it has less to do.{said}",
+            f"again when it has less to do.{last}",
             counts=not was_paused,
         )
 
@@ -140,7 +140,7 @@ class EngineProcess:
             with self._sending:
                 self._connection.send(message)
         except OSError:
-            pass  # it is dead, which `hear` tells
+            pass  # it is dead, which `receive` reports
 
     def _read(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
         try:
@@ -177,14 +177,14 @@ class EngineProcess:
                 return
             time.sleep(LOOK_EVERY)
 
-    def _obituary(self) -> EngineDied:
+    def _why_it_died(self) -> EngineDied:
         assert self._process is not None
         code = self._process.wait()
         before = dataclasses.replace(self._marks, is_short=time.monotonic() - self._was_short < RECENTLY)
         counts = evidence.job_may_have_ended_it(code, before, evidence.marks())
         advice = ADVICE.get(-code, "") if counts else ""
         how = f"The engine process {'was ' * (code < 0)}{evidence.how_it_ended(code)}."
-        return EngineDied(f"{how}{advice}{self._said_last()}", counts=counts)
+        return EngineDied(f"{how}{advice}{self._last_output()}", counts=counts)
 
-    def _said_last(self) -> str:
+    def _last_output(self) -> str:
         return "\n".join([" It said last:", *self._last_lines]) if self._last_lines else ""

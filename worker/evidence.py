@@ -29,8 +29,8 @@ class Marks:
         return asdict(self)
 
     @staticmethod
-    def from_dict(told: Mapping[str, Any]) -> Marks:
-        return Marks(told.get("boot", ""), told.get("oom_kills"), told.get("is_short", False))
+    def from_dict(record: Mapping[str, Any]) -> Marks:
+        return Marks(record.get("boot", ""), record.get("oom_kills"), record.get("is_short", False))
 
 
 def marks() -> Marks:

@@ -53,9 +53,9 @@ def _fetch(hub_id: str, commit: str, folder: Path, sizes: Path) -> None:
 
     files = HfApi().model_info(hub_id, revision=commit, files_metadata=True).siblings or []
     wanted = {one.rfilename: one.size or 0 for one in files if _is_wanted(one.rfilename)}
-    told = sizes.with_suffix(".part")
-    told.write_text(json.dumps(wanted))
-    told.rename(sizes)
+    part = sizes.with_suffix(".part")
+    part.write_text(json.dumps(wanted))
+    part.rename(sizes)
     snapshot_download(hub_id, revision=commit, local_dir=folder, allow_patterns=WANTED)
     shutil.rmtree(folder / ".cache", ignore_errors=True)  # its notes for going on with a download
 

@@ -21,7 +21,7 @@ class Ticks:
 
 
 def ticks() -> list[Ticks]:
-    """All cores together, then each."""
+    """Read the ticks of all cores together, then of each."""
     try:
         lines = (PROC / "stat").read_text().splitlines()
     except OSError:
@@ -58,9 +58,9 @@ def _spent(pid: int) -> int | None:
 
 def clocks_mhz() -> list[float]:
     """Clock of each core."""
-    told = sorted((SYS / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq"))
-    if told:
-        return [int(path.read_text()) / 1000 for path in told]
+    files = sorted((SYS / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq"))
+    if files:
+        return [int(path.read_text()) / 1000 for path in files]
     try:
         lines = (PROC / "cpuinfo").read_text().splitlines()
     except OSError:

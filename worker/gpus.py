@@ -48,24 +48,24 @@ class Driver:
     def _read(self, device: Any, ours: Collection[int]) -> Gpu:
         nvml = self._nvml
 
-        def told(ask: Callable[..., Any], *arguments: Any) -> Any:
-            """A device need not know everything."""
+        def query(ask: Callable[..., Any], *arguments: Any) -> Any:
+            """Return None where the device does not know."""
             with suppress(nvml.NVMLError):
                 return ask(device, *arguments)
             return None
 
-        name = told(nvml.nvmlDeviceGetName) or "GPU"
-        rates, memory = told(nvml.nvmlDeviceGetUtilizationRates), told(nvml.nvmlDeviceGetMemoryInfo)
-        power, mask = told(nvml.nvmlDeviceGetPowerUsage), told(nvml.nvmlDeviceGetCurrentClocksThrottleReasons) or 0
-        there = {process.pid for process in told(nvml.nvmlDeviceGetComputeRunningProcesses) or ()}
+        name = query(nvml.nvmlDeviceGetName) or "GPU"
+        rates, memory = query(nvml.nvmlDeviceGetUtilizationRates), query(nvml.nvmlDeviceGetMemoryInfo)
+        power, mask = query(nvml.nvmlDeviceGetPowerUsage), query(nvml.nvmlDeviceGetCurrentClocksThrottleReasons) or 0
+        there = {process.pid for process in query(nvml.nvmlDeviceGetComputeRunningProcesses) or ()}
         return Gpu(
             name=name.decode() if isinstance(name, bytes) else name,
             utilisation=None if rates is None else rates.gpu / 100,
             memory_used=None if memory is None else memory.used,
             memory_total=None if memory is None else memory.total,
-            clock_mhz=told(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_SM),
+            clock_mhz=query(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_SM),
             power_w=None if power is None else power / 1000,
-            temperature_c=told(nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU),
+            temperature_c=query(nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU),
             held_back=[reason for bit, reason in HELD_BACK.items() if mask & bit],
             # In a container the driver may count processes differently; then nobody can say which are ours.
             others=len(there - set(ours)) if there & set(ours) else 0,
@@ -74,7 +74,7 @@ class Driver:
 
 @functools.cache
 def driver() -> Driver | str:
-    """The driver, or why there is none to ask."""
+    """Find the driver, or say why there is none to ask."""
     try:
         import pynvml  # type: ignore[import-not-found]  # where nobody needs it, it is not installed
     except ImportError:
@@ -90,8 +90,8 @@ def read(ours: Collection[int]) -> list[Gpu]:
     return found.read(ours) if isinstance(found, Driver) else []
 
 
-def told(device: str) -> str:
-    """A device in words: what it is and how much it holds, or why nobody can say."""
+def describe(device: str) -> str:
+    """Describe a device: its name and memory, or why nobody can say."""
     found = driver()
     if isinstance(found, str):
         return f"{device} ({found})"

@@ -24,7 +24,7 @@ from worker.evidence import how_it_ended
 from worker.fetching import REFUSED
 
 LOOK_EVERY = 0.1  # s
-TELL_EVERY = 1.0  # s
+REPORT_EVERY = 1.0  # s
 
 
 class Unreachable(Exception):
@@ -32,7 +32,7 @@ class Unreachable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HubModel:
     """A model of the hub, pinned to one commit, so that every machine gets the same."""
 
     hub_id: str
@@ -50,30 +50,33 @@ class Place:
         return f"{self.hub_id} at {self.revision[:12]}" if self.revision else self.hub_id
 
 
-def pinned(place: Place, may_go_on: Callable[[], bool]) -> Place:
-    """Which commit that is today."""
-    return Place(place.hub_id, _asked(["commit", place.hub_id, place.revision], may_go_on, lambda: None))
+def pinned(model: HubModel, may_go_on: Callable[[], bool]) -> HubModel:
+    """Pin the model to the commit that its revision names today."""
+    return HubModel(model.hub_id, _run_fetcher(["commit", model.hub_id, model.revision], may_go_on, lambda: None))
 
 
 def fetch(
-    place: Place, folder: Path, may_go_on: Callable[[], bool], told: Callable[[int, int], None] = lambda done, due: None
+    model: HubModel,
+    folder: Path,
+    may_go_on: Callable[[], bool],
+    on_progress: Callable[[int, int], None] = lambda done, due: None,
 ) -> None:
-    """Call from the main thread: the leash is tied to the one that forks."""
+    """Fetch the model. Call this from the main thread: the leash is tied to the one that forks."""
     with tempfile.TemporaryDirectory() as aside:
         sizes = Path(aside) / "sizes.json"  # written by the other process, once it knows
 
-        def tell() -> None:
+        def report() -> None:
             if sizes.exists():
                 wanted: dict[str, int] = json.loads(sizes.read_text())
-                told(min(bytes_in(folder), sum(wanted.values())), sum(wanted.values()))
+                on_progress(min(bytes_in(folder), sum(wanted.values())), sum(wanted.values()))
 
-        _asked(["model", place.hub_id, place.revision, str(folder), str(sizes)], may_go_on, tell)
-        tell()
+        _run_fetcher(["model", model.hub_id, model.revision, str(folder), str(sizes)], may_go_on, report)
+        report()
 
 
-def _asked(question: list[str], may_go_on: Callable[[], bool], tell: Callable[[], None]) -> str:
+def _run_fetcher(question: list[str], may_go_on: Callable[[], bool], report: Callable[[], None]) -> str:
     command = [sys.executable, "-P", "-m", "worker.fetching", *question]
-    told = time.monotonic()
+    reported = time.monotonic()
     with subprocess.Popen(
         command, env=leash.held(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
@@ -81,17 +84,17 @@ def _asked(question: list[str], may_go_on: Callable[[], bool], tell: Callable[[]
             if not may_go_on():
                 os.killpg(process.pid, signal.SIGKILL)
                 raise Stopped
-            if time.monotonic() - told > TELL_EVERY:
-                told = time.monotonic()
-                tell()
+            if time.monotonic() - reported > REPORT_EVERY:
+                reported = time.monotonic()
+                report()
             time.sleep(LOOK_EVERY)
         assert process.stdout is not None
-        said = process.stdout.read().strip()
+        output = process.stdout.read().strip()
     if process.returncode == REFUSED:
-        raise BadCheckpoint(said)
+        raise BadCheckpoint(output)
     if process.returncode < 0:
         ended = how_it_ended(process.returncode)
         raise NotNow(f"{question[1]} could not be fetched: the process that fetches it was {ended}.")
     if process.returncode:
-        raise NotNow(DISK_FULL) if tells_of_full_disk(said) else Unreachable(said)
-    return said
+        raise NotNow(DISK_FULL) if tells_of_full_disk(output) else Unreachable(output)
+    return output

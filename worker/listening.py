@@ -23,10 +23,10 @@ NEEDS_ANOTHER_MACHINE = {OutOfMemory.code, BadDevice.code}
 
 def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
     hush(engine)
-    engine.tell(order, limit(order.memory()))
+    engine.submit(order, limit(order.memory()))
     silence = Silence(engine, order)
     while True:
-        report = engine.hear(0.1)
+        report = engine.receive(0.1)
         if not hold.may_go_on():
             yield from _last_words(engine, report)
             raise Stopped
@@ -88,7 +88,7 @@ def _last_words(engine: EngineProcess, report: Report | None) -> Iterator[Report
             return
         if report is not None:
             yield report
-        report = engine.hear(0.05)
+        report = engine.receive(0.05)
     engine.end()
 
 

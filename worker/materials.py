@@ -23,7 +23,7 @@ from webapp.uploads.reading import FileReader
 from worker import hub
 from worker.cache import Cache, NoRoom
 from worker.database import Stopped, insist
-from worker.messages import PairPlace
+from worker.messages import LocalPair
 from worker.pulse import Hold
 
 TEAMS = ".teams"  # in a model's folder: an empty file for each team that used it here
@@ -37,11 +37,11 @@ def ignore(done: int, due: int) -> None:
 
 
 class NotHere(Exception):
-    """This machine does not have the model and cannot get it; the message says why."""
+    """A model that this machine does not have and cannot get; the message says why."""
 
 
-def place_of(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> PairPlace:
-    return PairPlace(
+def local_pair(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> LocalPair:
+    return LocalPair(
         target=folder_of(hold, pair.target),
         draft=folder_of(hold, pair.draft) if pair.draft else None,
         device=device_of(hold.job.queue),
@@ -124,13 +124,13 @@ def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], on
 
 def _from_hub(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path:
     """Fetch one commit. The first fetch pins it, so that every machine gets the same."""
-    place = hub.Place(model.location, str(model.facts.get("commit") or model.revision))
-    if not place.is_pinned:
-        place = hub.pinned(place, hold.may_go_on)
-        model.facts["commit"] = place.revision
+    source = hub.HubModel(model.location, str(model.facts.get("commit") or model.revision))
+    if not source.is_pinned:
+        source = hub.pinned(source, hold.may_go_on)
+        model.facts["commit"] = source.revision
 
     def fill(folder: Path) -> None:
-        insist(hold, lambda: jobs.note(job=hold.job, sentence=f"Fetching {place} from the hub."))
-        hub.fetch(place, folder, hold.may_go_on, on_progress)
+        insist(hold, lambda: jobs.note(job=hold.job, sentence=f"Fetching {source} from the hub."))
+        hub.fetch(source, folder, hold.may_go_on, on_progress)
 
-    return _use(hold, model.team_id, place.folder_name, 0, fill)
+    return _use(hold, model.team_id, source.folder_name, 0, fill)

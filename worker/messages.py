@@ -16,7 +16,7 @@ from worker.memory import lengths_of, run_size
 if TYPE_CHECKING:
     from worker.engine.residents import Residents  # loads torch
 
-Say = Callable[["Report"], None]
+Emit = Callable[["Report"], None]
 Cancelled = Callable[[], bool]
 
 
@@ -31,7 +31,7 @@ class Order(ABC):
     judges_models: ClassVar[bool] = False  # whether a model loads is the question; elsewhere it has been answered
 
     @abstractmethod
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         """Do it. The engine calls this, so it may import torch."""
 
     def memory(self) -> int:
@@ -40,7 +40,7 @@ class Order(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class PairPlace:
+class LocalPair:
     """Folders of a pair on this machine, and the device to run it on."""
 
     target: Path
@@ -58,7 +58,7 @@ class PairPlace:
 class PairOrder(Order):
     """Order to run a pair on prompts."""
 
-    pair: PairPlace
+    pair: LocalPair
     prompts: Sequence[Prompt]
     sampling: Sampling
 

@@ -16,7 +16,8 @@ from decoding.contestants.servers.guard import allowed
 from decoding.errors import BadStrategy
 from decoding.loop import never
 from decoding.measure.comparison import Comparison
-from decoding.measure.summary import Sample, report, so_few
+from decoding.measure.sample import Sample
+from decoding.measure.summary import report, so_few
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice, Sampling, choose
@@ -152,11 +153,11 @@ def _document(
 def verdict(promise: Promise, gain: Mapping[str, Any] | None, noisy: str) -> str:
     if gain is None:
         return f"{LLAMA_CPP} wrote too few tokens to measure a speed-up. Allow more tokens, or take other prompts."
-    said = f"With {promise.choice.label}, {LLAMA_CPP} is {gain['median']:.2f} times as fast as without speculation"
+    result = f"With {promise.choice.label}, {LLAMA_CPP} is {gain['median']:.2f} times as fast as without speculation"
     promised = f"{promise.speedup:.2f} was promised"
     if gain["low"] is None:
-        return f"{said} on {so_few(gain['prompts'])}, where {promised}. That is too few to judge the promise."
-    measured = f"{said} (95 % interval {gain['low']:.2f} to {gain['high']:.2f}), where {promised}."
+        return f"{result} on {so_few(gain['prompts'])}, where {promised}. That is too few to judge the promise."
+    measured = f"{result} (95 % interval {gain['low']:.2f} to {gain['high']:.2f}), where {promised}."
     doubt = "The machine was busy, so measure again before you rely on this. " if noisy else ""
     return f"{doubt}{_judged(promise, gain)} {measured}"
 
@@ -176,7 +177,7 @@ def reasons(promise: Promise, ours: Mapping[str, Any], theirs: Mapping[str, Any]
     here, there = ours["speedup"]["median"], theirs["speedup"]["median"]
     yields = theirs["mean_acceptance_length"] / ours["mean_acceptance_length"]
     prices = ours["round_price"] / theirs["round_price"]
-    plain_here, plain_there = (1000 / side["plain_tokens_per_s"] for side in (ours, theirs))
+    plain_here, plain_there = (1000 / engine["plain_tokens_per_s"] for engine in (ours, theirs))
     found = [
         f"Our engine ran the same setting {here:.2f} times as fast as without speculation, where "
         f"{promise.speedup:.2f} was promised.",

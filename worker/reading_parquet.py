@@ -79,7 +79,7 @@ def _line(number: int, row: dict[str, Any]) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON can hold it."""
+    """Convert a value to what JSON can hold."""
     match value:
         case None | bool() | int() | str():
             return value

@@ -9,7 +9,7 @@ from worker.database import insist
 from worker.messages import Step
 from worker.pulse import Hold
 
-TELL_EVERY = 0.2  # s: each round's worth of progress need not be written
+WRITE_EVERY = 0.2  # s: each round's worth of progress need not be written
 EPOCHS_A_LINE = 10
 
 
@@ -17,9 +17,9 @@ class Steps:
     def __init__(self, hold: Hold) -> None:
         self._hold = hold
         self._phase = ""
-        self._told = 0.0
+        self._written = 0.0
 
-    def tell(self, step: Step) -> None:
+    def write(self, step: Step) -> None:
         hold, (done, total) = self._hold, step.whole
         hold.progress(done, total)
         if step.phase != self._phase:
@@ -30,8 +30,8 @@ class Steps:
             numbers = {"phase": step.phase, "done": step.done, "due": step.due, **step.numbers}
             insist(hold, lambda: jobs.note(job=hold.job, sentence=sentence, numbers=numbers))
         now = time.monotonic()
-        if now - self._told > TELL_EVERY or done == total:
-            self._told = now
+        if now - self._written > WRITE_EVERY or done == total:
+            self._written = now
             insist(hold, lambda: jobs.renew(job=hold.job, done=done, total=total))
 
 

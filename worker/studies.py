@@ -11,7 +11,7 @@ from webapp.studies import services as studies
 from webapp.studies.models import Classifier, Study
 from worker.attempt import Attempt
 from worker.database import storable
-from worker.messages import Found, PairOrder, PairPlace, Step
+from worker.messages import Found, LocalPair, PairOrder, Step
 
 
 def study_of(attempt: Attempt) -> Study:
@@ -22,18 +22,18 @@ def study_of(attempt: Attempt) -> Study:
 
 def shared_fields(
     attempt: Attempt, study: Study, classifiers: Sequence[Classifier] = ()
-) -> tuple[PairPlace, list[Prompt], Sampling]:
+) -> tuple[LocalPair, list[Prompt], Sampling]:
     """Pair, prompts and sampling: the fields that both orders share. Of a conversation, a study takes the first turn:
     nobody has answered it when its prompts are read."""
     prompts = attempt.insist(lambda: first_turns(prompt_of(row) for row in study.prompts))
-    return attempt.place_of(study.pair, classifiers), prompts, Sampling.from_dict(study.sampling)
+    return attempt.local_pair(study.pair, classifiers), prompts, Sampling.from_dict(study.sampling)
 
 
 def run(attempt: Attempt, order: PairOrder) -> None:
     for report in attempt.reports(order):
         match report:
             case Step():
-                attempt.tell(report)
+                attempt.record(report)
             case Found():
                 document = storable(dict(report.document))
                 attempt.insist(lambda document=document: studies.finish(job=attempt.job, document=document))  # type: ignore[misc]

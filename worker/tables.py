@@ -40,9 +40,9 @@ def rows(path: Path, name: str, may_go_on: Callable[[], bool], memory: int = MEM
     command = [sys.executable, "-P", "-m", "worker.reading_parquet", str(path), *bounds]
     before = marks()
     with (
-        tempfile.TemporaryFile() as said,
+        tempfile.TemporaryFile() as errors,
         subprocess.Popen(
-            command, env=leash.held(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said
+            command, env=leash.held(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
         ) as process,
     ):
         assert process.stdout is not None
@@ -52,8 +52,8 @@ def rows(path: Path, name: str, may_go_on: Callable[[], bool], memory: int = MEM
         finally:
             process.kill()
         if code:
-            said.seek(0)
-            raise _refusal(name, code, said.read().decode(errors="replace"), before)
+            errors.seek(0)
+            raise _refusal(name, code, errors.read().decode(errors="replace"), before)
 
 
 class Lines:
@@ -67,12 +67,12 @@ class Lines:
         return self._stream.read(size)
 
 
-def _refusal(name: str, code: int, said: str, before: Marks) -> Exception:
+def _refusal(name: str, code: int, stderr: str, before: Marks) -> Exception:
     if not job_may_have_ended_it(code, before, marks()):
         return NotNow(f"The process that read {name} was {how_it_ended(code)}.")
     if code == REFUSED:
-        return Invalid(f"{name}, {said.splitlines()[-1]}", code="bad-table", hint=MEND)
-    if code == -signal.SIGABRT or "MemoryError" in said:
+        return Invalid(f"{name}, {stderr.splitlines()[-1]}", code="bad-table", hint=MEND)
+    if code == -signal.SIGABRT or "MemoryError" in stderr:
         why = "wants more memory than a table may take"
     else:
         why = "brought down the process that read it"

@@ -9,21 +9,21 @@ from celery import Celery, signals
 from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 
 from webapp.jobs.queue import LOOK
-from worker.hands import Hands
+from worker.job_loop import JobLoop
 
 
-def listen(app: Celery, hands: Hands, queue: str, name: str) -> None:
-    """Until somebody says stop. A message that comes twice, or late, finds nothing to do."""
+def listen(app: Celery, job_loop: JobLoop, queue: str, name: str) -> None:
+    """Take jobs until somebody says stop. A message that comes twice, or late, finds nothing to do."""
 
     @app.task(name=LOOK)
     def look() -> None:
-        hands.look()
+        job_loop.look()
 
     def begin(**_: Any) -> None:
-        hands.begin()
+        job_loop.begin()
 
     def end(**_: Any) -> None:  # from the signal's handler, while a job may be running
-        hands.stop()
+        job_loop.stop()
 
     signals.worker_ready.connect(begin)
     signals.worker_shutting_down.connect(end)

@@ -23,7 +23,8 @@ from decoding.disco.texts import Texts
 from decoding.errors import BadPrompts, DrafthouseError
 from decoding.events import Recorder
 from decoding.loop import never
-from decoding.measure.comparison import Comparison, Key
+from decoding.measure.comparison import Comparison
+from decoding.measure.schedule import Key
 from decoding.models.devices import free_bytes
 from decoding.models.folder import inspect
 from decoding.models.runner import read_prompt

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 import torch
 
 from decoding.dice import dice_for
-from decoding.measure.summary import Audit, Sample
+from decoding.measure.sample import Audit, Sample
 from decoding.models.runner import ModelRunner
 from decoding.spec import Sampling
 

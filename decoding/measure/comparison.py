@@ -1,8 +1,4 @@
-"""A comparison: every strategy on the same prompts and the same warm models.
-
-Strategies take turns in rotated order, so that drift of the machine hits all alike: after each prompt where one user
-asks at a time, after each block of prompts under load.
-"""
+"""A comparison: every strategy on the same prompts and the same warm models."""
 
 from __future__ import annotations
 
@@ -20,18 +16,18 @@ from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt, BrokenModel, OutOfMemory
 from decoding.events import Event, EventSink, Prompted, Recorder, Silence, Started
 from decoding.ground import Ground
-from decoding.load import ONE, Load, due_times
+from decoding.load import ONE, due_times
 from decoding.loop import never
 from decoding.measure.audit import alike, audit, respelled, with_end
 from decoding.measure.reading import Reading
-from decoding.measure.summary import Audit, Sample, sample_from_events
+from decoding.measure.sample import Audit, Sample, sample_from_events
+from decoding.measure.schedule import Key, schedule, stints
 from decoding.pair import Pair
-from decoding.prompts.prompt import Prompt, first_turns, in_turn
+from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import BASELINE
 
 WARM_UP_TOKENS = 16
-TURNS = 4  # a block has so many prompts for each user: filling and emptying the machine takes about one
 ARRIVALS = 8  # requests of an open loop that arrive before the first that counts
 
 
@@ -48,15 +44,6 @@ class _Tee:
         self.sink.emit(event)
         if self.prompt and isinstance(event, Started):
             self.sink.emit(Prompted(tuple(self.prompt), event.prefill_ns))
-
-
-@dataclass(frozen=True)
-class Key:
-    """The name of one sample of a comparison."""
-
-    choice: Choice
-    prompt: Prompt
-    repeat: int
 
 
 SinkFor = Callable[[Key], EventSink]
@@ -81,16 +68,16 @@ class Comparison:
     def __post_init__(self) -> None:
         self.reading = Reading(self.pair, self.prompts, self.sampling)
 
-    def warm_up(self, is_whole: bool | None = None) -> None:
+    def warm_up(self, is_thorough: bool | None = None) -> None:
         """Run each choice shortly: first passes pay for allocation and compilation. Nothing of it counts.
 
         A GPU captures each form of a pass when the form comes a second time, and a longer text has other forms. So
-        there (`is_whole`) the shortest and the longest prompt are continued to the end, twice."""
-        if is_whole is None:
-            is_whole = self.pair.target is not None and self.pair.target.device.type != "cpu"
+        there (`is_thorough`) the shortest and the longest prompt are continued to the end, twice."""
+        if is_thorough is None:
+            is_thorough = self.pair.target is not None and self.pair.target.device.type != "cpu"
         sampling, first = self.sampling, first_turns(self.prompts)
         prompts = first[:1]
-        if is_whole:
+        if is_thorough:
             by_length = sorted(first, key=lambda prompt: len(prompt.text))
             prompts = [by_length[0], by_length[-1]] * 2
         else:
@@ -107,21 +94,9 @@ class Comparison:
         assert isinstance(self.pair, Pair), "servers alone run no models here"
         return self.pair
 
-    @property
-    def loads(self) -> list[Load]:
-        return list(dict.fromkeys(choice.load for choice in self.choices))
-
     def schedule(self) -> Iterator[list[Key]]:
-        """Yield every sample in the order in which they run, one list per block of prompts, repeat and load. Each
-        repeat begins at another prompt: a strategy may learn from one request to the next."""
-        for repeat in range(self.repeats):
-            first = len(self.prompts) * repeat // self.repeats
-            prompts = [*self.prompts[first:], *self.prompts[:first]]
-            for load in self.loads:
-                choices = [choice for choice in self.choices if choice.load == load]
-                for number, block in enumerate(turns(prompts, load)):
-                    turn = (number + repeat) % len(choices)
-                    yield [Key(c, p, repeat) for c in (*choices[turn:], *choices[:turn]) for p in block]
+        """Yield every sample in the order in which they run, group by group."""
+        return schedule(self.prompts, self.choices, self.repeats)
 
     def run(self, done: Callable[[Sample], None] = lambda sample: None) -> Iterator[list[Sample]]:
         """Decode everything and yield the audited samples of one group at a time. `done` gets each sample at once."""
@@ -315,30 +290,6 @@ def _is_first(key: Key) -> bool:
     return key.choice.strategy == BASELINE and key.repeat == 0
 
 
-def turns(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
-    """Cut prompts into blocks. A later turn comes in a later block than the turn whose answer it follows."""
-    if load == ONE:
-        return blocks(in_turn(prompts), load)
-    by_turn = ([prompt for prompt in prompts if prompt.turn == turn] for turn in sorted({p.turn for p in prompts}))
-    return [block for same in by_turn for block in blocks(same, load)]
-
-
-def blocks(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
-    """Cut prompts into blocks: of one where one user asks at a time, so long that the load is steady otherwise."""
-    if load == ONE:
-        return [[prompt] for prompt in prompts]
-    count = 1 if load.is_open else max(1, len(prompts) // (TURNS * load.concurrency))
-    edges = [len(prompts) * number // count for number in range(count + 1)]
-    return [prompts[start:end] for start, end in itertools.pairwise(edges)]
-
-
-def stints(keys: Iterable[Key]) -> list[list[Key]]:
-    """Group samples that are decoded together: one by one where one user asks at a time, else all of a choice."""
-    alone = itertools.count()
-    ordered = itertools.groupby(keys, lambda key: next(alone) if key.choice.load == ONE else key.choice.label)
-    return [list(together) for _, together in ordered]
-
-
 @contextmanager
 def _memory_for(key: Key) -> Iterator[None]:
     """Name the sample for which memory ran out."""
@@ -355,5 +306,5 @@ def _memory_for(key: Key) -> Iterator[None]:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """On a CPU torch says so only in words."""
+    """Tell whether memory ran out. On a CPU torch says so only in its message."""
     return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "allocate memory" in str(error)

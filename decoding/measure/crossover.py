@@ -9,7 +9,7 @@ from typing import Any
 
 from decoding.load import Load
 from decoding.measure.ranking import Row, ranked, ranking
-from decoding.measure.summary import Sample
+from decoding.measure.sample import Sample
 from decoding.measure.verdict import doubt, verdict
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from decoding.measure.summary import Sample
+from decoding.measure.sample import Sample
 
 
 def doubts(samples: Sequence[Sample]) -> list[str]:

@@ -40,12 +40,12 @@ def median_interval(values: Iterable[float]) -> Interval:
 
 
 def fewest_rows(columns: int) -> int:
-    """How many rows give each of so many columns an interval."""
+    """Number of rows that give each of so many columns an interval."""
     return max(FEWEST_ROWS, 5 + math.ceil(math.log2(max(1, columns))))
 
 
 def _level(columns: Sequence[Column]) -> float:
-    """How often each interval alone may miss, so that all together hold often enough."""
+    """Share of cases in which each interval alone may miss, so that all together hold often enough."""
     found = sorted(_least_tails(columns))
     levels = {tail for column in columns for tail in _tails(len(column))}
     return max((level for level in levels if bisect_right(found, level) <= MISSES * len(found)), default=0.0)
@@ -54,7 +54,7 @@ def _level(columns: Sequence[Column]) -> float:
 def _least_tails(columns: Sequence[Column]) -> Iterator[float]:
     """Tail probability of the column that each toss hits worst. All columns share one coin per row, so similar columns
     miss together, and fewer tosses have a miss."""
-    bits = {row: 1 << place for place, row in enumerate(dict.fromkeys(row for column in columns for row in column))}
+    bits = {row: 1 << number for number, row in enumerate(dict.fromkeys(row for column in columns for row in column))}
     marked = {(_above_median(column, bits), sum(bits[row] for row in column)) for column in columns}
     tabled = [(above, rows, _tails(rows.bit_count())) for above, rows in marked]
     for toss in _tosses(len(bits)):

@@ -1,12 +1,7 @@
-"""Latency and throughput of requests under load. Standard library only.
-
-Times of a request count from its arrival. Tokens come in bursts, one per verification, so a gap is the time between two
-bursts as a user would see it.
-"""
+"""Latency and throughput of requests under load. Standard library only."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 import statistics
@@ -14,68 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any
 
 from decoding.errors import BadLoad
-from decoding.events import Delivered, Event, Started, Verified
-from decoding.load import Load
+from decoding.measure.request_times import gap_in_bin
+from decoding.measure.sample import Sample
 
-PER_OCTAVE = 32  # bins of gaps: each 2.2 % wide
 PERCENTILES = (50, 95, 99)
-Gaps = tuple[tuple[int, int], ...]  # bin, and how many gaps are in it
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """Times of one request, in ns."""
-
-    arrived_ns: int = 0  # since the load began
-    queued_ns: int = 0  # from arrival until decoding began
-    first_ns: int = 0  # from arrival to the first token
-    gaps: Gaps = ()
-
-
-UNKNOWN = Timing()
-
-
-class Sample(Protocol):
-    """A sample (`measure.summary`), as far as its times go."""
-
-    @property
-    def load(self) -> Load: ...
-    @property
-    def repeat(self) -> int: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def timing(self) -> Timing: ...
-    @property
-    def prefill_ns(self) -> int: ...
-    @property
-    def decode_ns(self) -> int: ...
-    @property
-    def end_to_end_tokens_per_s(self) -> float: ...
-
-
-def timing(events: Iterable[Event]) -> Timing:
-    """Read a request's times from its trace."""
-    started, bursts = Started(0, 0), list[int]()
-    for event in events:
-        if isinstance(event, Started):
-            started = event
-        elif isinstance(event, (Verified, Delivered)):
-            bursts.append(event.end_ns)
-    gaps = Counter(_bin(later - earlier) for earlier, later in itertools.pairwise(bursts))
-    first = started.queued_ns + (bursts[0] if bursts else 0)
-    return Timing(started.arrived_ns, started.queued_ns, first, tuple(sorted(gaps.items())))
-
-
-def _bin(gap_ns: int) -> int:
-    return round(PER_OCTAVE * math.log2(max(1, gap_ns)))
-
-
-def _middle(number: int) -> float:
-    return float(2 ** (number / PER_OCTAVE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +93,7 @@ def _gap_percentiles(samples: Iterable[Sample]) -> Percentiles | None:
         for number in sorted(counts):
             left -= counts[number]
             if left <= 0:
-                found[f"p{percent}"] = _middle(number) / 1e6
+                found[f"p{percent}"] = gap_in_bin(number) / 1e6
                 break
     return found or None
 

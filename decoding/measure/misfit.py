@@ -46,7 +46,7 @@ def _sampling(label: str, card: Mapping[str, Any], sampling: Sampling) -> str:
     ]  # fmt: skip
     if not names:
         return ""
-    then, now = (", ".join(f"{WORDS[name]} {said[name]}" for name in names) for said in (trained, used))
+    then, now = (", ".join(f"{WORDS[name]} {settings[name]}" for name in names) for settings in (trained, used))
     return (
         f"{label} uses a classifier that was trained with {then}; this runs with {now}. It may stop at the wrong "
         "tokens and be slower than a plain rule: train one with this sampling."

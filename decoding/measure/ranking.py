@@ -15,8 +15,8 @@ from itertools import combinations
 from typing import Any
 
 from decoding.measure.intervals import FEWEST_ROWS, Interval, fewest_rows, median_intervals
+from decoding.measure.sample import Sample
 from decoding.measure.speedups import Ratios, ratios
-from decoding.measure.summary import Sample
 from decoding.strategies import BASELINE
 
 FOLDS = 16
@@ -110,8 +110,8 @@ def _judged(columns: Mapping[str, Ratios], prompts: Sequence[str]) -> Iterator[f
 
 
 def _more(middle: float, interval: Interval, prompts: int, intervals: int) -> int | None:
-    """How many more prompts move the interval off 1, if the median stays: its width falls with the square root of their
-    number."""
+    """Number of further prompts that move the interval off 1, if the median stays: its width falls with the square root
+    of their number."""
     low, high = interval
     if low is None or high is None:
         return max(1, fewest_rows(intervals) - prompts)

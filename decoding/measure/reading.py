@@ -9,7 +9,7 @@ from decoding.chat.messages import Message
 from decoding.ending import Ending
 from decoding.errors import BadPrompt
 from decoding.ground import Ground
-from decoding.measure.summary import Sample
+from decoding.measure.sample import Sample
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling
 from decoding.strategies import BASELINE

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from decoding.load import ONE
-from decoding.measure import speedups as paired
+from decoding.measure.sample import Sample
 from decoding.measure.speedups import Ratios, decode_speed, end_to_end_speed, ratios, speedups
 from decoding.spec import Choice
-
-
-class Sample(paired.Sample, Protocol):
-    @property
-    def category(self) -> str: ...
 
 
 def regrets(choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]]) -> Iterator[dict[str, Any] | None]:
@@ -44,13 +39,13 @@ def regret(label: str, bound: str, reached: Ratios, categories: Mapping[str, str
     groups: dict[str, dict[str, float]] = {}
     for prompt, ratio in reached.items():
         groups.setdefault(categories[prompt], {})[prompt] = ratio
-    whole = _regret(reached)
+    overall = _regret(reached)
     parts = [{"category": category, **_regret(column)} for category, column in groups.items()]
     return {
         "bound": bound,
-        **whole,
+        **overall,
         "by_category": sorted(parts, key=lambda part: -part["regret"]) if len(parts) > 1 else [],
-        "sentence": _sentence(label, bound, whole),
+        "sentence": _sentence(label, bound, overall),
     }
 
 
@@ -60,8 +55,8 @@ def _regret(reached: Ratios) -> dict[str, Any]:
     return {"regret": 1 - found.median, "reached": dataclasses.asdict(found)}
 
 
-def _sentence(label: str, bound: str, whole: Mapping[str, Any]) -> str:
-    reached, share = whole["reached"], whole["regret"]
+def _sentence(label: str, bound: str, overall: Mapping[str, Any]) -> str:
+    reached, share = overall["reached"], overall["regret"]
     prompts = "1 prompt" if reached["prompts"] == 1 else f"{reached['prompts']} prompts"
     low, high = reached["low"], reached["high"]
     doubt = prompts

@@ -9,26 +9,9 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from decoding.measure import intervals
-
-
-class Sample(Protocol):
-    """A sample (`measure.summary`), as far as its speed goes."""
-
-    @property
-    def prompt(self) -> str: ...
-    @property
-    def repeat(self) -> int: ...
-    @property
-    def conversation(self) -> str: ...
-    @property
-    def prefill_ns(self) -> int: ...
-    @property
-    def tokens_per_s(self) -> float: ...
-    @property
-    def end_to_end_tokens_per_s(self) -> float: ...
+from decoding.measure.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +35,8 @@ def end_to_end_speed(sample: Sample) -> float:
 
 
 def ratios(samples: Iterable[Sample], baseline: Iterable[Sample], speed: Speed = decode_speed) -> Ratios:
-    """Each prompt's ratio to the baseline: the median over repeats. The turns of a conversation are not independent, so
-    together they count as one prompt."""
+    """Ratio of each prompt to the baseline: the median over repeats. The turns of a conversation are not independent,
+    so together they count as one prompt."""
     base = {(s.prompt, s.repeat): speed(s) for s in baseline}
     found: dict[str, list[float]] = {}
     for sample in samples:

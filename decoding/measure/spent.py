@@ -6,10 +6,8 @@ or something else than the draft proposed. Whether a stop was too early, another
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from decoding.events import Event, Started
 from decoding.ssd import accounting
@@ -50,17 +48,6 @@ class Spent:
     rejected: int
     misses: int
     waits: int
-
-
-class Sample(Protocol):
-    @property
-    def prompt(self) -> str: ...
-    @property
-    def repeat(self) -> int: ...
-    @property
-    def tokens(self) -> Sequence[int]: ...  # a list, once it was JSON
-    @property
-    def spent(self) -> Spent | None: ...
 
 
 # One round ------------------------------------------------------------------------------------------------------------
@@ -125,40 +112,6 @@ def spent_in(events: Sequence[Event], drafter: str, copies: bool) -> Spent:
 
 def _prefill_ns(events: Iterable[Event]) -> int:
     return next((event.prefill_ns for event in events if isinstance(event, Started)), 0)
-
-
-class Texts:
-    """Texts of a comparison: would the draft have proposed the token at which a round ended? Another strategy that
-    drafted there along the same text knows."""
-
-    def __init__(self, samples: Iterable[Sample]) -> None:
-        self._places: dict[tuple[object, ...], list[str]] = defaultdict(list)
-        for sample in samples:
-            if sample.spent and sample.spent.drafted:
-                self._places[_text(sample)].append(sample.spent.places)
-
-    def ends(self, sample: Sample) -> Iterator[str]:
-        """Yield for each round what became of it: `bound` if the oracle verifies there too, else the cause of this
-        verification, with `?` if nobody knows what the draft would have proposed."""
-        assert sample.spent
-        places, others = sample.spent.places, self._places.get(_text(sample), [])
-        ends = [at for at, letter in enumerate(places) if letter in ENDS]
-        for at in ends[:-1]:
-            yield self._end(places[at], [other[at] for other in others if at < len(other)])
-        yield from [BOUND] * bool(ends)
-
-    def _end(self, letter: str, others: Sequence[str]) -> str:
-        cause = "misses" if letter == REPLACED else "early"
-        if letter in (REFUSED, EMPTY):
-            return BOUND
-        if ACCEPTED in others:
-            return cause
-        return BOUND if REFUSED in others else f"{cause}?"
-
-
-def _text(sample: Sample) -> tuple[object, ...]:
-    assert sample.spent
-    return sample.prompt, sample.repeat, sample.spent.drafter, tuple(sample.tokens)
 
 
 @dataclass(frozen=True, slots=True)

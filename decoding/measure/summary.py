@@ -1,7 +1,4 @@
-"""Summaries of runs: one sample's figures, and the rows of a comparison. Standard library only.
-
-Names follow vLLM's per-request metrics. `measure.definitions` says what each means.
-"""
+"""Rows of a comparison: what each strategy's samples come to. Standard library only."""
 
 from __future__ import annotations
 
@@ -9,14 +6,13 @@ import dataclasses
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from decoding.events import Delivered, Drafted, Event, Finished, Reported, Started, Verified
 from decoding.load import ONE, Load
 from decoding.measure import latency, why
-from decoding.measure.drift import Bin, binned, drift
+from decoding.measure.drift import drift
 from decoding.measure.regret import regrets
+from decoding.measure.sample import AUDIT_OUTCOMES, Sample
 from decoding.measure.speedups import (
     Speed,
     Speedup,
@@ -26,217 +22,13 @@ from decoding.measure.speedups import (
     ratios,
     speedups,
 )
-from decoding.measure.spent import Spent, spent_in
 from decoding.spec import Choice
 from decoding.ssd import accounting
 from decoding.strategies import BASELINE
 
-Outcome = Literal["identical", "tie", "divergent", "not_compared"]
-AUDIT_OUTCOMES: tuple[Outcome, ...] = ("identical", "tie", "divergent", "not_compared")
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """Comparison of one sample's tokens with autoregressive's."""
-
-    outcome: Outcome
-    position: int | None = None  # of the first difference, in generated tokens
-    token: int | None = None
-    expected: int | None = None
-    gap: float | None = None  # between the two tokens' scores, in units of the number format's rounding
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One prompt decoded once by one strategy."""
-
-    strategy: str  # the choice's label
-    prompt: str
-    category: str
-    repeat: int
-    prompt_tokens: int
-    tokens: tuple[int, ...]
-    text: str
-    reason: str
-    prefill_ns: int
-    decode_ns: int
-    timed_tokens: int  # generated in `decode_ns`: all, but for a contestant whose first tokens come with the prefill
-    draft_ns: int
-    verify_ns: int
-    num_target_passes: int | None  # None, here and below: a server does not say
-    num_draft_passes: int | None
-    num_spec_steps: int | None
-    num_draft_tokens: int | None
-    num_accepted_draft_tokens: int | None
-    acceptance_histogram: tuple[int, ...]
-    drafts_by_position: tuple[int, ...]  # entry i: drafts with more than i tokens
-    accepted_by_position: tuple[int, ...]  # entry i: of those, how many had token i accepted
-    audit: Audit | None = None
-    hits: accounting.Counted | None = None  # decoding.ssd.accounting; None where nothing was prepared ahead
-    lost: str = ""  # why the target went on alone, where it did
-    load: Load = ONE
-    timing: latency.Timing = latency.UNKNOWN
-    delivered: int = 0  # tokens that a server sent; 0 where rounds are known
-    is_spelled: bool = False  # the server sent text alone: the tokens are how the local tokenizer cuts it
-    reported: Reported | None = None  # a server's own figures
-    estimated: tuple[Bin, ...] = ()  # a classifier's estimates of judged tokens, binned; empty if none was asked
-
-    @property
-    def count(self) -> int:
-        """Tokens generated. A server may send text alone, and there may be no tokenizer here."""
-        return len(self.tokens) or self.delivered
-
-    @property
-    def has_rounds(self) -> bool:
-        return self.reported is None
-
-    turn: int = 1  # of its conversation
-    conversation: str = ""  # id of the first turn's prompt; empty for a first turn
-    rendered: str = ""  # a chat prompt as the target read it; kept by the baseline's first sample alone
-    answer: str = ""  # to a chat prompt: the text without the token that ended it; kept by the baseline alone
-    spent: Spent | None = None  # where its rounds ended, and its time by cause; None: a server, or not kept
-
-    @property
-    def tokens_per_s(self) -> float:
-        return self.timed_tokens * 1e9 / self.decode_ns if self.decode_ns else 0.0
-
-    @property
-    def end_to_end_tokens_per_s(self) -> float:
-        total_ns = self.timing.queued_ns + self.prefill_ns + self.decode_ns
-        return self.count * 1e9 / total_ns if total_ns else 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        record = {
-            field.name: getattr(self, field.name) for field in dataclasses.fields(self)
-        }  # asdict copies each token
-        record["audit"] = self.audit and dataclasses.asdict(self.audit)
-        record["timing"] = dataclasses.asdict(self.timing)
-        record["reported"] = self.reported and dataclasses.asdict(self.reported)
-        record["spent"] = self.spent and dataclasses.asdict(self.spent)
-        record["load"] = {
-            "concurrency": self.load.concurrency,
-            "rate": self.load.rate,
-            "recorded": self.load.recorded,
-        }
-        record["tokens_per_s"] = self.tokens_per_s
-        return record
-
-
-def sample_from_events(
-    events: Sequence[Event],
-    *,
-    choice: Choice,
-    prompt: str,
-    category: str,
-    repeat: int,
-    tokens: Sequence[int],
-    text: str,
-) -> Sample:
-    """Fold a trace into its sample."""
-    started, finished = Started(0, 0), Finished("length", 0, 0)
-    drafts: dict[int, Drafted] = {}
-    verdicts: list[Verified] = []
-    deliveries: list[Delivered] = []
-    reported: Reported | None = None
-    for event in events:
-        match event:
-            case Started():
-                started = event
-            case Drafted():
-                drafts[event.round] = event
-            case Verified():
-                verdicts.append(event)
-            case Delivered():
-                deliveries.append(event)
-            case Reported():
-                reported = event
-            case Finished():
-                finished = event
-    ahead = accounting.count(events)
-    judged = [(drafts[v.round], v.accepted) for v in verdicts if v.round in drafts]
-    timed = [v for v in verdicts if v.start_ns >= started.prefill_ns]
-    untimed_tokens = sum(v.accepted + 1 for v in verdicts if v.start_ns < started.prefill_ns)
-    untimed_tokens += sum(d.count for d in deliveries if d.end_ns <= started.prefill_ns)
-    sample = Sample(
-        strategy=choice.label,
-        prompt=prompt,
-        category=category,
-        repeat=repeat,
-        prompt_tokens=started.prompt_tokens,
-        tokens=tuple(tokens),
-        text=text,
-        reason=finished.reason,
-        prefill_ns=started.prefill_ns,
-        decode_ns=finished.end_ns - started.prefill_ns,
-        timed_tokens=max(0, (len(tokens) or finished.new_tokens) - untimed_tokens),
-        draft_ns=sum(drafts[v.round].end_ns - drafts[v.round].start_ns for v in timed if v.round in drafts)
-        + (ahead["busy_ns"] - ahead["hidden_ns"] - ahead["waited_ns"] if ahead else 0),
-        verify_ns=sum(v.end_ns - v.start_ns for v in timed),
-        num_target_passes=len(verdicts),
-        num_draft_passes=sum(draft.passes for draft in drafts.values()) + (ahead["passes"] if ahead else 0),
-        **_accepted(judged),
-        estimated=binned((d.estimate, a) for d, a in judged) if choice.spec.needs_classifier else (),
-        hits=ahead,
-        lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
-        load=choice.load,
-        timing=latency.timing(events),
-        delivered=sum(d.count for d in deliveries),
-        is_spelled=bool(deliveries) and not any(d.tokens for d in deliveries),
-        spent=None if reported else spent_in(events, choice.strategy, copies=not choice.spec.needs_draft),
-    )
-    return _by_server(sample, reported) if reported else sample
-
-
-def _accepted(judged: Sequence[tuple[Drafted, int]]) -> dict[str, Any]:
-    """Count what became of the drafts."""
-    longest = max((len(draft.tokens) for draft, _ in judged), default=0)
-    return {
-        "num_spec_steps": len(judged),
-        "num_draft_tokens": sum(draft.rows or len(draft.tokens) for draft, _ in judged),
-        "num_accepted_draft_tokens": sum(accepted for _, accepted in judged),
-        "acceptance_histogram": tuple(sum(a == i for _, a in judged) for i in range(longest + 1)) if judged else (),
-        "drafts_by_position": tuple(sum(len(d.tokens) > i for d, _ in judged) for i in range(longest)),
-        "accepted_by_position": tuple(sum(a > i for _, a in judged) for i in range(longest)),
-    }
-
-
-def _by_server(sample: Sample, reported: Reported) -> Sample:
-    """Take the server's counts: its rounds are not seen."""
-    return dataclasses.replace(
-        sample,
-        prompt_tokens=sample.prompt_tokens or reported.prompt_tokens or 0,
-        num_target_passes=None,
-        num_draft_passes=None,
-        num_spec_steps=reported.num_spec_steps,
-        num_draft_tokens=reported.num_draft_tokens,
-        num_accepted_draft_tokens=reported.num_accepted_draft_tokens,
-        acceptance_histogram=reported.acceptance_histogram,
-        reported=reported,
-    )
-
-
-def sample_from_dict(record: Mapping[str, Any]) -> Sample:
-    """Read what `to_dict` wrote, also by an earlier version."""
-    known = {name: value for name, value in record.items() if name in _FIELDS}
-    if known.get("audit"):
-        known["audit"] = Audit(**known["audit"])
-    if "load" in known:
-        known["load"] = Load(**known["load"])
-    if known.get("reported"):
-        listed = {**known["reported"], "acceptance_histogram": tuple(known["reported"]["acceptance_histogram"])}
-        known["reported"] = Reported(**listed)
-    if "timing" in known:
-        known["timing"] = latency.Timing(**known["timing"])
-    if known.get("spent"):
-        known["spent"] = Spent(**known["spent"])
-    return Sample(**known)
-
-
-_FIELDS = frozenset(field.name for field in dataclasses.fields(Sample))
-
 
 def repeated_8grams(tokens: Sequence[int]) -> float:
-    """How repetitive a text is. Loops make every strategy look faster, so each figure comes with this number."""
+    """Share of 8-grams that repeat earlier ones. Loops make every strategy look faster, so each row says it."""
     grams = [tuple(tokens[i : i + 8]) for i in range(len(tokens) - 7)]
     return 1.0 - len(set(grams)) / len(grams) if grams else 0.0
 
@@ -309,7 +101,7 @@ def report(
     baseline: str = BASELINE,
     objective: latency.Objective = latency.NO_OBJECTIVE,
 ) -> list[dict[str, Any]]:
-    """Every choice's row, in the order of `choices`. `runners` names the runner of each label.
+    """Rows of all choices, in the order of `choices`. `runners` names the runner of each label.
 
     Speed-ups are relative to the strategy that `baseline` labels, at the same load."""
     by_label: dict[str, list[Sample]] = {choice.label: [] for choice in choices}
@@ -362,7 +154,7 @@ def baselines(choices: Sequence[Choice], baseline: str = BASELINE) -> dict[Load,
 
 
 def _gains(by_label: Mapping[str, Sequence[Sample]], baseline: str, speed: Speed) -> dict[str, Speedup | None]:
-    """Every strategy's speed-up. The baseline's own is exactly 1 and makes no other interval wider."""
+    """Speed-ups of all strategies. The baseline's own is exactly 1 and makes no other interval wider."""
     base = by_label.get(baseline, [])
     columns = {label: ratios(samples, base, speed) for label, samples in by_label.items()}
     others = [label for label in columns if label != baseline]

@@ -8,11 +8,12 @@ causes add up to the time of the run exactly: `overhead` is what no other cause 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from decoding.load import ONE
-from decoding.measure import spent
-from decoding.measure.spent import BOUND, CAUSES, OF_DRAFTS, Texts
+from decoding.measure.sample import Sample
+from decoding.measure.spent import BOUND, CAUSES, OF_DRAFTS
+from decoding.measure.texts import Texts
 from decoding.spec import Choice
 
 ADVICE = {
@@ -34,21 +35,6 @@ NO_DRAFTS = "It drafted nothing, so no time was lost to drafting."
 NOT_KEPT = "An earlier version of Drafthouse ran it and did not keep where its rounds ended. Run it again."
 NO_PRICE = "No autoregressive sample has finished, so the price of one row is not known."
 SHARED = "Under load, requests share verifications, so no request has a time of its own."
-
-
-class Sample(spent.Sample, Protocol):
-    @property
-    def timed_tokens(self) -> int: ...
-    @property
-    def prefill_ns(self) -> int: ...
-    @property
-    def decode_ns(self) -> int: ...
-    @property
-    def verify_ns(self) -> int: ...
-    @property
-    def num_target_passes(self) -> int | None: ...
-    @property
-    def has_rounds(self) -> bool: ...
 
 
 def reasons(choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]]) -> Iterator[dict[str, Any]]:
@@ -139,16 +125,16 @@ def _largest(bound: float, steps: Sequence[Mapping[str, Any]], baseline: float) 
 def _sentence(found: Mapping[str, Any]) -> str:
     largest = found["largest"]
     step = next((step for step in found["steps"] if step["name"] == largest), None)
-    said = [f"An oracle with free drafts would reach at most {_rounded(found['bound'])} tokens/s."]
+    sentences = [f"An oracle with free drafts would reach at most {_rounded(found['bound'])} tokens/s."]
     if step:
-        said.append(f"The largest loss is {step['title']}: {_rounded(step['from'] - step['to'])} tokens/s.")
-    said.append(ADVICE.get(largest, "No single loss stands out."))
+        sentences.append(f"The largest loss is {step['title']}: {_rounded(step['from'] - step['to'])} tokens/s.")
+    sentences.append(ADVICE.get(largest, "No single loss stands out."))
     if found["unknown"]:
-        said.append(
+        sentences.append(
             f"No strategy drafted at {found['unknown']} of the stops, so nobody knows whether they were too early: "
             "the bound assumes it."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _rounded(speed: float) -> str:

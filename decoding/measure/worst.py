@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.load import ONE
+from decoding.measure.sample import Sample
 from decoding.measure.speedups import decode_speed, end_to_end_speed
-from decoding.measure.summary import Sample
 from decoding.prompts.prompt import Prompt
 
 MOST = 10_000  # prompts in one file

@@ -56,11 +56,6 @@ class PairReport:
         return (self.target, self.draft) if self.draft else (self.target,)
 
     @property
-    def shared_vocab(self) -> int:
-        """Ids below this are in all models."""
-        return min(model.vocab_size for model in self.models)
-
-    @property
     def memory_bytes(self) -> int:
         return sum(
             model.weight_bytes + (model.kv_values_per_token or 0) * KV_BYTES * self.context for model in self.models

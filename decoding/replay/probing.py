@@ -23,7 +23,8 @@ from decoding.drafters.tree import Shaped, TreeDrafter
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
 from decoding.loop import decode
-from decoding.measure.comparison import Comparison, Key
+from decoding.measure.comparison import Comparison
+from decoding.measure.schedule import Key
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt

@@ -8,7 +8,8 @@ from typing import Any
 
 from decoding.events import Event, EventSink, Recorder
 from decoding.loop import never
-from decoding.measure.comparison import Comparison, Key
+from decoding.measure.comparison import Comparison
+from decoding.measure.schedule import Key
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.reproduce.bootstrap import Estimate, median

@@ -21,7 +21,7 @@ from decoding.chat.template import template_of
 from decoding.errors import BadCheckpoint, BadPrompt, BadPrompts
 from decoding.load import Load
 from decoding.measure.comparison import Comparison
-from decoding.measure.summary import Sample
+from decoding.measure.sample import Sample
 from decoding.measure.worst import lines, ranked_by_loss
 from decoding.models.checkpoints import Tokenizer as Encoder
 from decoding.prompts.prompt import Prompt, decode, read_prompts

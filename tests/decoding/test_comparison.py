@@ -12,8 +12,9 @@ from torch import Tensor
 
 from decoding.errors import BadPrompt, OutOfMemory
 from decoding.events import Event, EventSink, Finished, Recorder
-from decoding.measure.comparison import Comparison, Key
-from decoding.measure.summary import Sample
+from decoding.measure.comparison import Comparison
+from decoding.measure.sample import Sample
+from decoding.measure.schedule import Key
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
@@ -114,7 +115,7 @@ def test_after_a_gpus_warm_up_no_sample_has_to_capture(tmp_path: Path) -> None:
     texts = [Prompt(str(length), "ab" * length) for length in (120, 2, 60)]
     sampling = Sampling(max_new_tokens=100, ignore_eos=True)
     made = comparison(sampling, pair=ready, prompts=texts, choices=parse_choices("autoregressive,static:2"))
-    made.warm_up(is_whole=True)
+    made.warm_up(is_thorough=True)
     recorded = [rehearsal.recorded for rehearsal in rehearsals]
     assert len(list(made.run())) == 3
     assert recorded == [rehearsal.recorded for rehearsal in rehearsals] and all(recorded)

@@ -8,7 +8,7 @@ import pytest
 
 from decoding.events import Drafted, Verified
 from decoding.measure.drift import binned, drift
-from decoding.measure.summary import sample_from_dict, sample_from_events
+from decoding.measure.sample import sample_from_dict, sample_from_events
 from decoding.spec import Sampling, choose
 from tests.decoding.worlds import World
 

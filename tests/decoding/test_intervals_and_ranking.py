@@ -6,7 +6,8 @@ import pytest
 
 from decoding.measure.intervals import fewest_rows, median_interval, median_intervals
 from decoding.measure.ranking import Ranking, ranking
-from decoding.measure.summary import Audit, Sample, report
+from decoding.measure.sample import Audit, Sample
+from decoding.measure.summary import report
 from decoding.measure.verdict import verdict
 from decoding.spec import choose
 

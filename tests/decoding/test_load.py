@@ -14,10 +14,13 @@ from decoding.errors import BadLoad, BadStrategy, BrokenModel
 from decoding.events import Recorder, Started
 from decoding.load import ONE, Arrived, Load, Queue, loads
 from decoding.loop import Batch, never
-from decoding.measure.comparison import Comparison, blocks, stints
+from decoding.measure.comparison import Comparison
 from decoding.measure.crossover import across_loads
-from decoding.measure.latency import Objective, Timing, figures, parse_objective
-from decoding.measure.summary import Sample, baselines, report, sample_from_dict
+from decoding.measure.latency import Objective, figures, parse_objective
+from decoding.measure.request_times import Timing
+from decoding.measure.sample import Sample, sample_from_dict
+from decoding.measure.schedule import blocks, stints
+from decoding.measure.summary import baselines, report
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt

@@ -14,7 +14,8 @@ from decoding.errors import BadStrategy
 from decoding.events import Drafted, Recorder, Verified
 from decoding.load import Load
 from decoding.loop import never
-from decoding.measure.comparison import Comparison, Key
+from decoding.measure.comparison import Comparison
+from decoding.measure.schedule import Key
 from decoding.models.checkpoints import load
 from decoding.models.fit import check_pair
 from decoding.pair import Pair

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from decoding.load import Load
-from decoding.measure.summary import Audit, Sample, report
+from decoding.measure.sample import Audit, Sample
+from decoding.measure.summary import report
 from decoding.spec import Choice, choose
 from decoding.strategies import STRATEGIES
 

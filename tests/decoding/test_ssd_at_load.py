@@ -17,7 +17,8 @@ from decoding.errors import BrokenModel
 from decoding.events import Anticipated, Drafted, Event, Recorder, to_dict
 from decoding.load import Load
 from decoding.loop import Batch, decode, decode_all, never
-from decoding.measure.comparison import Comparison, stints
+from decoding.measure.comparison import Comparison
+from decoding.measure.schedule import stints
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
 from decoding.pair import Pair

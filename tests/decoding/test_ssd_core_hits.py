@@ -8,7 +8,8 @@ from collections import Counter
 import pytest
 
 from decoding.events import Anticipated, Drafted, Event, Finished, Started, Verified
-from decoding.measure.summary import report, sample_from_events
+from decoding.measure.sample import sample_from_events
+from decoding.measure.summary import report
 from decoding.spec import choose
 from decoding.ssd.accounting import count, rates
 from decoding.ssd.answers import Answers

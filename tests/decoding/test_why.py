@@ -9,8 +9,10 @@ import pytest
 from decoding.events import Anticipated, Drafted, Event, Finished, Reported, Started, Verified
 from decoding.load import Load
 from decoding.measure import why
-from decoding.measure.spent import BOUND, CAUSES, Texts, is_behind, rounds_behind
-from decoding.measure.summary import Sample, report, sample_from_dict, sample_from_events
+from decoding.measure.sample import Sample, sample_from_dict, sample_from_events
+from decoding.measure.spent import BOUND, CAUSES, is_behind, rounds_behind
+from decoding.measure.summary import report
+from decoding.measure.texts import Texts
 from decoding.spec import Choice, choose
 from decoding.strategies import BASELINE
 

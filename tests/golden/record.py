@@ -9,10 +9,11 @@ import json
 from pathlib import Path
 
 from decoding.ending import Ending
-from decoding.events import Event, write_jsonl
-from decoding.measure.summary import Sample, sample_from_events
+from decoding.events import Event
+from decoding.measure.sample import Sample, sample_from_events
 from decoding.spec import Sampling, parse_choices
 from tests.decoding.worlds import World
+from tests.golden import jsonl
 
 FOLDER = Path(__file__).parent / "worlds"
 CHOICES = parse_choices("autoregressive,static:4,heuristic:5,threshold:0.4,oracle:8")
@@ -45,8 +46,7 @@ def record() -> None:
     for choice in CHOICES:
         ending = Ending(frozenset({0}))  # it ends inside a round of some strategies
         decoded, recorder = world.run(choice, [1, 2, 3], Sampling(max_new_tokens=64), ending=ending)
-        with (FOLDER / f"{name_of(choice.label)}.jsonl").open("w") as file:
-            write_jsonl(recorder.events, file)
+        jsonl.write(recorder.events, FOLDER / f"{name_of(choice.label)}.jsonl")
         expected[name_of(choice.label)] = facts(summed(recorder.events, choice.label, decoded.tokens))
     (FOLDER / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 

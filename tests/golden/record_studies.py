@@ -23,7 +23,7 @@ from worker.jobs.plan import MakePlan
 from worker.jobs.projection import Project
 from worker.jobs.proof import Prove
 from worker.jobs.training import Train
-from worker.messages import Found, PairPlace, Report
+from worker.messages import Found, LocalPair, Report
 
 ROOT = Path(__file__).parents[2]
 WHERE = Path(__file__).with_name("studies.json")
@@ -46,20 +46,20 @@ def main() -> None:
     residents, said = Residents(), list[Report]()
     models = ROOT / "starter" / "pair"
     with tempfile.TemporaryDirectory() as folder:
-        place = PairPlace(models / "target", models / "draft", "cpu", {})
+        local = LocalPair(models / "target", models / "draft", "cpu", {})
         material = [*prompts("train", 20), *prompts("validation", 8), *prompts("test", 8)]
-        Train(place, material, SAMPLING, Path(folder)).carry_out(residents, said.append, lambda: False)
+        Train(local, material, SAMPLING, Path(folder)).carry_out(residents, said.append, lambda: False)
         card = json.loads((Path(folder) / "card.json").read_text())
-        AskOracle(place, prompts("test", 8), SAMPLING, 5).carry_out(residents, said.append, lambda: False)
+        AskOracle(local, prompts("test", 8), SAMPLING, 5).carry_out(residents, said.append, lambda: False)
         oracle, said = found(said), []
-        judging = PairPlace(place.target, place.draft, "cpu", {CLASSIFIER: Path(folder)})
+        judging = LocalPair(local.target, local.draft, "cpu", {CLASSIFIER: Path(folder)})
         MakePlan(judging, prompts("test", 12), SAMPLING, (1, 4, 16)).carry_out(residents, said.append, lambda: False)
         plan, said = found(said), []
         machine = card_in_the_box("llama-70b-1b-h100")
         Project(judging, prompts("test", 4), SAMPLING, machine).carry_out(residents, said.append, lambda: False)
         projection, said = found(said), []
         promise = choose("static", {"lookahead": 2}), 1.3, Path(folder) / "gguf", 1 << 30
-        Prove(place, prompts("test", 6), SAMPLING, *promise).carry_out(residents, said.append, lambda: False)
+        Prove(local, prompts("test", 6), SAMPLING, *promise).carry_out(residents, said.append, lambda: False)
         proof, said = found(said), []
         DrawFigures(judging, prompts("test", 4), SAMPLING, kept={}).carry_out(residents, said.append, lambda: False)
     card["pair"] = ["target", "draft"]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from decoding.events import read_jsonl
+from tests.golden import jsonl
 from tests.golden.record import CHOICES, FOLDER, facts, name_of, summed
 
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
@@ -14,7 +14,7 @@ EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 
 @pytest.mark.parametrize("label", [choice.label for choice in CHOICES])
 def test_python_still_folds_a_recorded_trace_to_the_recorded_facts(label: str) -> None:
-    events = list(read_jsonl((FOLDER / f"{name_of(label)}.jsonl").read_text().splitlines()))
+    events = jsonl.read(FOLDER / f"{name_of(label)}.jsonl")
 
     expected = EXPECTED[name_of(label)]
 

@@ -5,7 +5,9 @@ import pytest
 
 from decoding.errors import DrafthouseError
 from decoding.strategies import STRATEGIES
-from worker.terminal.arguments import BOX, Asked, parser_of, read_arguments
+from worker.terminal.arguments import Arguments, read_arguments
+from worker.terminal.bench import parser_of
+from worker.terminal.material import BOX
 
 
 @pytest.fixture
@@ -17,20 +19,20 @@ def prompts(tmp_path: Path) -> Path:
     return file
 
 
-def ask(prompts: Path, *more: str) -> Asked:
+def ask(prompts: Path, *more: str) -> Arguments:
     return read_arguments(["--target", "big", "--draft", "small", "--prompts", str(prompts), *more])
 
 
 def test_autoregressive_takes_part_even_when_nobody_names_it(prompts: Path) -> None:
-    asked = ask(prompts, "--strategies", "static:4,threshold:0.4,cap=10")
-    assert [choice.label for choice in asked.choices] == ["autoregressive", "static:4", "threshold:0.4,cap=10"]
-    assert asked.remarks == ("autoregressive runs too: it is what the others are compared with.",)
+    args = ask(prompts, "--strategies", "static:4,threshold:0.4,cap=10")
+    assert [choice.label for choice in args.choices] == ["autoregressive", "static:4", "threshold:0.4,cap=10"]
+    assert args.remarks == ("autoregressive runs too: it is what the others are compared with.",)
 
 
 def test_autoregressive_keeps_its_place_when_it_is_named(prompts: Path) -> None:
-    asked = ask(prompts, "--strategies", "static:4,autoregressive")
-    assert [choice.label for choice in asked.choices] == ["static:4", "autoregressive"]
-    assert asked.remarks == ()
+    args = ask(prompts, "--strategies", "static:4,autoregressive")
+    assert [choice.label for choice in args.choices] == ["static:4", "autoregressive"]
+    assert args.remarks == ()
 
 
 def test_another_baseline_is_named_as_the_table_names_it_or_shorter(prompts: Path) -> None:
@@ -54,8 +56,8 @@ def test_split_and_limit_choose_among_the_prompts(prompts: Path) -> None:
 
 def test_every_sampling_setting_has_a_flag(prompts: Path) -> None:
     flags = "--max-new-tokens 7 --temperature 0.5 --top-k 9 --top-p 0.8 --repetition-penalty 1.1 --dice ratio --seed 3"
-    asked = ask(prompts, *flags.split(), "--stop", "\n\n", "--stop", "def ", "--ignore-eos")
-    assert asked.sampling.to_dict() == {
+    args = ask(prompts, *flags.split(), "--stop", "\n\n", "--stop", "def ", "--ignore-eos")
+    assert args.sampling.to_dict() == {
         "max_new_tokens": 7,
         "temperature": 0.5,
         "top_k": 9,
@@ -69,16 +71,16 @@ def test_every_sampling_setting_has_a_flag(prompts: Path) -> None:
 
 
 def test_the_pair_in_the_box_brings_prompts_and_settings_that_flags_override() -> None:
-    asked = read_arguments([])
+    args = read_arguments([])
     suited = json.loads(BOX["starter"].settings.read_text())
-    assert asked.material.name == "starter"
-    assert {prompt.split for prompt in asked.prompts} == {"test"}
-    assert asked.sampling.temperature == suited["sampling"]["temperature"]
-    assert asked.sampling.max_new_tokens == suited["max_new_tokens"]
+    assert args.material.name == "starter"
+    assert {prompt.split for prompt in args.prompts} == {"test"}
+    assert args.sampling.temperature == suited["sampling"]["temperature"]
+    assert args.sampling.max_new_tokens == suited["max_new_tokens"]
 
-    asked = read_arguments(["--pair", "starter", "--temperature", "0", "--split", "train"])
-    assert {prompt.split for prompt in asked.prompts} == {"train"}
-    assert asked.sampling.is_greedy
+    args = read_arguments(["--pair", "starter", "--temperature", "0", "--split", "train"])
+    assert {prompt.split for prompt in args.prompts} == {"train"}
+    assert args.sampling.is_greedy
 
 
 @pytest.mark.parametrize(

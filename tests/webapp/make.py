@@ -11,11 +11,12 @@ from typing import Any
 from django.utils import timezone
 
 from decoding import events
-from decoding.measure import summary
+from decoding.measure.sample import sample_from_events
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.comparisons.specs import specify
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.leases import Reaper
@@ -138,7 +139,7 @@ def served(by: Actor, **changes: Any) -> Comparison:
 def comparison(by: Actor, **changes: Any) -> Comparison:
     made_of = {"pair": pair(by), "dataset": dataset(by)}
     strategies = [{"strategy": "static", "params": {"lookahead": 4}}]
-    spec = comparisons.specify(**{**made_of, "strategies": strategies, "sampling": {"max_new_tokens": 8}, **changes})
+    spec = specify(**{**made_of, "strategies": strategies, "sampling": {"max_new_tokens": 8}, **changes})
     return comparisons.launch(name="one", spec=spec, by=by)
 
 
@@ -218,7 +219,7 @@ def begin_a_heat(comparison: Comparison) -> None:
 
 
 def numbers_of(run: Run, prompt: Prompt, repeat: int = 1) -> dict[str, Any]:
-    sample = summary.sample_from_events(
+    sample = sample_from_events(
         trace_of(run),
         choice=run.choice,
         prompt=prompt.name,

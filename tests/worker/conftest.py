@@ -20,12 +20,13 @@ from webapp.accounts import services as accounts
 from webapp.accounts.actor import Actor, of_user
 from webapp.accounts.models import User
 from webapp.comparisons import services as comparisons
+from webapp.comparisons.specs import specify
 from webapp.comparisons.models import Comparison
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
 from tests.worker.staged import Staged
 from worker import gauges
 from worker.engine_process import PATIENCE, EngineProcess
-from worker.hands import Hands
+from worker.job_loop import JobLoop
 from worker.comparison_messages import Decoded
 from worker.messages import Order, Report, Step
 
@@ -49,12 +50,12 @@ class Stage(EngineProcess):
 
     def __init__(self) -> None:
         super().__init__()
-        self._left, self._deed, self._awaited = 0, None, WHOLE
+        self._left, self._action, self._awaited = 0, None, WHOLE
 
-    def after(self, samples: int, deed: Callable[[], Any], awaited: tuple[type[Report], ...] = WHOLE) -> None:
+    def after(self, samples: int, action: Callable[[], Any], awaited: tuple[type[Report], ...] = WHOLE) -> None:
         """From the next order on, stop it when so many more samples are decoded, or steps of a study done, or other
         reports were said. When they are written down, do the deed. It goes on when it is told to, or to cancel."""
-        self._left, self._deed, self._awaited = samples, deed, awaited
+        self._left, self._action, self._awaited = samples, action, awaited
 
     def go_on(self) -> None:
         with suppress(ProcessLookupError):  # it was killed, which the worker finds out on its own
@@ -68,16 +69,16 @@ class Stage(EngineProcess):
         super().end()
         self.patience = PATIENCE
 
-    def tell(self, order: Order, allowed: int | None = None) -> None:
-        super().tell(Staged(order, self._awaited, self._left) if self._deed else order, allowed)
+    def submit(self, order: Order, allowed: int | None = None) -> None:
+        super().submit(Staged(order, self._awaited, self._left) if self._action else order, allowed)
 
-    def hear(self, timeout: float) -> Report | None:
-        if self._deed and not self._left:  # whoever asks for the next report has written down all before it
+    def receive(self, timeout: float) -> Report | None:
+        if self._action and not self._left:  # whoever asks for the next report has written down all before it
             until(lambda: gauges.is_stopped(self.pid), "the engine to stop itself")
-            deed, self._deed = self._deed, None
-            deed()
-        report = super().hear(timeout)
-        if self._deed and isinstance(report, self._awaited):
+            action, self._action = self._action, None
+            action()
+        report = super().receive(timeout)
+        if self._action and isinstance(report, self._awaited):
             self._left -= 1
         return report
 
@@ -116,20 +117,20 @@ def team(transactional_db: None) -> Actor:
 
 
 @pytest.fixture
-def make_worker(engine: Stage) -> Iterator[Callable[..., Hands]]:
+def make_worker(engine: Stage) -> Iterator[Callable[..., JobLoop]]:
     made = []
 
-    def make_one(name: str = "w1", queue: str = "cpu") -> Hands:
-        hands = Hands(name, queue)
-        hands.engine = engine
-        hands.begin()
-        made.append(hands)
-        return hands
+    def make_one(name: str = "w1", queue: str = "cpu") -> JobLoop:
+        job_loop = JobLoop(name, queue)
+        job_loop.engine = engine
+        job_loop.begin()
+        made.append(job_loop)
+        return job_loop
 
     yield make_one
-    for hands in made:
-        hands.stop()
-        hands.pulse.join()
+    for job_loop in made:
+        job_loop.stop()
+        job_loop.pulse.join()
     close_old_connections()
 
 
@@ -162,7 +163,7 @@ def launch(team: Actor, pair: Pair) -> Callable[..., Comparison]:
             "sampling": {"max_new_tokens": tokens, "ignore_eos": True},
             **changes,
         }
-        spec = comparisons.specify(pair=pair, dataset=prompts(team, lines), **asked)
+        spec = specify(pair=pair, dataset=prompts(team, lines), **asked)
         return comparisons.launch(name="one", spec=spec, by=team)
 
     return launch_one

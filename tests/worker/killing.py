@@ -23,11 +23,11 @@ import json, sys
 from webapp.config import settings as ours
 ours.DATABASES["default"].update(json.loads(sys.argv[1]))
 import django; django.setup()
-from worker.hands import Hands
+from worker.job_loop import JobLoop
 
-hands = Hands({NAME!r}, "cpu")
-hands.begin()
-hands.look()
+worker = JobLoop({NAME!r}, "cpu")
+worker.begin()
+worker.look()
 """
 
 

@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from worker.messages import Cancelled, Order, Report, Say
+from worker.messages import Cancelled, Emit, Order, Report
 
 if TYPE_CHECKING:
     from worker.engine.residents import Residents
@@ -19,12 +19,12 @@ class Staged(Order):
     awaited: tuple[type[Report], ...]
     left: int  # reports until then
 
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
-        def say_and_stop(report: Report) -> None:
-            say(report)
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+        def emit_and_stop(report: Report) -> None:
+            emit(report)
             if isinstance(report, self.awaited):
                 self.left -= 1
                 if not self.left:
                     signal.raise_signal(signal.SIGSTOP)
 
-        self.order.carry_out(residents, say_and_stop, cancelled)
+        self.order.carry_out(residents, emit_and_stop, cancelled)

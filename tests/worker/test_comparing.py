@@ -15,7 +15,7 @@ import torch
 from django.db import OperationalError, connection
 
 from decoding.events import Finished, Started, Verified
-from decoding.measure.summary import Audit, sample_from_events
+from decoding.measure.sample import Audit, sample_from_events
 from decoding.spec import choose
 from tests.webapp import make
 from tests.worker.conftest import DEADLINE

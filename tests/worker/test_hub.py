@@ -27,7 +27,7 @@ from webapp.studies.kinds import ORACLE
 from worker import gauges, hub, materials
 from worker.database import Stopped
 from worker.disk import NotNow
-from worker.hub import Place
+from worker.hub import HubModel
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -121,7 +121,7 @@ class UntilCalled:
 def test_a_download_that_hangs_is_cancelled(listening, tmp_path: Path):
     until_called = UntilCalled(listening)
     with pytest.raises(Stopped):
-        hub.fetch(Place("some/model", COMMIT), tmp_path, until_called)
+        hub.fetch(HubModel("some/model", COMMIT), tmp_path, until_called)
     until_called.callers[0].close()
 
 
@@ -136,7 +136,7 @@ def test_a_download_that_somebody_kills_is_tried_again_later(listening, tmp_path
         return True
 
     with pytest.raises(NotNow, match="was ended by SIGKILL"):
-        hub.fetch(Place("some/model", COMMIT), tmp_path, kill_once_called)
+        hub.fetch(HubModel("some/model", COMMIT), tmp_path, kill_once_called)
     until_called.callers[0].close()
 
 
@@ -147,12 +147,12 @@ def words(pid: int) -> bytes:
 def test_a_hub_that_is_not_there_is_told_in_words(listening, tmp_path: Path):
     listening.close()
     with pytest.raises(hub.Unreachable, match="some/model could not be fetched from the hub"):
-        hub.fetch(Place("some/model", COMMIT), tmp_path, lambda: True)
+        hub.fetch(HubModel("some/model", COMMIT), tmp_path, lambda: True)
 
 
 def test_a_model_that_the_hub_does_not_have_is_told_in_words(answering):
     with pytest.raises(BadCheckpoint, match="The hub gives no another/model"):
-        hub.pinned(Place("another/model", ""), lambda: True)
+        hub.pinned(HubModel("another/model", ""), lambda: True)
 
 
 def test_a_model_is_fetched_once_at_one_commit_and_its_size_is_told(answering, checkpoints, team, make_worker):
@@ -165,7 +165,7 @@ def test_a_model_is_fetched_once_at_one_commit_and_its_size_is_told(answering, c
     assert sorted(answering.given) == sorted(checkpoints["draft"])
     (one,) = materials.cached()
     assert one["bytes"] == sum(map(len, checkpoints["draft"].values()))
-    assert one["name"] == Place("some/model", COMMIT).folder_name
+    assert one["name"] == HubModel("some/model", COMMIT).folder_name
     assert one["teams"] == [str(team.home.pk)]
     assert "Fetching some/model at 0123456789ab from the hub." in JobEvent.objects.values_list("sentence", flat=True)
 

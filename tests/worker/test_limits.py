@@ -35,12 +35,12 @@ def test_an_engine_that_takes_too_much_is_ended_with_a_sentence_and_the_next_is_
         (tmp_path / name).write_bytes(content)
     engine = EngineProcess()
     try:
-        engine.tell(CheckModel(tmp_path), 100 * MIB)
+        engine.submit(CheckModel(tmp_path), 100 * MIB)
         with pytest.raises(OverLimit, match=r"The engine process took more than 0\.\d+ GiB of memory and was ended"):
-            while not isinstance(engine.hear(1.0), Ended):
+            while not isinstance(engine.receive(1.0), Ended):
                 pass
-        engine.tell(CheckModel(tmp_path), limit())
-        while not isinstance(engine.hear(1.0), Ended):
+        engine.submit(CheckModel(tmp_path), limit())
+        while not isinstance(engine.receive(1.0), Ended):
             pass
     finally:
         engine.end()
@@ -80,8 +80,8 @@ def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, en
 
 def test_a_check_that_gets_no_processor_time_refuses_nothing(monkeypatch, engine, team, make_worker, checkpoints):
     """A busy machine must not pass for a damaged file."""
-    engine.tell(CheckModel(Path("nowhere")))
-    while not isinstance(engine.hear(1.0), Failed):
+    engine.submit(CheckModel(Path("nowhere")))
+    while not isinstance(engine.receive(1.0), Failed):
         pass
     os.kill(engine.pid, signal.SIGSTOP)
     with monkeypatch.context() as first_try:

@@ -19,7 +19,7 @@ from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Job
 from worker import leash
 from worker.engine_process import EngineDied
-from worker.hands import Hands
+from worker.job_loop import JobLoop
 from worker.jobs import IncompleteKind
 
 COUNT_PROMPTS = '''
@@ -42,9 +42,9 @@ class CountPrompts(Order):
     texts: list[str]
     gate: Path
 
-    def carry_out(self, residents, say, cancelled):
+    def carry_out(self, residents, emit, cancelled):
         for number, _ in enumerate(self.texts, 1):
-            say(Step("counting", number, len(self.texts), "", {}, (number, len(self.texts))))
+            emit(Step("counting", number, len(self.texts), "", {}, (number, len(self.texts))))
             while not self.gate.exists() and not cancelled():
                 time.sleep(0.01)
             if cancelled():
@@ -58,7 +58,7 @@ def work(attempt):
     dataset = attempt.insist(lambda: Dataset.objects.get(pk=attempt.job.arguments["dataset"]))
     texts = attempt.insist(lambda: list(dataset.prompts.values_list("text", flat=True)))
     for step in attempt.reports(CountPrompts(texts, Path(attempt.job.arguments["gate"]))):
-        attempt.tell(step)
+        attempt.record(step)
     attempt.insist(lambda: jobs.note(job=attempt.job, sentence=f"{dataset.name} has {len(texts)} prompts."))
 '''
 DECLARED = 'from webapp.jobs.kinds import Kind\nKIND = Kind("new", "New", parts="things")\n'
@@ -109,7 +109,7 @@ def log(job: Job) -> list[str]:
 
 
 def test_one_new_file_is_launched_shown_and_done_by_a_worker_and_its_engine(
-    launched: Job, team: Actor, make_worker: Callable[..., Hands], tmp_path: Path
+    launched: Job, team: Actor, make_worker: Callable[..., JobLoop], tmp_path: Path
 ) -> None:
     place = line.place(launched)
     assert place.position == 1 and "No worker listens on `light`" in place.reason
@@ -122,16 +122,16 @@ def test_one_new_file_is_launched_shown_and_done_by_a_worker_and_its_engine(
 
 
 def test_it_is_cancelled_and_tried_again_by_the_rules_of_all_kinds(
-    launched: Job, team: Actor, make_worker: Callable[..., Hands], engine: Stage, tmp_path: Path
+    launched: Job, team: Actor, make_worker: Callable[..., JobLoop], engine: Stage, tmp_path: Path
 ) -> None:
-    hands = make_worker("w1", "light")
+    job_loop = make_worker("w1", "light")
     engine.after(1, lambda: services.cancel(job=launched, by=team))
-    hands.look()
+    job_loop.look()
     found = shown(launched, team)
     assert (found["state"], found["reason"], found["done_count"]) == ("cancelled", "Cancelled while it ran.", 1)
     (tmp_path / "gate").touch()
     services.retry(job=launched, by=team)
-    hands.look()
+    job_loop.look()
     found = shown(launched, team)
     assert (found["state"], found["attempt"], found["done_count"]) == ("succeeded", 1, 3)
     assert "prompts has 3 prompts." in log(launched)
@@ -149,10 +149,10 @@ def test_an_engine_that_cannot_import_the_file_says_so_and_ends(kinds: Path, eng
     """It would need Django, which the engine does not have."""
     needs_django = COUNT_PROMPTS.replace("import time", "import time\nfrom webapp.registry.models import Dataset")
     (kinds / "count_prompts.py").write_text(needs_django)
-    engine.tell(import_module("worker.jobs.count_prompts").CountPrompts(["w1"], tmp_path))
+    engine.submit(import_module("worker.jobs.count_prompts").CountPrompts(["w1"], tmp_path))
     with pytest.raises(EngineDied, match="AppRegistryNotReady: Apps aren't loaded yet") as death:
         while True:
-            engine.hear(1.0)
+            engine.receive(1.0)
     assert death.value.counts
 
 
@@ -172,4 +172,4 @@ def test_an_engine_that_cannot_import_the_file_says_so_and_ends(kinds: Path, eng
 def test_a_file_that_lacks_a_part_is_refused_at_start_with_the_parts_name(kinds: Path, source: str, part: str) -> None:
     (kinds / "without.py").write_text(source)
     with pytest.raises(IncompleteKind, match=rf"without\.py.*{part}"):
-        Hands("w1", "light")
+        JobLoop("w1", "light")

@@ -26,6 +26,7 @@ from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
+from webapp.comparisons.specs import specify
 from webapp.jobs import services as jobs
 from webapp.jobs.models import JobEvent
 from webapp.registry.endpoints import services as endpoints
@@ -216,7 +217,7 @@ def test_servers_run_alone_without_a_model_here(team, make_worker, honest):
         register(team, two.address, name="others")
         others = {"strategy": "server", "params": {"name": "others"}}
         asked = {"strategies": [THEIRS, others], "sampling": {"max_new_tokens": 12}}
-        spec = comparisons.specify(dataset=dataset, **asked)
+        spec = specify(dataset=dataset, **asked)
         comparison = comparisons.launch(name="alone", spec=spec, by=team)
         make_worker().look()
     comparison.job.refresh_from_db()

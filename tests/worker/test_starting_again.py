@@ -11,7 +11,7 @@ from webapp.jobs import ends
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Worker
 from worker import evidence, leash
-from worker.hands import Hands
+from worker.job_loop import JobLoop
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_it_says_how_it_ended(held, make_worker, monkeypatch, before, told, coun
 
 def test_a_worker_that_nobody_watches_tells_by_its_note_that_it_crashed(held, engine, monkeypatch):
     monkeypatch.delenv(leash.BEFORE)
-    Hands("w1", "cpu", has_crashed=True).past.settle()
+    JobLoop("w1", "cpu", has_crashed=True).past.settle()
     held.refresh_from_db()
     assert held.reason.startswith("w1 crashed and has started again.") and held.counted_ends == 1
 
@@ -72,11 +72,11 @@ def test_a_worker_that_starts_while_the_database_is_away_takes_its_job_back_late
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(away):
-        hands = make_worker("w1")
+        job_loop = make_worker("w1")
 
     def is_given_back() -> bool:
         held.refresh_from_db()
         return held.state == "queued"
 
     until(is_given_back, "the job to be given back by the pulse")
-    assert held.counted_ends == 0 and not hands.pulse.is_stopping
+    assert held.counted_ends == 0 and not job_loop.pulse.is_stopping

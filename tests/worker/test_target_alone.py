@@ -7,7 +7,7 @@ import pytest
 from tests.worker.conftest import model, prompts
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
-from webapp.comparisons.what_if.asking import refusal
+from webapp.comparisons.what_if.refusals import refusal
 from webapp.registry import lengths
 from webapp.registry import services as registry
 from webapp.registry.models import Pair

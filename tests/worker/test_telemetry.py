@@ -150,4 +150,6 @@ def test_a_machine_without_a_driver_says_so_and_reads_nothing():
     if isinstance(gpus.driver(), Driver):
         pytest.skip("there is a driver here")
     assert gpus.read(()) == []
-    assert re.match(r"cuda:0 \((for readings install nvidia-ml-py|no readings: the NVIDIA driver)", gpus.told("cuda:0"))
+    assert re.match(
+        r"cuda:0 \((for readings install nvidia-ml-py|no readings: the NVIDIA driver)", gpus.describe("cuda:0")
+    )

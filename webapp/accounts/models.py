@@ -50,8 +50,8 @@ class User(AbstractBaseUser, Noun):
         return self.name or self.username
 
     @cached_property
-    def places(self) -> list[Membership]:
-        """Memberships with their teams, for menus."""
+    def memberships_with_teams(self) -> list[Membership]:
+        """Memberships and their teams in one query, for menus."""
         return list(self.memberships.select_related("team").order_by("created"))
 
 
@@ -162,7 +162,7 @@ class ApiToken(Noun):
 
 
 class AuditEntry(Noun):
-    """Record of who did what. Written in the transaction of the deed, and never changed."""
+    """Record of who did what. Written in the transaction of the change, and never altered."""
 
     team = models.ForeignKey(Team, null=True, on_delete=models.SET_NULL, related_name="+")
     user = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")

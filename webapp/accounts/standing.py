@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import ApiToken, Membership, User
-from webapp.core.conditions import Condition, Conditions, Keys, there
+from webapp.core.conditions import Condition, Conditions, Keys, still_exists
 from webapp.core.problems import Forbidden, NotFound, NotSignedIn
 
 SIGNED_OUT = NotSignedIn("This session has ended: you signed out, or somebody changed the password or the account.")
@@ -34,7 +34,7 @@ def reading(request: Any, *rows: Model) -> Conditions:
     actor: Actor = request.auth
     return (
         *conditions_of(actor, request.session.session_key or ""),
-        *(Condition(there(type(row)), row.pk, gone) for row in rows),
+        *(Condition(still_exists(type(row)), row.pk, gone) for row in rows),
     )
 
 

@@ -18,9 +18,21 @@ from decoding.public import BASELINE as PLAIN_DECODING
 from decoding.public import STRATEGIES
 from decoding.public import worst as losing
 from webapp.accounts.standing import reading, who
-from webapp.comparisons import export, page, plans, report, rounds, serializers, services, trace, worst
+from webapp.comparisons import (
+    export,
+    page,
+    plans,
+    report,
+    report_serializers,
+    rounds,
+    serializers,
+    services,
+    trace,
+    worst,
+)
 from webapp.comparisons.behind import TITLES, asked_bar
 from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.comparisons.specs import specify
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
 from webapp.core.downloads import JSON_LINES, PARQUET, Download
@@ -111,11 +123,11 @@ class Comparisons(Binned):
         jobs.retry(job=comparison.job, by=self.actor)
         return self.shown(self.get_object(), 202)
 
-    @extend_schema(responses=serializers.ReportOut, parameters=[BASELINE])
+    @extend_schema(responses=report_serializers.ReportOut, parameters=[BASELINE])
     def report(self, request: Request, pk: UUID) -> Response:
         """Show the verdict, and a row per strategy, from the samples finished so far."""
         comparison, baseline = self._pinned()
-        return Response(serializers.ReportOut(report.so_far(comparison, baseline)).data)
+        return Response(report_serializers.ReportOut(report.so_far(comparison, baseline)).data)
 
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, parameters=[BASELINE])
     def table(self, request: Request, pk: UUID) -> StreamingHttpResponse:
@@ -149,7 +161,7 @@ class Comparisons(Binned):
     def file(self, request: Request, pk: UUID) -> HttpResponse:
         """Download the page of an ended comparison as one HTML file, with races and texts, that makes no request."""
         comparison, baseline = self._pinned()
-        return page.whole(comparison, baseline, None)
+        return page.as_file(comparison, baseline, None)
 
     @extend_schema(
         responses={(200, "application/jsonl"): OpenApiTypes.STR},
@@ -173,7 +185,7 @@ class Comparisons(Binned):
 
     def _launch(self, asked: dict[str, Any], original: Comparison | None = None) -> Response:
         name = asked.pop("name", "") or services.usual_name(asked)
-        spec = services.specify(**asked)
+        spec = specify(**asked)
         dry_run = self.request.query_params.get("dry_run", "false")
         if dry_run not in ("true", "false", "1", "0"):
             raise Invalid(f"dry_run is {dry_run[:40]!r}; it can be true or false.", field="dry_run")

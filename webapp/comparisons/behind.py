@@ -12,12 +12,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import from_dict, spent
+from decoding.public import Texts, from_dict, sample_from_dict, spent
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
-from webapp.comparisons.report import sample_of, so_far
+from webapp.comparisons.report import so_far
 from webapp.core.pages import one, page
 from webapp.core.problems import Conflict, Invalid
 
@@ -42,8 +42,8 @@ class Bar:
         """Return by sample what became of each round. Other strategies on the same prompts know what was too early."""
         runs = [run for run in self.run.comparison.runs.all() if run.load == self.run.load]
         beside = Sample.objects.filter(run__in=runs, prompt__in={sample.prompt_id for sample in samples}).finished()
-        texts = spent.Texts(sample_of(numbers) for numbers in beside.values_list("numbers", flat=True))
-        return {sample.pk: list(texts.ends(sample_of(sample.numbers))) for sample in samples}
+        texts = Texts(sample_from_dict(numbers) for numbers in beside.values_list("numbers", flat=True))
+        return {sample.pk: list(texts.ends(sample_from_dict(sample.numbers))) for sample in samples}
 
     def behind(self, events: Events, ends: Sequence[str]) -> dict[int, int]:
         """Return nanoseconds by the number of the round, of the rounds behind this bar."""
@@ -87,7 +87,7 @@ def rounds_behind(request: Asked, id: Any) -> HttpResponse:
 def _rows(bar: Bar, samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     known = {sample.pk: sample for sample in samples}
     ends = bar.ends(samples)
-    for pk, events, _ in trace.whole(known):
+    for pk, events, _ in trace.read_all(known):
         ns = bar.behind(events, ends[pk])
         drafts = {event["round"]: event for event in events if event["event"] == "drafted"}
         for event in events:

@@ -11,6 +11,7 @@ from decoding.public import STRATEGIES
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison
+from webapp.comparisons.specs import specify
 from webapp.core.problems import NotFound
 from webapp.registry.models import Dataset, Pair
 
@@ -47,4 +48,4 @@ def launch(*, by: Actor) -> Comparison:
     if asked is None:
         raise NotFound("The starter pair or its prompts are not in this team.", hint="Add models and prompts.")
     name = asked.pop("name")
-    return services.launch(name=name, spec=services.specify(**asked), by=by)
+    return services.launch(name=name, spec=specify(**asked), by=by)

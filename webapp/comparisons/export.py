@@ -39,13 +39,13 @@ def as_csv(comparison: Comparison, baseline: str) -> Iterator[str]:
     for sample in each(rows):
         run, numbers, timing = sample.run, sample.numbers, sample.numbers.get("timing", {})
         spent = (numbers.get("prefill_ns"), numbers.get("decode_ns"), timing.get("queued_ns"))
-        whole = _end_to_end(sample.new_tokens, *spent)
+        end_to_end = _end_to_end(sample.new_tokens, *spent)
         beside = alone.get((base[run.load], sample.prompt_id, sample.repeat), (0, 0))
-        speed, reference = (sample.tokens_per_s, beside[0]) if run.load == ONE else (whole, beside[1])
+        speed, reference = (sample.tokens_per_s, beside[0]) if run.load == ONE else (end_to_end, beside[1])
         cells = (
             run.label, sample.prompt.name, sample.prompt.category, sample.repeat, sample.attempt, sample.device,
             sample.new_tokens, sample.tokens_per_s, base[run.load], speed / reference if reference and speed else "",
-            *(numbers.get(name, "") for name in NUMBERS), run.concurrency, run.rate, whole,
+            *(numbers.get(name, "") for name in NUMBERS), run.concurrency, run.rate, end_to_end,
             *(timing.get(name, "") for name in TIMES),
         )  # fmt: skip
         yield writer.writerow([safe(cell) for cell in cells])

@@ -11,10 +11,10 @@ from django.http import QueryDict
 
 from decoding.public import STRATEGIES, Param, Strategy, alone, dialects
 from webapp.accounts.asked import Asked
-from webapp.comparisons import plans, services, serving
+from webapp.comparisons import plans, serving
 from webapp.comparisons.plans import Plan
 from webapp.comparisons.serializers import NewComparison, SamplingInput
-from webapp.comparisons.services import MOST_LOADS
+from webapp.comparisons.specs import MOST_LOADS, specify
 from webapp.core.forms import Field, Form, listed, typed
 from webapp.registry.models import Endpoint, Pair
 from webapp.registry.recipe_fields import ids
@@ -106,7 +106,7 @@ class ComparisonForm:
         if not (self.body.get("dataset") and (self.body.get("pair") or self.is_of_servers)):
             return None, "Choose a pair and prompts to see the plan, or prompts and servers alone."
         trial = Form(NewComparison, data=self.body, actor=self.actor)
-        plan = trial.submit(lambda name="", **asked: plans.plan(spec=services.specify(**asked)))
+        plan = trial.submit(lambda name="", **asked: plans.plan(spec=specify(**asked)))
         return plan, trial.refusal
 
     @property
@@ -178,8 +178,9 @@ class ComparisonForm:
 
     def _param(self, spec: Strategy, index: int, asked: list[dict[str, Any]]) -> ParamBox:
         param = spec.params[index]
-        given = [str(entry.get("params", {}).get(param.name, param.default)) for entry in asked]
-        value = ", ".join(dict.fromkeys(given)) if index == 0 and given else given[0] if given else str(param.default)
+        values = [str(entry.get("params", {}).get(param.name, param.default)) for entry in asked]
+        shown = dict.fromkeys(values if index == 0 else values[:1])
+        value = ", ".join(shown) if shown else str(param.default)
         if param.kind == "bool":
             value = value.capitalize()
         choices = self._choices(spec, param)
@@ -220,10 +221,8 @@ def _body(posted: QueryDict) -> dict[str, Any]:
 
 
 def _entries(slug: str, posted: QueryDict) -> list[dict[str, Any]]:
-    params = STRATEGIES[slug].params
-    told = {param.name: posted.get(f"{slug}.{param.name}", "") for param in params}
-    given = {name: text.strip() for name, text in told.items() if text}
-    if not params or params[0].name not in given:
-        return [{"strategy": slug, "params": given}]
-    several = listed(given[params[0].name])
-    return [{"strategy": slug, "params": {**given, params[0].name: value}} for value in several[:33]]
+    names = [param.name for param in STRATEGIES[slug].params]
+    params = {name: text.strip() for name in names if (text := posted.get(f"{slug}.{name}", ""))}
+    if not names or names[0] not in params:
+        return [{"strategy": slug, "params": params}]
+    return [{"strategy": slug, "params": {**params, names[0]: value}} for value in listed(params[names[0]])[:33]]

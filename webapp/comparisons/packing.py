@@ -18,20 +18,20 @@ def pack(events: Sequence[Event], words: Mapping[str, str]) -> bytes:
     for event in events:
         tables.setdefault(tuple(event), []).append(event)
     numbers = {fields: number for number, fields in enumerate(tables)}
-    whole = {
+    document = {
         "kinds": [numbers[tuple(event)] for event in events],
         "tables": [
             {field: _steps([row[field] for row in rows]) for field in fields} for fields, rows in tables.items()
         ],
         "words": words,
     }
-    return zlib.compress(json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode(), 6)
+    return zlib.compress(json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode(), 6)
 
 
 def unpack(packed: bytes | memoryview) -> tuple[list[Event], dict[str, str]]:
-    whole = json.loads(zlib.decompress(packed))
-    rows = [_rows(table) for table in whole["tables"]]
-    return [next(rows[kind]) for kind in whole["kinds"]], whole["words"]
+    document = json.loads(zlib.decompress(packed))
+    rows = [_rows(table) for table in document["tables"]]
+    return [next(rows[kind]) for kind in document["kinds"]], document["words"]
 
 
 def _rows(table: Mapping[str, Any]) -> Any:

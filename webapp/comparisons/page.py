@@ -21,8 +21,9 @@ from webapp.comparisons.frames import Frame
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.redaction import shown_by, without_categories, without_words
 from webapp.comparisons.report import names_of, pinned, so_far, usual_baseline
-from webapp.comparisons.what_if.asking import knobs, refusal
+from webapp.comparisons.what_if.asking import knobs
 from webapp.comparisons.what_if.grid import grids, knobs_of
+from webapp.comparisons.what_if.refusals import refusal
 from webapp.core.one_file import one_file
 from webapp.core.pages import one, page
 from webapp.core.problems import Conflict
@@ -94,7 +95,7 @@ def show(
     return render(request, "comparisons/comparison.html", context)
 
 
-def whole(comparison: Comparison, baseline: str, share: Link | None) -> HttpResponse:
+def as_file(comparison: Comparison, baseline: str, share: Link | None) -> HttpResponse:
     """Answer the page as one file, with as many races as it may hold."""
     if not comparison.job.is_final:
         raise Conflict("This comparison has not ended, so its page still changes.", hint="Download it later.")
@@ -103,8 +104,8 @@ def whole(comparison: Comparison, baseline: str, share: Link | None) -> HttpResp
     answers = grids(comparison)
     context |= {"what_if": knobs_of(answers, context["what_if"]), "refused": refusal(comparison)}
     context |= _with_data(context, {"frames": _all_traces(comparison), "is_whole": True, "what_if": answers})
-    name, places = f"comparison-{comparison.pk}", ("text", "comparison-top", "comparison")
-    return one_file("comparisons/comparison.html", context, entry=SCRIPT, places=places, name=name)
+    name, sections = f"comparison-{comparison.pk}", ("text", "comparison-top", "comparison")
+    return one_file("comparisons/comparison.html", context, entry=SCRIPT, sections=sections, name=name)
 
 
 def _context(comparison: Comparison, report: dict[str, Any], share: Link | None) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
     """The report, and the parts of the table that its numbers call for: rows of a load fastest first."""
     runs = list(comparison.runs.all())
     dashes, usual = _dashes(runs), usual_baseline(runs)
-    rows = [{**row, "dash": dashes[row["label"]], **_place(row, report)} for row in report["strategies"]]
+    rows = [{**row, "dash": dashes[row["label"]], **_ranks(row, report)} for row in report["strategies"]]
     rows.sort(key=lambda row: -(row["speedup"] or {"median": 0})["median"])
     baseline = next(row for row in rows if row["is_baseline"])
     hits = any(row.get("hit_rate") is not None for row in rows)
@@ -149,7 +150,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _place(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, bool]:
+def _ranks(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, bool]:
     """Whether a row is shown to be the fastest of its load, or may be as fast as that one."""
     load = next(load for load in report["loads"] if load_of(load) == load_of(row))
     return {"is_fastest": row["label"] == load["fastest"], "may_be_as_fast": row["label"] in load["ranking"]["as_fast"]}

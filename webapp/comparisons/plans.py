@@ -9,7 +9,7 @@ from django.db.models import Avg, StdDev
 from decoding.public import Choice, memory
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Sample
-from webapp.comparisons.services import Spec
+from webapp.comparisons.specs import Spec
 from webapp.jobs import line
 from webapp.jobs.models import Worker
 from webapp.registry.models import Pair, Readiness

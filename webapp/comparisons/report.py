@@ -12,22 +12,24 @@ from decoding.public import (
     DEFINITIONS_VERSION,
     Choice,
     Load,
+    Numbers,
     Objective,
     Sampling,
     across_loads,
     fewest_rows,
     overloaded,
     ranked,
+    sample_from_dict,
     summary,
 )
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.core.kept import kept
+from webapp.core.caching import cached
 from webapp.core.problems import Invalid
 
 KEPT_SECONDS = 3600
 NOISY_SHARE = 0.2  # of the samples that a verdict compares; above it the verdict doubts itself
-PROMPTS_TOLD_SINGLY = 32  # up to twice as many prompts, each finished one makes another report
+PROMPTS_REPORTED_SINGLY = 32  # up to twice as many prompts, each finished one makes another report
 NO_RANKING: dict[str, Any] = {"leader": None, "as_fast": [], "held_out": None, "more_prompts": None, "sentence": ""}
 _CLASSIFIER = re.compile(r",classifier=[^, ]+")
 
@@ -44,7 +46,7 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     finished = Sample.objects.filter(run__in=runs).finished().order_by("run__number", "prompt__number", "repeat")
     # Read once: while the comparison runs, a sample may finish before a second reading.
     found = list(finished.values_list("numbers", "device", "noise", "run__label"))
-    samples = [sample_of(numbers) for numbers, _, _, _ in found]
+    samples = [sample_from_dict(numbers) for numbers, _, _, _ in found]
     devices = sorted({device for _, device, _, _ in found})
     runner = ", ".join(devices)
     objective = Objective(**comparison.slo)
@@ -66,7 +68,7 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     is_noisy = _is_noisy(rows, choices, base)
     is_over = comparison.job.is_final or comparison.limit < fewest_rows(len(runs) // len(base) - 1)
     return {
-        **_standing(rows, samples, base, is_noisy=is_noisy, is_over=is_over),
+        **_verdicts(rows, samples, base, is_noisy=is_noisy, is_over=is_over),
         "objective": objective.to_dict(),
         "warnings": [*warnings, *overloaded(rows)],
         "is_noisy": is_noisy,
@@ -79,8 +81,8 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     }
 
 
-def _standing(
-    rows: Rows, samples: Sequence[summary.Sample], base: Mapping[Load, str], *, is_noisy: bool, is_over: bool
+def _verdicts(
+    rows: Rows, samples: Sequence[Numbers], base: Mapping[Load, str], *, is_noisy: bool, is_over: bool
 ) -> dict[str, Any]:
     """Verdict, doubt and ranking: of the one load, or in one sentence of all."""
     found = across_loads(rows, samples, base, is_noisy=is_noisy, is_over=is_over)
@@ -170,14 +172,10 @@ def so_far(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     if not comparison.job.is_final:
         count -= count % step(count, comparison.runs.count())
     key = f"verdict:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}:{baseline}"
-    return kept(key, lambda: report(comparison, baseline), KEPT_SECONDS)
+    return cached(key, lambda: report(comparison, baseline), KEPT_SECONDS)
 
 
 def step(samples: int, runs: int) -> int:
-    """How many more samples make another report: whole prompts, and more of them the longer the comparison has run."""
+    """Number of further samples that make another report: whole prompts, and more of them the longer it has run."""
     prompts = samples // runs
-    return runs * 2 ** max(0, prompts.bit_length() - PROMPTS_TOLD_SINGLY.bit_length())
-
-
-def sample_of(numbers: dict[str, Any]) -> summary.Sample:
-    return summary.sample_from_dict(numbers)
+    return runs * 2 ** max(0, prompts.bit_length() - PROMPTS_REPORTED_SINGLY.bit_length())

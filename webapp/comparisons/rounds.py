@@ -69,7 +69,7 @@ def _traces(samples: Any) -> Iterator[tuple[Sample, Events]]:
     rows = samples.finished().select_related("run", "prompt").order_by("run__number", "prompt__number", "repeat")
     for batch in _batches(each(rows)):
         known = {sample.pk: sample for sample in batch}
-        found = {pk: events for pk, events, _ in trace.whole(known)}
+        found = {pk: events for pk, events, _ in trace.read_all(known)}
         yield from ((sample, found.get(pk, [])) for pk, sample in known.items())
 
 

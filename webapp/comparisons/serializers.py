@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from decoding.public import LONGEST_TEXT, MOST_USERS, RATES, STRATEGIES, Param, meant
 from webapp.accounts.serializers import Name
-from webapp.comparisons import services
+from webapp.comparisons import specs
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Input, Output
 from webapp.core.fields import Plain, Several, Table
@@ -55,22 +55,22 @@ class NewComparison(Input):
     pair = PairField(required=False, allow_null=True, default=None, help_text="empty: compare servers alone")
     dataset = PromptsField()
     split = SplitField()
-    strategies = Strategy(many=True, allow_empty=False, max_length=services.MOST_STRATEGIES)  # type: ignore[call-arg]
+    strategies = Strategy(many=True, allow_empty=False, max_length=specs.MOST_STRATEGIES)  # type: ignore[call-arg]
     sampling = SamplingInput(required=False)
     limit = LimitField()
     repeats = serializers.IntegerField(min_value=1, max_value=100, required=False, default=1)
     concurrency = Several(
-        child=serializers.IntegerField(min_value=1, max_value=MOST_USERS), max_length=services.MOST_LOADS,
+        child=serializers.IntegerField(min_value=1, max_value=MOST_USERS), max_length=specs.MOST_LOADS,
         required=False, default=list, label="Users at once",
         help_text="such as 1, 4, 16; every strategy runs with each number; empty: 1",
     )  # fmt: skip
     rate = Several(
-        child=serializers.FloatField(min_value=RATES[0], max_value=RATES[1]), max_length=services.MOST_LOADS,
+        child=serializers.FloatField(min_value=RATES[0], max_value=RATES[1]), max_length=specs.MOST_LOADS,
         required=False, default=list, label="Requests per second",
         help_text="such as 2, 4; requests arrive at random times",
     )  # fmt: skip
     recorded = Several(
-        child=serializers.FloatField(min_value=1e-6, max_value=1e6), max_length=services.MOST_LOADS,
+        child=serializers.FloatField(min_value=1e-6, max_value=1e6), max_length=specs.MOST_LOADS,
         required=False, default=list, label="Speed of recorded arrivals",
         help_text="for a request log, such as 1, 2: as recorded, and twice as fast",
     )  # fmt: skip
@@ -133,7 +133,7 @@ class Tags(serializers.SlugRelatedField[Any]):
 
 
 ALONE = "null: servers are compared alone"
-SAID = "from its report, once it has ended and the report is computed"
+FROM_REPORT = "from its report, once it has ended and the report is computed"
 
 
 class ComparisonRow(Output):
@@ -141,8 +141,8 @@ class ComparisonRow(Output):
     dataset = Named()
     job = JobRow()
     tags = Tags(many=True)
-    verdict = serializers.CharField(help_text=SAID)
-    doubt = serializers.CharField(help_text=SAID)
+    verdict = serializers.CharField(help_text=FROM_REPORT)
+    doubt = serializers.CharField(help_text=FROM_REPORT)
 
     class Meta:
         model = Comparison
@@ -152,17 +152,11 @@ class ComparisonRow(Output):
         )  # fmt: skip
 
 
-class ComparisonOut(Output):
-    pair = Named(allow_null=True, help_text=ALONE)
-    dataset = Named()
-    job = JobOut()
+class ComparisonOut(ComparisonRow):
+    job = JobOut()  # type: ignore[assignment]  # more of it than a row shows
     runs = RunInside(many=True)
-    tags = Tags(many=True)
-    verdict = serializers.CharField(help_text=SAID)
-    doubt = serializers.CharField(help_text=SAID)
 
-    class Meta:
-        model = Comparison
+    class Meta(ComparisonRow.Meta):
         fields = (
             "id", "name", "created", "binned", "pair", "dataset", "split", "sampling", "limit", "repeats",
             "slo", "cloned_from", "notes", "tags", "verdict", "doubt", "runs", "job",
@@ -184,228 +178,6 @@ class PlanOut(serializers.Serializer[Any]):
     start = serializers.CharField(help_text="which workers can run it, and how many jobs are before it")
     labels = serializers.ListField(child=serializers.CharField())
     notes = serializers.ListField(child=serializers.CharField())
-
-
-class Percentiles(serializers.Serializer[Any]):
-    p50 = serializers.FloatField()
-    p95 = serializers.FloatField()
-    p99 = serializers.FloatField()
-
-
-class Goodput(serializers.Serializer[Any]):
-    share = serializers.FloatField(help_text="share of the requests that kept the objective")
-    tokens_per_s_device = serializers.FloatField()
-
-
-class Drift(serializers.Serializer[Any]):
-    tokens = serializers.IntegerField(help_text="judged tokens")
-    offset = serializers.FloatField(help_text="on the logit of the estimates; 0: no drift")
-    slope = serializers.FloatField(help_text="on the logit of the estimates; 1: no drift")
-    calibration_error = serializers.FloatField()
-    corrected_error = serializers.FloatField(help_text="calibration error that offset and slope would leave")
-    sentence = serializers.CharField()
-
-
-class Backups(serializers.Serializer[Any]):
-    share = serializers.DictField(child=serializers.FloatField(), help_text="share of the misses, by backup")
-    tokens_per_s = serializers.DictField(
-        child=serializers.FloatField(), help_text="speed of a text while this backup was in use"
-    )
-    critical_batch = serializers.FloatField(
-        allow_null=True, help_text="batch from which a backup without a model is better"
-    )
-    sentence = serializers.CharField()
-
-
-UNTOLD = "null if a server does not say"
-
-
-class TurnOut(serializers.Serializer[Any]):
-    """One turn of conversations."""
-
-    turn = serializers.IntegerField()
-    speedup = serializers.DictField(allow_null=True, help_text="its interval holds for this turn and strategy alone")
-    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text=UNTOLD)
-    prompt_tokens = serializers.FloatField(help_text="median")
-
-
-class RegretOver(serializers.Serializer[Any]):
-    """Regret over some prompts."""
-
-    regret = serializers.FloatField(help_text="1 - the median of reached")
-    reached = serializers.DictField(help_text="share of the bound's speed: median, low, high, prompts")
-
-
-class RegretIn(RegretOver):
-    category = serializers.CharField(allow_blank=True)
-
-
-class RegretOut(RegretOver):
-    """The speed that a strategy lacks of its bound, which knows what the strategy must guess."""
-
-    bound = serializers.CharField(help_text="label of the bound's row")
-    by_category = RegretIn(many=True, help_text="the largest regret first; empty where there is one category")
-    sentence = serializers.CharField()
-
-
-class WhyStep(serializers.Serializer[Any]):
-    """A cause that takes speed, in tokens per second before and after it."""
-
-    name = serializers.CharField()
-    title = serializers.CharField()
-    to = serializers.FloatField()
-    seconds = serializers.FloatField(help_text="time over all samples; negative if it saved time")
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        return {**super().get_fields(), "from": serializers.FloatField()}  # `from` is no name in Python
-
-
-class WhyOut(serializers.Serializer[Any]):
-    """The speed that an oracle with free drafts would have, and what each cause takes from it. Numbers are tokens per
-    second."""
-
-    refusal = serializers.CharField(allow_blank=True, help_text="why nobody can say; empty otherwise")
-    bound = serializers.FloatField(allow_null=True)
-    steps = WhyStep(many=True)
-    measured = serializers.FloatField(allow_null=True)
-    end_to_end = serializers.FloatField(allow_null=True, help_text="with the time to read the prompt")
-    baseline = serializers.FloatField(allow_null=True, help_text="of autoregressive")
-    row_ns = serializers.FloatField(allow_null=True, help_text="a verification of one row, measured on autoregressive")
-    unknown = serializers.IntegerField(
-        help_text="stops at which no strategy drafted; the bound counts them as too early"
-    )
-    largest = serializers.CharField(allow_blank=True, help_text="the cause to improve first; empty if none is large")
-    sentence = serializers.CharField()
-
-
-class StrategyReport(serializers.Serializer[Any]):
-    """The report of one strategy at one load. The names are vLLM's; /definitions of the report says what each means."""
-
-    strategy = serializers.CharField()
-    label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
-    name = serializers.CharField(help_text="the label, shortened where no classifier's id is needed")
-    settings = serializers.CharField(help_text="the name without the load")
-    concurrency = serializers.IntegerField(allow_null=True, help_text="users of a closed loop")
-    rate = serializers.FloatField(allow_null=True, help_text="requests per second of an open loop")
-    recorded = serializers.BooleanField(help_text="they arrive at the times of their log, not at random")
-    is_baseline = serializers.BooleanField(help_text="speed-ups at this load are relative to this row")
-    params = serializers.DictField()
-    role = serializers.CharField()
-    runner = serializers.CharField(allow_blank=True)
-    sample_count = serializers.IntegerField()
-    noisy_count = serializers.IntegerField(help_text="samples during which other programs used the machine")
-    tokens_per_s = serializers.FloatField()
-    gained_tokens_per_s = serializers.FloatField(allow_null=True, help_text="tokens_per_s minus the baseline's")
-    speedup = serializers.DictField(
-        allow_null=True,
-        help_text="of decoding; under load, of the whole request. median, number of prompts, and low and high of a "
-        "95 % interval that holds for all strategies of a load at once (null if prompts are too few)",
-    )
-    end_to_end = serializers.DictField(allow_null=True, help_text="the same with the time to read the prompt")
-    prefill_ms = serializers.FloatField(allow_null=True, help_text="median time to read the prompt, draft included")
-    break_even_tokens = serializers.FloatField(
-        allow_null=True, help_text="the output length from which it is faster end to end; null if it saves nothing"
-    )
-    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text=UNTOLD)
-    draft_acceptance_rate = serializers.FloatField(allow_null=True)
-    num_spec_steps = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
-    num_draft_tokens = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
-    num_accepted_draft_tokens = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
-    num_target_passes = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
-    num_draft_passes = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
-    acceptance_histogram = serializers.ListField(child=serializers.IntegerField())
-    acceptance_by_position = serializers.ListField(child=serializers.FloatField())
-    drift = Drift(allow_null=True, help_text="how far a classifier's estimates were from what the target accepted")
-    draft_share = serializers.FloatField(allow_null=True)
-    verify_share = serializers.FloatField(allow_null=True)
-    repeated_8grams = serializers.FloatField(allow_null=True)
-    audit = serializers.DictField(child=serializers.IntegerField())
-    hit_rate = serializers.FloatField(allow_null=True, help_text="share of outcomes that SSD had prepared")
-    predicted_hit_rate = serializers.FloatField(allow_null=True, help_text="hit_rate that the draft side expected")
-    hit_rate_by_position = serializers.DictField(child=serializers.FloatField(), help_text="by the accepted count")
-    hit_rate_by_source = serializers.DictField(
-        child=serializers.FloatField(), help_text="by the source of the judged draft"
-    )
-    hidden_share = serializers.FloatField(allow_null=True, help_text="share of drafting that ran beside a verification")
-    backups = Backups(allow_null=True, help_text="what drafted after SSD's misses")
-    lost = serializers.DictField(child=serializers.IntegerField(), help_text="samples that lost their draft, by reason")
-    hardware = serializers.CharField(allow_blank=True, help_text="what the strategy had to itself")
-    per_device = serializers.FloatField(allow_null=True, help_text="the speed-up divided by the number of its devices")
-    why = WhyOut(help_text="why it is not faster: from the bound to the measured speed")
-    regret = RegretOut(
-        allow_null=True, help_text="against its bound; null if it has none, or its bound did not run here"
-    )
-    by_turn = TurnOut(many=True, help_text="empty where every prompt has one turn")
-    tokens_per_s_device = serializers.FloatField(required=False, help_text="of all requests together")
-    tokens_per_s_user = serializers.FloatField(required=False, help_text="of one request from its arrival; median")
-    ttft_ms = Percentiles(required=False, help_text="from arrival to the first token")
-    tpot_ms = Percentiles(required=False, help_text="per token after the first")
-    gap_ms = Percentiles(required=False, allow_null=True, help_text="between two deliveries of tokens")
-    e2e_ms = Percentiles(required=False, help_text="from arrival to the last token")
-    queued_ms = Percentiles(required=False, help_text="from arrival until decoding began")
-    goodput = Goodput(required=False)
-    arrived_per_s = serializers.FloatField(required=False, allow_null=True, help_text="requests arrived per second")
-    served_per_s = serializers.FloatField(required=False, allow_null=True, help_text="requests answered per second")
-
-
-class RankingOut(serializers.Serializer[Any]):
-    leader = serializers.CharField(allow_null=True, help_text="label of the fastest strategy that could be deployed")
-    as_fast = serializers.ListField(child=serializers.CharField(), help_text="labels not shown to be slower")
-    held_out = serializers.FloatField(
-        allow_null=True,
-        help_text="speed-up on each prompt of the strategy that the other prompts choose, so choosing flatters nothing",
-    )
-    more_prompts = serializers.IntegerField(allow_null=True, help_text="about how many settle the next open question")
-    sentence = serializers.CharField(allow_blank=True)
-
-
-class LoadOut(serializers.Serializer[Any]):
-    concurrency = serializers.IntegerField(allow_null=True)
-    rate = serializers.FloatField(allow_null=True)
-    recorded = serializers.BooleanField()
-    baseline = serializers.CharField(help_text="label of the row to which speed-ups at this load are relative")
-    verdict = serializers.CharField()
-    doubt = serializers.CharField(allow_blank=True)
-    ranking = RankingOut()
-    fastest = serializers.CharField(allow_null=True, help_text="label of the row to deploy; null where nobody can say")
-
-
-class CrossoverOut(serializers.Serializer[Any]):
-    """The loads between which a strategy stops being a gain."""
-
-    strategy = serializers.CharField()
-    name = serializers.CharField()
-    axis = serializers.ChoiceField(choices=["concurrency", "rate"])
-    gain_until = serializers.FloatField(allow_null=True, help_text="last load whose interval lies above 1")
-    loss_from = serializers.FloatField(allow_null=True, help_text="first load whose interval lies below 1")
-    at = serializers.FloatField(allow_null=True, help_text="where the line through the medians falls below 1")
-
-
-class ReportOut(serializers.Serializer[Any]):
-    verdict = serializers.CharField(help_text="one sentence; for several loads it equals `sentence`")
-    doubt = serializers.CharField(allow_blank=True, help_text="why the verdict may be wrong, and what is not settled")
-    sentence = serializers.CharField(help_text="the fastest strategy by load")
-    loads = LoadOut(many=True, help_text="verdict and ranking of each load")
-    crossovers = CrossoverOut(many=True)
-    objective = serializers.DictField(
-        child=serializers.FloatField(), help_text="what each request is promised: ttft_ms, tpot_ms"
-    )
-    warnings = serializers.ListField(
-        child=serializers.CharField(),
-        help_text="classifiers trained for another sampling, and loads that were too high to be served",
-    )
-    ranking = RankingOut(
-        help_text="which order is certain, and how many more prompts settle the rest; empty for several loads"
-    )
-    is_noisy = serializers.BooleanField(
-        help_text="more than 20 % of the samples that the verdict compares are noisy; the doubt says so"
-    )
-    baseline = serializers.CharField(help_text="strategy, without its load, to which speed-ups are relative")
-    samples = serializers.IntegerField(help_text="finished samples, from which the report is computed")
-    definitions_version = serializers.IntegerField()
-    noisy_count = serializers.IntegerField(help_text="samples during which other programs used the machine")
-    is_mixed = serializers.BooleanField(help_text="samples come from several devices, so the comparison is not fair")
-    strategies = StrategyReport(many=True)
 
 
 class SampleOut(Output):

@@ -100,7 +100,7 @@ def source_of_all(comparison: UUID) -> Source:
     return Source(f"comparison {comparison}", group(comparison), read)
 
 
-def whole(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]], dict[str, str]]]:
+def read_all(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]], dict[str, str]]]:
     """Yield the traces of finished samples, each with all its events and words, in one reading."""
     chunks = TraceChunk.objects.filter(sample__in=list(samples)).order_by("sample_id", "first_seq")
     for sample, parts in itertools.groupby(chunks.iterator(200), key=lambda chunk: chunk.sample_id):

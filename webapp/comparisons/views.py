@@ -19,6 +19,7 @@ from webapp.comparisons.figures import verdicts
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison, Tag
 from webapp.comparisons.serializers import Description
+from webapp.comparisons.specs import specify
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.entries import services as entries
@@ -38,8 +39,8 @@ def comparisons(request: Asked) -> HttpResponse:
         filters={"state": State.values, "tag": list(tags[:MOST_TAGS])},
         through={"state": "job__state", "tag": "tags__name"},
     )  # fmt: skip
-    said = verdicts(found.rows)
-    with_words = [(comparison, *said[comparison.pk]) for comparison in found.rows]
+    verdict_of = verdicts(found.rows)
+    with_words = [(comparison, *verdict_of[comparison.pk]) for comparison in found.rows]
     context: dict[str, Any] = {"list": found, "rows": with_words, "in_bin": in_bin(request)}
     context["demo"] = demo.wanted(request.actor)
     if not found.total and not request.GET:
@@ -54,7 +55,7 @@ def new_comparison(request: Asked) -> HttpResponse:
     if "launch" in request.POST and (made := form.submit(lambda **asked: _launch(request, asked))):
         return redirect("comparison", made.pk)
     if "launch" not in request.POST:
-        form.submit(lambda name="", **asked: services.specify(**asked))  # finds what is wrong
+        form.submit(lambda name="", **asked: specify(**asked))  # finds what is wrong
     plan, why_not = form.plan()
     code = {
         "url": request.build_absolute_uri(reverse("comparisons-list")),
@@ -98,7 +99,7 @@ def restore_comparison(request: Asked, id: UUID) -> HttpResponse:
 
 def _launch(request: Asked, asked: dict[str, Any]) -> Comparison:
     name = asked.pop("name", "") or services.usual_name(asked)
-    return services.launch(name=name, spec=services.specify(**asked), by=request.actor)
+    return services.launch(name=name, spec=specify(**asked), by=request.actor)
 
 
 def _initial(request: Asked) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from decoding.public import BASELINE, summary, worst
+from decoding.public import BASELINE, Numbers, sample_from_dict, summary, worst
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.comparisons.report import sample_of, so_far
+from webapp.comparisons.report import so_far
 from webapp.core.problems import Invalid
 from webapp.registry.prompt_sets import prompt_of
 
@@ -34,6 +34,6 @@ def _label(comparison: Comparison, runs: list[Run], strategy: str, baseline: str
     return leader or next((run.label for run in runs if run.strategy != BASELINE), runs[0].label)
 
 
-def _samples(comparison: Comparison, label: str) -> list[summary.Sample]:
+def _samples(comparison: Comparison, label: str) -> list[Numbers]:
     found = Sample.objects.filter(run__comparison=comparison, run__label=label).finished()
-    return [sample_of(numbers) for numbers in found.order_by("prompt__number").values_list("numbers", flat=True)]
+    return [sample_from_dict(numbers) for numbers in found.order_by("prompt__number").values_list("numbers", flat=True)]

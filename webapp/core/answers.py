@@ -17,14 +17,14 @@ REMEMBERED = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Reply:
     status: int
     body: Any
     location: str = ""
 
 
 @transaction.atomic
-def once(*, asker: str, key: str, fingerprint: str, act: Callable[[], Given]) -> tuple[Given, bool]:
+def once(*, asker: str, key: str, fingerprint: str, act: Callable[[], Reply]) -> tuple[Reply, bool]:
     """Return the answer, and whether it was given before. A refusal is not stored: the request may be corrected and
     sent again."""
     Answer.objects.filter(created__lt=timezone.now() - REMEMBERED).delete()
@@ -39,7 +39,7 @@ def once(*, asker: str, key: str, fingerprint: str, act: Callable[[], Given]) ->
                 hint="Use a new key for a new request.",
                 code="idempotency-key-reused",
             ) from None
-        return Given(earlier.status, earlier.body, earlier.location), True
-    given = act()
-    Answer.objects.filter(pk=answer.pk).update(status=given.status, body=given.body, location=given.location)
-    return given, False
+        return Reply(earlier.status, earlier.body, earlier.location), True
+    reply = act()
+    Answer.objects.filter(pk=answer.pk).update(status=reply.status, body=reply.body, location=reply.location)
+    return reply, False

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from decoding.public import meant
 from webapp.core import answers, bounds
-from webapp.core.answers import Given
+from webapp.core.answers import Reply
 from webapp.core.fields import Entries
 from webapp.core.problems import Invalid, NotFound, Stale
 
@@ -43,7 +43,7 @@ class Input(serializers.Serializer[Any]):
         try:
             read = super().to_internal_value(data)
         except serializers.ValidationError as error:
-            raise serializers.ValidationError(bounds.told(self.fields, data, error.detail)) from None
+            raise serializers.ValidationError(bounds.reworded(self.fields, data, error.detail)) from None
         if endless := [name for name, value in read.items() if isinstance(value, float) and not math.isfinite(value)]:
             raise serializers.ValidationError({name: "This must be a finite number." for name in endless})
         return read
@@ -162,10 +162,10 @@ class Nouns(viewsets.GenericViewSet[Any]):
         return rows if getattr(self, "swagger_fake_view", False) else rows.visible_to(self.actor)
 
     def get_object(self) -> Any:
-        thing = self.parent(self.get_queryset(), self.kwargs["pk"])
+        instance = self.parent(self.get_queryset(), self.kwargs["pk"])
         if self.request.method in ("PATCH", "DELETE"):
-            self._check_match(thing)
-        return thing
+            self._check_match(instance)
+        return instance
 
     def parent(self, rows: Any, pk: Any) -> Any:
         """Return one of the rows that the actor may see; raise NotFound otherwise."""
@@ -195,26 +195,26 @@ class Nouns(viewsets.GenericViewSet[Any]):
         body.is_valid(raise_exception=True)
         return dict(body.validated_data)
 
-    def shown(self, thing: Any, status: int = 200, **extra: Any) -> Response:
-        body = {**self.get_serializer(thing).data, **extra}
+    def shown(self, instance: Any, status: int = 200, **extra: Any) -> Response:
+        body = {**self.get_serializer(instance).data, **extra}
         response = Response(body, status=status)
-        response["ETag"] = self._etag(thing)
+        response["ETag"] = self._etag(instance)
         if status in (201, 202):
-            response["Location"] = self.address(thing)
+            response["Location"] = self.address(instance)
         return response
 
-    def address(self, thing: Any) -> str:
-        return str(self.reverse_action("detail", args=[thing.pk]))
+    def address(self, instance: Any) -> str:
+        return str(self.reverse_action("detail", args=[instance.pk]))
 
-    def _check_match(self, thing: Any) -> None:
+    def _check_match(self, instance: Any) -> None:
         """Check If-Match: a client must not change or delete a version that it has not seen."""
         expected = _etags(self.request, "If-Match")
-        if expected and "*" not in expected and self._etag(thing) not in expected:
+        if expected and "*" not in expected and self._etag(instance) not in expected:
             raise Stale("This has changed since you read it.", hint="Read it again, then repeat your change.")
 
-    def _etag(self, thing: Any) -> str:
-        whole = self.get_serializer_class()(thing, context={**self.get_serializer_context(), "only": []}).data
-        return f'W/"{hashlib.sha256(json.dumps(whole, default=str).encode()).hexdigest()[:20]}"'
+    def _etag(self, instance: Any) -> str:
+        content = self.get_serializer_class()(instance, context={**self.get_serializer_context(), "only": []}).data
+        return f'W/"{hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()[:20]}"'
 
     def _refuse_unknown_query(self, request: Request) -> None:
         known = {"format", *self.query_names}
@@ -225,8 +225,8 @@ class Nouns(viewsets.GenericViewSet[Any]):
             known |= {"limit", "offset", "ordering", *(filters_.base_filters if filters_ else ())}
         for name in request.query_params:
             if name not in known:
-                told = f"There is no query parameter {name[:40]!r}; known are {', '.join(sorted(known))}."
-                raise Invalid(told + meant(name, known), field=name[:40])
+                detail = f"There is no query parameter {name[:40]!r}; known are {', '.join(sorted(known))}."
+                raise Invalid(detail + meant(name, known), field=name[:40])
 
 
 def _etags(request: Request, header: str) -> list[str]:
@@ -247,22 +247,22 @@ def once(method: View) -> View:
         if len(key) > 128 or not key.isprintable() or not key.isascii():
             raise Invalid("The Idempotency-Key must be 1 to 128 printable ASCII characters.", field="Idempotency-Key")
 
-        def act() -> Given:
+        def act() -> Reply:
             response = method(self, request, *args, **kwargs)
             body = json.loads(json.dumps(response.data, default=str))
-            return Given(response.status_code, body, response.get("Location", ""))
+            return Reply(response.status_code, body, response.get("Location", ""))
 
         asked = json.dumps([request.method, request.get_full_path(), request.data], sort_keys=True)
         actor: Any = request.auth
-        given, repeated = answers.once(
+        reply, repeated = answers.once(
             asker=hashlib.sha256(f"{actor.team_id} {actor.user.pk}".encode()).hexdigest(),
             key=key,
             fingerprint=hashlib.sha256(asked.encode()).hexdigest(),
             act=act,
         )
-        response = Response(given.body, status=given.status)
-        if given.location:
-            response["Location"] = given.location
+        response = Response(reply.body, status=reply.status)
+        if reply.location:
+            response["Location"] = reply.location
         if repeated:
             response["Idempotent-Replay"] = "true"
         return response

@@ -67,9 +67,9 @@ class Bell:
         if value != self.value:
             self.value = value
             for listener in list(self.listeners):
-                self.tell(listener)
+                self.wake(listener)
 
-    def tell(self, listener: Listener) -> None:
+    def wake(self, listener: Listener) -> None:
         if self.value is not _UNREAD and self.value != self.listeners[listener]:
             listener()
 
@@ -84,7 +84,7 @@ def listening(source: Source, seen: Any, listener: Listener) -> Iterator[None]:
     bells = _bells.setdefault(asyncio.get_running_loop(), {})
     bell = bells.get(source.key) or bells.setdefault(source.key, Bell(source))
     bell.listeners[listener] = seen
-    bell.tell(listener)
+    bell.wake(listener)
     try:
         yield
     finally:

@@ -78,8 +78,8 @@ class LimitBodies:
 
     @property
     def _too_long(self) -> tuple[int, str, str, str]:
-        told = f"A request may carry at most {self.longest} bytes."
-        return 413, "Content Too Large", told, "Send files through /api/v1/uploads/, in chunks."
+        detail = f"A request may carry at most {self.longest} bytes."
+        return 413, "Content Too Large", detail, "Send files through /api/v1/uploads/, in chunks."
 
     async def _refuse(
         self, body: _Body, send: Send, name: str, status: int, title: str, detail: str, hint: str

@@ -20,25 +20,25 @@ _OF_LENGTH = {"min_length", "max_length"}
 def unknown(names: Collection[str], fields: Iterable[str]) -> dict[str, str]:
     """Return an error for each of the first ten unknown names, and the count of the others."""
     known = ", ".join(fields) or "nothing"
-    told = {
+    errors = {
         name[:SHOWN]: f"This is not known here; known are {known}.{meant(name, fields)}"
         for name in heapq.nsmallest(NAMED, names)
     }
     more = len(names) - NAMED
-    return told | ({"non_field_errors": f"{more} more names are not known here."} if more > 0 else {})
+    return errors | ({"non_field_errors": f"{more} more names are not known here."} if more > 0 else {})
 
 
-def told(fields: Any, data: Any, errors: Any) -> Any:
+def reworded(fields: Any, data: Any, errors: Any) -> Any:
     """Return the errors of a body, field by field: those about bounds in our words, the others unchanged."""
     return {
-        name: _told(fields[name], fields[name].get_value(data), inner) if name in fields else inner
+        name: _reworded(fields[name], fields[name].get_value(data), inner) if name in fields else inner
         for name, inner in errors.items()
     }
 
 
-def _told(field: Any, value: Any, errors: Any) -> Any:
+def _reworded(field: Any, value: Any, errors: Any) -> Any:
     if isinstance(errors, dict) and isinstance(field, serializers.ListField):
-        return {index: _told(field.child, value[index], inner) for index, inner in errors.items()}
+        return {index: _reworded(field.child, value[index], inner) for index, inner in errors.items()}
     if isinstance(errors, list):
         return [_sentence(field, value, error) for error in errors]
     return errors
@@ -47,14 +47,14 @@ def _told(field: Any, value: Any, errors: Any) -> Any:
 def _sentence(field: Any, value: Any, error: Any) -> Any:
     match getattr(error, "code", ""):
         case code if code in _OF_SIZE:
-            told = f"This is {str(value)[:SHOWN]}; it must be {_between(field.min_value, field.max_value)}."
+            detail = f"This is {str(value)[:SHOWN]}; it must be {_between(field.min_value, field.max_value)}."
         case code if code in _OF_LENGTH:
             things = "characters" if isinstance(field, serializers.CharField) else "entries"
             between = _between(field.min_length, field.max_length)
-            told = f"This has {len(value)} {things}; it must have {between}."
+            detail = f"This has {len(value)} {things}; it must have {between}."
         case _:
             return error
-    return ErrorDetail(told, error.code)
+    return ErrorDetail(detail, error.code)
 
 
 def _between(low: Any, high: Any) -> str:

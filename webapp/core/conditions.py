@@ -43,7 +43,7 @@ Conditions = tuple[Condition, ...]
 
 
 @functools.cache
-def there(model: type[Model]) -> Callable[[Keys], set[Any]]:
+def still_exists(model: type[Model]) -> Callable[[Keys], set[Any]]:
     """Make the check that a row was not deleted."""
 
     def holding(keys: Keys) -> set[Any]:

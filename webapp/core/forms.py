@@ -114,8 +114,8 @@ class Form:
     @property
     def refusal(self) -> str:
         """All errors in one line, for a form too small to show them beside its fields."""
-        told = [sentence for sentences in self.errors.values() for sentence in sentences]
-        return " ".join([*told, self.hint]).strip()
+        sentences = [sentence for found in self.errors.values() for sentence in found]
+        return " ".join([*sentences, self.hint]).strip()
 
     @property
     def general_errors(self) -> list[str]:
@@ -189,17 +189,17 @@ class Form:
             elif name not in self.nested and posted.get(name, "") != "":
                 plain[name] = typed(field, posted[name])
         for outer, kind in self.nested.items():
-            given = {str(name): posted.get(f"{outer}.{name}", "") for name in kind().fields}
-            if filled := typed_all(kind().fields, given):
+            values = {str(name): posted.get(f"{outer}.{name}", "") for name in kind().fields}
+            if filled := typed_all(kind().fields, values):
                 plain[outer] = filled
         return plain
 
     def boxes(self) -> Iterator[tuple[str, str, str]]:
         """Yield name, label and value of each nested box."""
         for outer, kind in self.nested.items():
-            given = (self.data or self.initial).get(outer) or {}
+            values = (self.data or self.initial).get(outer) or {}
             for name in map(str, kind().fields):
-                yield f"{outer}.{name}", name, given.get(name, "")
+                yield f"{outer}.{name}", name, values.get(name, "")
 
 
 def typed(field: Any, text: Any) -> Any:
@@ -212,9 +212,9 @@ def typed(field: Any, text: Any) -> Any:
     return text
 
 
-def typed_all(fields: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def typed_all(fields: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Convert all values that were given."""
-    return {name: typed(fields[name], value) for name, value in given.items() if name in fields and value != ""}
+    return {name: typed(fields[name], value) for name, value in values.items() if name in fields and value != ""}
 
 
 def listed(text: str) -> list[str]:

@@ -73,15 +73,15 @@ class Json(logging.Formatter):
     """One JSON object a line, for collectors of logs."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = {
+        line = {
             "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname,
             "logger": record.name,
             "message": redact(record.getMessage()),
         }
         if record.exc_info:
-            told["exception"] = redact(self.formatException(record.exc_info))
-        return json.dumps(told, ensure_ascii=False)
+            line["exception"] = redact(self.formatException(record.exc_info))
+        return json.dumps(line, ensure_ascii=False)
 
 
 class Routes(logging.Filter):

@@ -34,9 +34,9 @@ class Slashes(CommonMiddleware):
     response_redirect_class = _Permanently
 
 
-def name_of(given: str) -> str:
+def name_of(header: str) -> str:
     """Return the request's id: the client's own if it sent one."""
-    return given if _ACCEPTABLE.fullmatch(given) else uuid.uuid4().hex
+    return header if _ACCEPTABLE.fullmatch(header) else uuid.uuid4().hex
 
 
 def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

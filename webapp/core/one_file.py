@@ -23,11 +23,11 @@ RELATIVE = re.compile(r'^((?:import|export) (?:.*?from )?)"(\.[^"]+)";$', re.MUL
 
 
 def one_file(
-    template: str, context: Mapping[str, Any], *, entry: str, places: tuple[str, ...], name: str
+    template: str, context: Mapping[str, Any], *, entry: str, sections: tuple[str, ...], name: str
 ) -> HttpResponse:
     """Answer a page's template as a file to download. Without a request, the page has no buttons. `entry` is the page's
-    module, `places` are where it draws charts."""
-    names = [entry, *(chart for place in places for chart in charts_at(place))]
+    module, `sections` are where it draws charts."""
+    names = [entry, *(chart for section in sections for chart in charts_at(section))]
     inside = {
         "page_base": "core/one_file.html",
         "is_one_file": True,

@@ -83,8 +83,8 @@ def _body(status: int, code: str, detail: str, field: str = "", hint: str = "", 
 def _first(errors: list[dict[str, str]]) -> list[dict[str, str]]:
     """Keep as many errors as somebody reads, and say how many more there are."""
     more = len(errors) - MOST_ERRORS
-    told = {"field": "", "detail": f"{more} more errors are not listed.", "code": "invalid"}
-    return [*errors[:MOST_ERRORS], told] if more > 1 else errors
+    others = {"field": "", "detail": f"{more} more errors are not listed.", "code": "invalid"}
+    return [*errors[:MOST_ERRORS], others] if more > 1 else errors
 
 
 def _flatten(detail: Any, path: str = "") -> Any:

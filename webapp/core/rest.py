@@ -104,8 +104,8 @@ def _unreadable(name: str, request: Request, wanted: Any, why: str) -> Invalid:
         why = "It must be an id."
     elif isinstance(wanted, BooleanFilter):
         why = "It can be true or false."
-    given = request.query_params.get(name, "")[:40]
-    return Invalid(f"{name} is {given!r}. {why}", field=name, hint="Or leave it out.")
+    value = request.query_params.get(name, "")[:40]
+    return Invalid(f"{name} is {value!r}. {why}", field=name, hint="Or leave it out.")
 
 
 class StrictOrdering(filters.OrderingFilter):

@@ -66,8 +66,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
         case error if disk.is_disk_full(error):
             return _unasked(request, 507, "disk-full", disk.SENTENCE, disk.HINT)
         case error if damage.is_damaged(error):
-            told = "The database is damaged, so nothing can be shown or kept."
-            return _unasked(request, 503, "damaged", told, "Tell the operator to restore the last backup.")
+            detail = "The database is damaged, so nothing can be shown or kept."
+            return _unasked(request, 503, "damaged", detail, "Tell the operator to restore the last backup.")
         case OperationalError() | InterfaceError():
             return _away(request, "database")
         case RedisError():

@@ -37,7 +37,7 @@ class InTurns(ASGIHandler):
         self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     @property
-    def _places(self) -> asyncio.Semaphore:
+    def _slots(self) -> asyncio.Semaphore:
         return self._turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_WORK))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -46,7 +46,7 @@ class InTurns(ASGIHandler):
             await super().__call__(scope, receive, send)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        async with self._places:
+        async with self._slots:
             _take_thread()
             answer = await self._made(request)
             if isinstance(answer, Held):
@@ -56,7 +56,7 @@ class InTurns(ASGIHandler):
             return await hold(request, answer, self._in_turn)
         if isinstance(answer, StreamingHttpResponse) and not answer.is_async:
             conditions: Conditions = getattr(answer, "conditions", ())
-            answer.streaming_content = _by_turns(iter(answer), self._places, conditions)
+            answer.streaming_content = _by_turns(iter(answer), self._slots, conditions)
         return answer
 
     async def _made(self, request: HttpRequest) -> HttpResponseBase:
@@ -71,7 +71,7 @@ class InTurns(ASGIHandler):
             raise
 
     async def _in_turn(self, work: Callable[[], Any]) -> Any:
-        async with self._places:
+        async with self._slots:
             return await database_sync_to_async(work, thread_sensitive=False)()
 
 
@@ -98,13 +98,13 @@ def _leave_thread() -> None:
         SyncToAsync.context_to_thread_executor[context] = _doorman
 
 
-async def _by_turns(parts: Iterator[bytes], places: asyncio.Semaphore, conditions: Conditions) -> AsyncIterator[bytes]:
+async def _by_turns(parts: Iterator[bytes], slots: asyncio.Semaphore, conditions: Conditions) -> AsyncIterator[bytes]:
     """Make each piece in a turn of its own, once the client took the one before. So no long answer is held whole, and a
     slow reader keeps neither a turn nor a connection from others."""
     problems: list[Problem] = []
     with guarded(conditions, problems.append):
         while True:
-            async with places:
+            async with slots:
                 piece = await sync_to_async(_piece)(parts)
             if problems:
                 raise Revoked(problems[0].detail)

@@ -114,8 +114,8 @@ def trouble(job: Job) -> str:
 
 def nobody_can(job: Job) -> str:
     """Sentence for a job that every worker at hand has refused."""
-    told = " ".join(f"{worker}: {reason}" for worker, reason in job.refusals.items())
-    return f"No worker at hand can do it. {told} Start a worker that can, and try again."
+    reasons = " ".join(f"{worker}: {reason}" for worker, reason in job.refusals.items())
+    return f"No worker at hand can do it. {reasons} Start a worker that can, and try again."
 
 
 def states() -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from webapp.jobs import line
 from webapp.jobs.models import Job, JobEvent, State
 
 
-def tell(job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
+def add(job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
     last = JobEvent.objects.filter(job=job).aggregate(last=Max("seq"))["last"] or 0
     JobEvent.objects.create(job=job, seq=last + 1, state=job.state, sentence=sentence, numbers=dict(numbers or {}))
 

@@ -21,7 +21,7 @@ def prioritise(*, job: Job, priority: int, by: Actor) -> Job:
         job.refresh_from_db()
         raise Conflict(f"This job is {job.state}; a priority only matters while it waits.", code="job-does-not-wait")
     job.refresh_from_db()
-    log.tell(job, f"{by.user} gives it priority {priority}.")
+    log.add(job, f"{by.user} gives it priority {priority}.")
     log.nudge(job.pk)
     audit.record(by, "prioritised", job, priority=priority)
     return job

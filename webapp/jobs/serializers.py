@@ -113,8 +113,8 @@ class Priority(serializers.IntegerField):
     """Priority of a job among its team's own."""
 
     def __init__(self, **options: Any) -> None:
-        told = "higher goes first among your team's jobs; above 0 is for owners"
-        super().__init__(min_value=LOWEST_PRIORITY, max_value=HIGHEST_PRIORITY, help_text=told, **options)
+        help_text = "higher goes first among your team's jobs; above 0 is for owners"
+        super().__init__(min_value=LOWEST_PRIORITY, max_value=HIGHEST_PRIORITY, help_text=help_text, **options)
 
 
 class MeasuringQueue(serializers.ChoiceField):

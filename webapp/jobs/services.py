@@ -1,4 +1,4 @@
-"""Change jobs. Every move is compare-and-set: of two who try, one succeeds and the other gets False or a Conflict."""
+"""Change jobs, for people and for workers. Of two who try, one succeeds and the other gets False or a Conflict."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict
-from webapp.jobs import devices, ends, line, log, priorities
+from webapp.jobs import devices, ends, line, log, moves, priorities
 from webapp.jobs import queue as broker
 from webapp.jobs.kinds import Kind
-from webapp.jobs.models import FINAL, MOVES, USUAL_PRIORITY, Job, Queue, State, Worker
+from webapp.jobs.models import USUAL_PRIORITY, Job, Queue, State, Worker
 
 LEASE = timedelta(seconds=20)
 MOST_WAITING = 1000  # per team
@@ -56,7 +56,7 @@ def enqueue(
         device_count=device_count,
         arguments=dict(arguments or {}),
     )
-    log.tell(job, f"Submitted by {by.user}.")
+    log.add(job, f"Submitted by {by.user}.")
     transaction.on_commit(lambda: broker.nudge(job.queue))
     return job
 
@@ -65,11 +65,11 @@ def enqueue(
 def cancel(*, job: Job, by: Actor) -> Job:
     """Cancel a waiting job at once; ask the worker of a running one to stop."""
     by.require(Right.SUBMIT)
-    if _move(job, State.QUEUED, State.CANCELLED, f"Cancelled by {by.user} before it began."):
+    if moves.move(job, State.QUEUED, State.CANCELLED, f"Cancelled by {by.user} before it began."):
         audit.record(by, "cancelled", job)
     elif Job.objects.filter(pk=job.pk, state=State.RUNNING).update(is_cancel_asked=True):
         job.refresh_from_db()
-        log.tell(job, f"{by.user} asks to cancel.")
+        log.add(job, f"{by.user} asks to cancel.")
         log.nudge(job.pk)
         audit.record(by, "asked to cancel", job)
     else:
@@ -84,7 +84,7 @@ def retry(*, job: Job, by: Actor) -> Job:
     """Queue it again with fresh attempts; what it has finished stays finished."""
     by.require(Right.SUBMIT)
     job.refresh_from_db()
-    if not job.can_retry or not _move(
+    if not job.can_retry or not moves.move(
         job,
         State(job.state),
         State.QUEUED,
@@ -118,7 +118,7 @@ def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
     if (
         job is None
         or not devices.are_free(job, worker)
-        or not _move(
+        or not moves.move(
             job,
             State.QUEUED,
             State.RUNNING,
@@ -144,7 +144,7 @@ def renew(*, job: Job, done: int | None = None, total: int | None = None) -> boo
         changes["done_count"] = done
     if total is not None:
         changes["total_count"] = total
-    is_ours = bool(_ours(job).update(**changes))
+    is_ours = bool(moves.held(job).update(**changes))
     if done is not None:
         log.nudge(job.pk)
     return is_ours
@@ -152,25 +152,25 @@ def renew(*, job: Job, done: int | None = None, total: int | None = None) -> boo
 
 def reached(*, job: Job, place: str) -> None:
     """Name the part that is under way from now on: ends of attempts are counted by place."""
-    _ours(job).update(at=place[:200])
+    moves.held(job).update(at=place[:200])
 
 
 def progressed(*, job: Job, done: int) -> bool:
     """Count a lasting part of the work as done. The count of ends begins anew."""
-    return bool(_ours(job).update(done_count=done, blamed=[], setbacks=0))
+    return bool(moves.held(job).update(done_count=done, blamed=[], setbacks=0))
 
 
 @transaction.atomic
 def note(*, job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
     """Add a line to the job's log, from the worker that holds the job."""
-    if _ours(job).select_for_update().exists():
-        log.tell(job, sentence, numbers)
+    if moves.held(job).select_for_update().exists():
+        log.add(job, sentence, numbers)
         log.nudge(job.pk)
 
 
 def require_lease(job: Job) -> None:
     """Raise Conflict if the worker has lost its lease. Call it first in every transaction of a worker."""
-    if not _ours(job).select_for_update().exists():
+    if not moves.held(job).select_for_update().exists():
         raise Conflict("The lease on this job is lost; stop.", code="lease-lost")
 
 
@@ -180,51 +180,51 @@ def is_cancel_asked(*, job: Job) -> bool:
 
 @transaction.atomic
 def succeed(*, job: Job) -> bool:
-    return _end(job, State.SUCCEEDED, "Done.")
+    return moves.end(job, State.SUCCEEDED, "Done.")
 
 
 @transaction.atomic
 def fail(*, job: Job, reason: str) -> bool:
-    return _end(job, State.FAILED, reason)
+    return moves.end(job, State.FAILED, reason)
 
 
 @transaction.atomic
 def stop(*, job: Job) -> bool:
     """End a running job as `cancel` asked."""
-    return _end(job, State.CANCELLED, "Cancelled while it ran.")
+    return moves.end(job, State.CANCELLED, "Cancelled while it ran.")
 
 
 @transaction.atomic
 def give_back(*, job: Job, reason: str, counts: bool, is_silence: bool = False) -> bool:
     """End this attempt; another may follow. `counts`: the job itself can have caused the end."""
-    held = _ours(job).select_for_update().first()
+    held = moves.held(job).select_for_update().first()
     if held is None:
         return False
     blamed = [*held.blamed, ends.blame(held, is_silence=is_silence)] if counts else held.blamed
     if counts and ends.are_enough(blamed):
-        return _end(job, State.FAILED, f"{reason} {ends.for_good(blamed)}")
+        return moves.end(job, State.FAILED, f"{reason} {ends.for_good(blamed)}")
     wait = timedelta(seconds=ends.wait_s(held.setbacks + 1))
-    told = ends.counted(blamed) if counts else ends.OUTSIDE
+    verdict = ends.counted(blamed) if counts else ends.OUTSIDE
     later = {"blamed": blamed, "setbacks": held.setbacks + 1, "not_before": Now() + wait if wait else None}
-    return _requeue(job, f"{reason} {told}", **later)
+    return moves.requeue(job, f"{reason} {verdict}", **later)
 
 
 @transaction.atomic
 def refuse(*, job: Job, reason: str) -> bool:
     """Give the job to another worker: this one cannot. If there is none, fail it, so that nobody waits in vain."""
     job.refusals = {**job.refusals, job.worker: reason}
-    if not _ours(job).update(refusals=job.refusals):
+    if not moves.held(job).update(refusals=job.refusals):
         return False
     others = [worker.name for worker in Worker.objects.that_could(job)]
     if not others:
-        return _end(job, State.FAILED, line.nobody_can(job))
-    return _requeue(job, f"{job.worker} cannot do it: {reason} {_listed(others)} may be able to.")
+        return moves.end(job, State.FAILED, line.nobody_can(job))
+    return moves.requeue(job, f"{job.worker} cannot do it: {reason} {_listed(others)} may be able to.")
 
 
 @transaction.atomic
 def release(*, job: Job) -> bool:
     """Give the job back because the worker was told to stop. That is nobody's failure."""
-    return _requeue(job, f"{job.worker} was stopped; what it had finished is kept.")
+    return moves.requeue(job, f"{job.worker} was stopped; what it had finished is kept.")
 
 
 def take_back_from_silent(*, job: Job) -> bool:
@@ -251,14 +251,14 @@ def _absolve(worker: str) -> None:
         blamed = ends.without_silence_of(worker, job.blamed)
         if len(blamed) < len(job.blamed):
             Job.objects.filter(pk=job.pk).update(blamed=blamed)
-            log.tell(job, f"{worker} is there again. {ends.OUTSIDE}")
+            log.add(job, f"{worker} is there again. {ends.OUTSIDE}")
             log.nudge(job.pk)
 
 
 @transaction.atomic
 def _take_back(job: Job, reason: str, *, counts: bool, is_silence: bool = False) -> bool:
     if job.is_cancel_asked:
-        return _end(job, State.CANCELLED, f"Cancelled. {reason}")
+        return moves.end(job, State.CANCELLED, f"Cancelled. {reason}")
     return give_back(job=job, reason=reason, counts=counts, is_silence=is_silence)
 
 
@@ -280,44 +280,10 @@ def announce(
     marks: Mapping[str, Any] | None = None,
 ) -> None:
     """Write that a worker lives: its machine, what it can do, and which models lie on its disk."""
-    told = {"machine": machine, "memory": memory, "queues": queues, "devices": devices, "versions": versions}
-    told |= {"cached": list(cached), "marks": dict(marks or {})}
-    Worker.objects.update_or_create(name=name, defaults={**told, "seen": Now()})
+    columns = {"machine": machine, "memory": memory, "queues": queues, "devices": devices, "versions": versions}
+    columns |= {"cached": list(cached), "marks": dict(marks or {})}
+    Worker.objects.update_or_create(name=name, defaults={**columns, "seen": Now()})
 
 
 def _listed(names: Sequence[str]) -> str:
     return " or ".join(names) if len(names) < 4 else f"{names[0]} or one of {len(names) - 1} others"
-
-
-def _ours(job: Job) -> Any:
-    """Row of the job if this very attempt still holds it: a worker that lost its lease must not write."""
-    return Job.objects.filter(pk=job.pk, state=State.RUNNING, attempt=job.attempt, worker=job.worker)
-
-
-def _end(job: Job, state: State, reason: str) -> bool:
-    return _move(job, State.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None)
-
-
-def _requeue(job: Job, reason: str, **changes: Any) -> bool:
-    free = {"worker": "", "lease_until": None, **changes}
-    moved = _move(job, State.RUNNING, State.QUEUED, reason, attempt_now=job.attempt, **free)
-    if moved:
-        transaction.on_commit(lambda: broker.nudge(job.queue))
-    return moved
-
-
-def _move(
-    job: Job, expected: State, to: State, sentence: str, *, attempt_now: int | None = None, **changes: Any
-) -> bool:
-    if to not in MOVES[expected]:
-        raise ValueError(f"a job cannot go from {expected} to {to}")
-    row = Job.objects.filter(pk=job.pk, state=expected)
-    if attempt_now is not None:
-        row = row.filter(attempt=attempt_now)
-    finished = timezone.now() if to in FINAL else None
-    if not row.update(state=to, reason=sentence, finished=finished, **changes):
-        return False
-    job.refresh_from_db()
-    log.tell(job, sentence)
-    log.nudge(job.pk)
-    return True

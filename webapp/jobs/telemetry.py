@@ -65,7 +65,7 @@ def _gpu(gpus: Sequence[Mapping[str, Any]]) -> str:
     busy = [gpu["utilisation"] for gpu in gpus if gpu["utilisation"] is not None]
     held_back = dict.fromkeys(reason for gpu in gpus for reason in gpu["held_back"])
     others = max(gpu["others"] for gpu in gpus)
-    told = [
+    parts = [
         f"{100 * sum(busy) / len(busy):.0f} % busy" if busy else "",
         _range((gpu["clock_mhz"] for gpu in gpus), "MHz"),
         _range((gpu["temperature_c"] for gpu in gpus), "°C"),
@@ -73,7 +73,7 @@ def _gpu(gpus: Sequence[Mapping[str, Any]]) -> str:
         f"held back by {' and '.join(held_back)}" if held_back else "",
         f"shared with {others} other program{'s' * (others > 1)}" if others else "",
     ]
-    return ", ".join(part for part in told if part)
+    return ", ".join(part for part in parts if part)
 
 
 def _every(values: Iterable[Mapping[str, Any]], name: str) -> list[Any]:

@@ -7,15 +7,15 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from webapp.accounts.actor import Actor
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.redaction import shown_by
-from webapp.core.conditions import Condition, Conditions, there
+from webapp.core.conditions import Condition, Conditions, still_exists
 from webapp.jobs.models import Job
 from webapp.live.job_watch import JobWatch
-from webapp.live.telling import NOT_FOUND, Teller
 from webapp.live.watch import Watch
+from webapp.live.watch_socket import NOT_FOUND, WatchSocket
 from webapp.sharing import services as sharing
 
 
-class ComparisonConsumer(Teller):
+class ComparisonConsumer(WatchSocket):
     what = "comparison"
 
     def fresh_watch(self) -> Watch:
@@ -25,7 +25,7 @@ class ComparisonConsumer(Teller):
         self.comparison = self.scope["url_route"]["kwargs"]["pk"]
         if not Comparison.objects.visible_to(actor).filter(pk=self.comparison).exists():
             raise self.not_found
-        return (Condition(there(Comparison), self.comparison, self.not_found),)
+        return (Condition(still_exists(Comparison), self.comparison, self.not_found),)
 
 
 class SharedConsumer(ComparisonConsumer):
@@ -39,7 +39,7 @@ class SharedConsumer(ComparisonConsumer):
         return sharing.conditions_of(share)
 
 
-class JobConsumer(Teller):
+class JobConsumer(WatchSocket):
     what = "job"
 
     def fresh_watch(self) -> JobWatch:
@@ -49,7 +49,7 @@ class JobConsumer(Teller):
         job = self.scope["url_route"]["kwargs"]["pk"]
         if not Job.objects.visible_to(actor).filter(pk=job).exists():
             raise self.not_found
-        return (Condition(there(Job), job, self.not_found),)
+        return (Condition(still_exists(Job), job, self.not_found),)
 
 
 class NoSuchSocket(AsyncWebsocketConsumer):

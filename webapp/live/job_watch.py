@@ -53,8 +53,8 @@ class JobWatch:
     def _sifted(self, frame: Frame) -> Frame | None:
         match frame["t"]:
             case "job":
-                is_told, self._status = log.is_same_status(frame, self._status), frame
-                return None if is_told else frame
+                is_same, self._status = log.is_same_status(frame, self._status), frame
+                return None if is_same else frame
             case "events":
                 return self._sifted_lines(frame)
             case _:  # this reader may still lack something
@@ -82,8 +82,8 @@ class JobWatch:
         self._status = status
         while lines := log.read(job=self.job, after=self.after, limit=LINES_AT_ONCE):
             self.after = lines[-1].seq
-            told = [log.shown(line) for line in lines]
-            frames.append({"t": "events", "sample": str(self.job), "events": told})
+            events = [log.shown(line) for line in lines]
+            frames.append({"t": "events", "sample": str(self.job), "events": events})
         if job.is_final:
             self.is_over = True
             frames.append({"t": "finished"})

@@ -14,10 +14,10 @@ def is_ours(headers: Mapping[bytes, bytes]) -> bool:
     host = headers.get(b"host", b"").decode("latin-1")
     if origin in settings.CSRF_TRUSTED_ORIGINS:
         return True
-    return bool(host) and validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS) and _place(origin) == host
+    return bool(host) and validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS) and _host(origin) == host
 
 
-def _place(origin: str) -> str:
+def _host(origin: str) -> str:
     try:
         return urlsplit(origin).netloc
     except ValueError:

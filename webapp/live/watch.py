@@ -32,14 +32,12 @@ _EVER = datetime.min.replace(tzinfo=UTC)
 @dataclass
 class Watch:
     comparison: UUID
-    cursors: dict[UUID, int] = field(
-        default_factory=dict
-    )  # samples whose traces this reader follows, and the last seq it has
+    cursors: dict[UUID, int] = field(default_factory=dict)  # samples followed, and the last seq that this reader has
     since: datetime | None = None
-    told: dict[UUID, str] = field(default_factory=dict)  # samples whose rows this reader has, and their state then
+    sent: dict[UUID, str] = field(default_factory=dict)  # samples whose rows this reader has, and their state then
     _status: Frame = field(default_factory=dict)
     _reported: int = -1
-    whole: set[UUID] = field(default_factory=set)  # samples whose whole trace this reader has
+    complete: set[UUID] = field(default_factory=set)  # samples whose whole trace this reader has
     must_read: bool = True  # frames from the relay are not enough
     is_over: bool = False
 
@@ -56,7 +54,7 @@ class Watch:
         """Follow these samples' traces too, each from its seq, and samples from that moment on."""
         self.since = since or self.since
         self.cursors.update(after)
-        self.whole -= after.keys()
+        self.complete -= after.keys()
         self.must_read = True
 
     def sift(self, frames: list[Frame]) -> list[Frame]:
@@ -78,11 +76,11 @@ class Watch:
             case "samples":
                 return self._sifted_rows(frame)
             case "comparison":
-                is_told, self._status = log.is_same_status(frame, self._status), frame
-                return None if is_told else frame
+                is_same, self._status = log.is_same_status(frame, self._status), frame
+                return None if is_same else frame
             case "report":
-                is_told, self._reported = frame["samples"] == self._reported, frame["samples"]
-                return None if is_told else frame
+                is_same, self._reported = frame["samples"] == self._reported, frame["samples"]
+                return None if is_same else frame
             case "finished":  # this reader may still lack something
                 self.must_read = True
                 return None
@@ -90,15 +88,15 @@ class Watch:
 
     def _sifted_rows(self, frame: Frame) -> Frame | None:
         self.since = max(self.since or _EVER, datetime.fromisoformat(frame["since"]))
-        fresh = {UUID(row["id"]): row for row in frame["rows"] if self.told.get(UUID(row["id"])) != state_of(row)}
-        self.told |= {sample: state_of(row) for sample, row in fresh.items()}
+        fresh = {UUID(row["id"]): row for row in frame["rows"] if self.sent.get(UUID(row["id"])) != state_of(row)}
+        self.sent |= {sample: state_of(row) for sample, row in fresh.items()}
         ended = {sample for sample, row in fresh.items() if row["is_finished"] and not row.get("audit")}
-        self.cursors |= {sample: 0 for sample in ended - self.cursors.keys() - self.whole}
+        self.cursors |= {sample: 0 for sample in ended - self.cursors.keys() - self.complete}
         return {**frame, "rows": list(fresh.values())} if fresh else None
 
     def _sifted_events(self, frame: Frame) -> Frame | None:
         sample, events = UUID(frame["sample"]), frame["events"]
-        have = self.cursors.setdefault(sample, 0) if sample not in self.whole else events[-1]["seq"]
+        have = self.cursors.setdefault(sample, 0) if sample not in self.complete else events[-1]["seq"]
         if events[-1]["seq"] <= have:
             return None
         if events[0]["seq"] > have + 1:
@@ -110,17 +108,17 @@ class Watch:
 
     def _sifted_end(self, frame: Frame) -> Frame | None:
         sample = UUID(frame["sample"])
-        if sample in self.whole:
+        if sample in self.complete:
             return None
         if self.cursors.get(sample, 0) < frame["last_seq"]:
             self.must_read = True
             return None
-        self._told_whole(sample)
+        self._completed(sample)
         return frame
 
-    def _told_whole(self, sample: UUID) -> None:
+    def _completed(self, sample: UUID) -> None:
         self.cursors.pop(sample, None)
-        self.whole.add(sample)
+        self.complete.add(sample)
 
     def news(self, *, with_report: bool = True) -> list[Frame]:
         """Read everything that is new. The status is read first, so that "final" means "this is all". A report takes
@@ -151,8 +149,8 @@ class Watch:
         samples = Sample.objects.filter(run__comparison_id=self.comparison).select_related("run", "prompt")
         if self.since is not None:
             samples = samples.filter(Q(finished=None) | Q(finished__gte=self.since - OVERLAP))
-        fresh = [sample for sample in samples.order_by("created") if self.told.get(sample.pk) != state_of(row(sample))]
-        self.told |= {sample.pk: state_of(row(sample)) for sample in fresh}
+        fresh = [sample for sample in samples.order_by("created") if self.sent.get(sample.pk) != state_of(row(sample))]
+        self.sent |= {sample.pk: state_of(row(sample)) for sample in fresh}
         self._follow_latest(fresh)
         self.since = max([self.since or comparison.created, *(s.finished for s in fresh if s.finished)])
         return fresh
@@ -161,22 +159,20 @@ class Watch:
         """Follow samples that are being decoded, and those that began and ended since the last reading."""
         for sample in fresh[-MOST_UNSEEN:]:
             is_unseen = sample.finished is None or (self.since is not None and sample.finished > self.since)
-            if is_unseen and sample.pk not in self.whole:
+            if is_unseen and sample.pk not in self.complete:
                 self.cursors.setdefault(sample.pk, 0)
 
     def _traces(self, rows: list[Sample]) -> list[Frame]:
         known = {sample.pk: sample for sample in rows}
         missing = [pk for pk in self.cursors if pk not in known]
         known |= Sample.objects.filter(run__comparison_id=self.comparison).in_bulk(missing)
-        for pk in [
-            pk for pk in self.cursors if pk not in known
-        ]:  # another attempt began them anew, or they are of another comparison
+        for pk in self.cursors.keys() - known.keys():  # another attempt began them anew, or another comparison has them
             del self.cursors[pk]
-        told = traces([known[pk] for pk in self.cursors], self.cursors)
-        for frame in told:
+        sent = traces([known[pk] for pk in self.cursors], self.cursors)
+        for frame in sent:
             if frame["t"] == "complete":
-                self._told_whole(UUID(frame["sample"]))
-        return told
+                self._completed(UUID(frame["sample"]))
+        return sent
 
     def _unfinished_reading(self) -> bool:
         """Wait for a finished sample whose trace has a hole, but not for one that was cut off."""

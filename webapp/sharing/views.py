@@ -15,7 +15,7 @@ from django.views.decorators.gzip import gzip_page
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.page import show, whole
+from webapp.comparisons.page import as_file, show
 from webapp.core.forms import Form
 from webapp.core.pages import form_page, listing, one, page
 from webapp.core.problems import Problem
@@ -78,6 +78,6 @@ def shared_file(request: HttpRequest, secret: str) -> HttpResponse:
     """The shared page as one file, as redacted as the page."""
     try:
         share = services.find(secret)
-        return whole(share.comparison, request.GET.get("baseline", ""), share)
+        return as_file(share.comparison, request.GET.get("baseline", ""), share)
     except Problem as problem:
         return of_problem(request, problem)

@@ -69,7 +69,7 @@ class Studies(Binned):
     @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR})
     def file(self, request: Request, pk: UUID) -> HttpResponse:
         """Download the page of a study as one HTML file that makes no request."""
-        return views.whole(self.get_object(), self.actor)
+        return views.as_file(self.get_object(), self.actor)
 
     @extend_schema(responses=serializers.DocumentOut)
     def document(self, request: Request, pk: UUID) -> Response:

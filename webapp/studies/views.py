@@ -86,13 +86,13 @@ def content(found: Study, actor: Actor) -> dict[str, Any]:
     }
 
 
-def whole(found: Study, actor: Actor) -> HttpResponse:
+def as_file(found: Study, actor: Actor) -> HttpResponse:
     """Answer the page of a study as one file."""
     if not found.document:
         raise Conflict("This study has no result yet.", hint="Download it when it has succeeded.")
     inside = content(found, actor)
-    entry, places, name = inside["entry"], inside["places"], f"{found.kind}-{found.pk}"
-    return one_file(f"studies/{found.kind}.html", inside, entry=entry, places=places, name=name)
+    entry, sections, name = inside["entry"], inside["places"], f"{found.kind}-{found.pk}"
+    return one_file(f"studies/{found.kind}.html", inside, entry=entry, sections=sections, name=name)
 
 
 def _oracle(actor: Actor, found: Study) -> dict[str, Any]:

@@ -8,29 +8,30 @@ from contextlib import closing
 
 from decoding.contestants.servers.alone import ServersAlone
 from decoding.errors import BrokenModel, DrafthouseError
-from decoding.measure.comparison import Comparison, Key, stints
-from decoding.measure.summary import Sample
+from decoding.measure.comparison import Comparison
+from decoding.measure.sample import Sample
+from decoding.measure.schedule import Key, stints
 from decoding.pair import Pair
 from decoding.spec import Choice
 from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Which
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
-from worker.messages import Cancelled, Loaded, Say
+from worker.messages import Cancelled, Emit, Loaded
 
 LAST_LINES = 6
 ELSEWHERE = "the servers' own machines"
 
 
-def compare(order: ToCompare, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
     pair, loaded = ground(order, residents)
-    say(loaded)
-    with closing(pair), Tracing(say, pair.tokenizer.decode if pair.tokenizer else in_no_words) as tracing:
+    emit(loaded)
+    with closing(pair), Tracing(emit, pair.tokenizer.decode if pair.tokenizer else in_no_words) as tracing:
         pair.begin([choice for choice in order.choices if choice.spec.role != "server"])
         comparison = Comparison(
             pair,
             order.prompts,
-            [choice for choice in order.choices if meets(pair, choice, order, say)],
+            [choice for choice in order.choices if meets(pair, choice, order, emit)],
             order.sampling,
             order.repeats,
             sink_for=tracing.sink_for,
@@ -45,11 +46,11 @@ def compare(order: ToCompare, residents: Residents, say: Say, cancelled: Cancell
             due = [key for key in group if (key.prompt.id, key.repeat) not in order.settled]
             samples = [before[which(key)] for key in due if which(key) in before]
             left = [key for key in due if which(key) not in before and which(key) not in order.given_up]
-            for stint in stints(askable(comparison, left, say)):
-                samples += decode(comparison, stint, tracing, say)
+            for stint in stints(askable(comparison, left, emit)):
+                samples += decode(comparison, stint, tracing, emit)
                 if cancelled():
                     return
-            say(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
+            emit(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
 
 
 def ground(order: ToCompare, residents: Residents) -> tuple[Pair | ServersAlone, Loaded]:
@@ -67,7 +68,7 @@ def in_no_words(tokens: Sequence[int]) -> str:
     return ""
 
 
-def meets(pair: Pair | ServersAlone, choice: Choice, order: ToCompare, say: Say) -> bool:
+def meets(pair: Pair | ServersAlone, choice: Choice, order: ToCompare, emit: Emit) -> bool:
     """Whether the choice can run. A server that cannot be met costs its own samples, not those of the others."""
     if choice.spec.role != "server":
         return True
@@ -76,41 +77,41 @@ def meets(pair: Pair | ServersAlone, choice: Choice, order: ToCompare, say: Say)
     except DrafthouseError as error:
         every = ((choice.label, prompt.id, repeat) for repeat in range(order.repeats) for prompt in order.prompts)
         left = (one for one in every if one not in order.given_up and one[1:] not in order.settled)
-        _broke(left, str(error), say)
+        _broke(left, str(error), emit)
         return False
     return True
 
 
-def askable(comparison: Comparison, keys: Iterable[Key], say: Say) -> Iterator[Key]:
+def askable(comparison: Comparison, keys: Iterable[Key], emit: Emit) -> Iterator[Key]:
     """Yield the samples that can be decoded. A later turn that cannot be asked is reported."""
     for key in keys:
         if reason := comparison.why_not(key):
-            say(Broke(which(key), reason))
+            emit(Broke(which(key), reason))
         else:
             yield key
 
 
-def decode(comparison: Comparison, stint: Sequence[Key], tracing: Tracing, say: Say) -> Iterator[Sample]:
+def decode(comparison: Comparison, stint: Sequence[Key], tracing: Tracing, emit: Emit) -> Iterator[Sample]:
     """Decode these samples. One that breaks is reported, and the rest go on."""
     left = {which(key) for key in stint}
     try:
         for key, sample in comparison.samples(stint):
             left.discard(which(key))
             if isinstance(sample, BrokenModel):
-                say(Broke(which(key), str(sample)))
+                emit(Broke(which(key), str(sample)))
             elif sample.reason == "cancelled":
                 return
             else:
-                say(Decoded(sample, tracing.finish(which(key))))
+                emit(Decoded(sample, tracing.finish(which(key))))
                 yield sample
     except DrafthouseError as error:
-        _broke(left, str(error), say)
+        _broke(left, str(error), emit)
     except Exception as error:
         traceback.print_exc()
         last = "\n".join(traceback.format_exc().splitlines()[-LAST_LINES:])
-        _broke(left, f"The engine met an error of its own, {type(error).__name__}. It said last:\n{last}", say)
+        _broke(left, f"The engine met an error of its own, {type(error).__name__}. It said last:\n{last}", emit)
 
 
-def _broke(all_left: Iterable[Which], sentence: str, say: Say) -> None:
+def _broke(all_left: Iterable[Which], sentence: str, emit: Emit) -> None:
     for one in all_left:
-        say(Broke(one, sentence))
+        emit(Broke(one, sentence))

@@ -11,27 +11,27 @@ from decoding.models.fit import check_pair
 from decoding.pair import Pair
 from decoding.spec import Choice
 from worker.engine.residents import Residents, Spot
-from worker.messages import Loaded, PairPlace
+from worker.messages import Loaded, LocalPair
 from worker.pairs import ReadyPair, pair_of
 
 
 def load_pair(
-    place: PairPlace, residents: Residents, choices: Sequence[Choice] = (), servers: Reach | None = None
+    local: LocalPair, residents: Residents, choices: Sequence[Choice] = (), servers: Reach | None = None
 ) -> tuple[Pair, Loaded]:
     """Return the pair, and what there is to say about it and about what runs each choice."""
-    report = check_pair(place.target, place.draft)
+    report = check_pair(local.target, local.draft)
     report.require()
-    device = str(device_called(place.device))
-    spot = Spot(place.target, device, "target")
+    device = str(device_called(local.device))
+    spot = Spot(local.target, device, "target")
     target = residents.load(spot)
-    draft = residents.load(Spot(place.draft, device, "draft"), keep=spot) if place.draft else None
+    draft = residents.load(Spot(local.draft, device, "draft"), keep=spot) if local.draft else None
     pair = pair_of(
         target,
         draft,
-        classifier_at=place.classifiers.get,
-        again=partial(_pair_again, place),
+        classifier_at=local.classifiers.get,
+        again=partial(_pair_again, local),
         shared=report.shared,
-        method=place.other_tokenizer,
+        method=local.other_tokenizer,
     )
     pair.servers = servers or pair.servers
     ready = ReadyPair(pair, target, draft)
@@ -39,6 +39,6 @@ def load_pair(
     return pair, Loaded(hardware, {choice.label: pair.runner_of(choice) for choice in choices})
 
 
-def _pair_again(place: PairPlace) -> Pair:
+def _pair_again(local: LocalPair) -> Pair:
     """Load it where nothing is resident yet."""
-    return load_pair(place, Residents())[0]
+    return load_pair(local, Residents())[0]

@@ -14,7 +14,7 @@ from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
-from worker.messages import Cancelled, Found, PairOrder, Say
+from worker.messages import Cancelled, Emit, Found, PairOrder
 
 Keep = Callable[[str, Any], None]  # name and data of a finished piece
 
@@ -36,14 +36,14 @@ def draw(
     kept: Mapping[str, Any],
     keep: Keep,
     residents: Residents,
-    say: Say,
+    emit: Emit,
     cancelled: Cancelled,
 ) -> None:
     pair, loaded = load_pair(order.pair, residents)
-    say(loaded)
+    emit(loaded)
     figures, classifier = [*FIGURES.values()], next(iter(order.pair.classifiers), None)
     due = drawing.samples(drawing.pieces_of(figures), len(order.prompts), has_classifier=classifier is not None)
-    steps, before = Steps(say, due), noise.mark(os.getpid())
+    steps, before = Steps(emit, due), noise.mark(os.getpid())
     evidence = Evidence(pair, order.prompts, order.sampling, Reported(kept, keep), steps, cancelled, classifier)
     models = f"--target TARGET --draft DRAFT --prompts PROMPTS --limit {len(order.prompts)}"
     try:
@@ -53,4 +53,4 @@ def draw(
     finally:
         pair.close()
     noisy = noise.between(before, noise.mark(os.getpid()))
-    say(Found(drawing.document(found, {"hardware": loaded.hardware, "noise": noisy})))
+    emit(Found(drawing.document(found, {"hardware": loaded.hardware, "noise": noisy})))

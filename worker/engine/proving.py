@@ -8,19 +8,19 @@ from worker.cache import Cache
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
-from worker.messages import Cancelled, Found, PairOrder, Say
+from worker.messages import Cancelled, Emit, Found, PairOrder
 from worker.proving import Promise, prove, samples_of
 
 PROVING = "proving"
 
 
 def proof(
-    order: PairOrder, promise: Promise, cache: Cache, residents: Residents, say: Say, cancelled: Cancelled
+    order: PairOrder, promise: Promise, cache: Cache, residents: Residents, emit: Emit, cancelled: Cancelled
 ) -> None:
     pair, loaded = load_pair(order.pair, residents)
-    say(loaded)
+    emit(loaded)
     due = samples_of(len(order.prompts))
-    steps = Steps(say, {PROVING: due})
+    steps = Steps(emit, {PROVING: due})
     with closing(pair):
         try:
             found = prove(
@@ -35,4 +35,4 @@ def proof(
         except KeyboardInterrupt:  # cancelled while it wrote files or waited for a server
             return
     if found:
-        say(Found({**found, "hardware": loaded.hardware}))
+        emit(Found({**found, "hardware": loaded.hardware}))

@@ -43,15 +43,15 @@ class Residents:
         try:
             return load(spot.folder, device=torch.device(spot.device))
         except OutOfMemory:
-            if not self._put_out_one(keep):
+            if not self._evict_one(keep):
                 raise
             return self._load(spot, keep)
 
     def _make_room(self, weight_bytes: int, device: torch.device, keep: Spot | None) -> None:
-        while self._free(device) < ROOM * weight_bytes and self._put_out_one(keep):
+        while self._free(device) < ROOM * weight_bytes and self._evict_one(keep):
             pass
 
-    def _put_out_one(self, keep: Spot | None) -> bool:
+    def _evict_one(self, keep: Spot | None) -> bool:
         oldest = next((spot for spot in self._loaded if spot != keep), None)
         if oldest is None:
             return False

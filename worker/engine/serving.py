@@ -18,19 +18,19 @@ from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere
 SILENCE = 15.0  # s without a word from the worker: it is gone or frozen, and its job is somebody else's
 
 
-class Mouth:
+class Sender:
     """Sends reports, from the thread that decodes and from the one that sends traces."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
 
-    def say(self, report: Report) -> None:
+    def emit(self, report: Report) -> None:
         with self._lock:
             self._connection.send(report)
 
 
-class Ear(threading.Thread):
+class Receiver(threading.Thread):
     """Thread that receives orders, and obeys those that cannot wait."""
 
     def __init__(self, connection: Connection) -> None:
@@ -69,15 +69,15 @@ class Ear(threading.Thread):
 def serve(connection: Connection) -> None:
     logging.config.dictConfig(logs.configuration(os.environ.get("DRAFTHOUSE_LOG", ""), level="WARNING"))
     set_threads(usual_threads())  # a core stays free for queue, pages and database
-    mouth, ear, residents = Mouth(connection), Ear(connection), Residents()
-    ear.start()
+    sender, receiver, residents = Sender(connection), Receiver(connection), Residents()
+    receiver.start()
     while True:
-        order = ear.next()
+        order = receiver.next()
         try:
-            order.carry_out(residents, mouth.say, ear.cancelled)
-            mouth.say(Ended())
+            order.carry_out(residents, sender.emit, receiver.cancelled)
+            sender.emit(Ended())
         except DrafthouseError as error:
-            mouth.say(Failed(str(error), error.code))
+            sender.emit(Failed(str(error), error.code))
         except Exception as error:
             traceback.print_exc()
-            mouth.say(Failed(f"The engine met an error of its own: {type(error).__name__}: {error}", "internal"))
+            sender.emit(Failed(f"The engine met an error of its own: {type(error).__name__}: {error}", "internal"))

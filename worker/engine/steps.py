@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from worker.messages import Say, Step
+from worker.messages import Emit, Step
 
 
 @dataclass
@@ -13,7 +13,7 @@ class Steps:
     """Say each step, and how much of all it is. `parts` are the phases in order, each with the samples it decodes; one
     that decodes none is quick."""
 
-    say: Say
+    emit: Emit
     parts: Mapping[str, int]
     _done: int = field(default=0, init=False)
 
@@ -25,4 +25,4 @@ class Steps:
             if name == phase:
                 self._done = before + samples * done // max(1, due)
             before += samples
-        self.say(Step(phase, done, due, detail, numbers or {}, (self._done, before)))
+        self.emit(Step(phase, done, due, detail, numbers or {}, (self._done, before)))

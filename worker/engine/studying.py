@@ -31,7 +31,7 @@ from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
-from worker.messages import Cancelled, Found, PairOrder, Say
+from worker.messages import Cancelled, Emit, Found, PairOrder
 
 ORACLE_FORMAT = "drafthouse.oracle/1"
 SIMULATING = "measuring preparation"
@@ -39,32 +39,32 @@ JOINTLY, AT_LOAD = "measuring joint passes", "confirming under load"
 TENTHS = 10
 
 
-def oracle(order: PairOrder, lookahead: int, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
-    say(loaded)
-    steps = Steps(say, {"recording": len(order.prompts)})
+    emit(loaded)
+    steps = Steps(emit, {"recording": len(order.prompts)})
     recorded = _recorded(order, pair, steps, cancelled, tails=False)
     if cancelled():
         return
     names = [recording.prompt for recording in recorded.recordings]
     found = analyse(names, recorded.records, lookahead, recorded.copied)
-    say(Found({"format": ORACLE_FORMAT, "hardware": loaded.hardware, **dataclasses.asdict(found)}))
+    emit(Found({"format": ORACLE_FORMAT, "hardware": loaded.hardware, **dataclasses.asdict(found)}))
 
 
-def plan(order: PairOrder, loads: Sequence[int], residents: Residents, say: Say, cancelled: Cancelled) -> None:
+def plan(order: PairOrder, loads: Sequence[int], residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
-    say(loaded)
+    emit(loaded)
     with closing(pair):  # a draft beside the target has a process of its own
-        found = _planned(order, loads, pair, say, cancelled)
+        found = _planned(order, loads, pair, emit, cancelled)
     if found:
-        say(Found({**found, "hardware": loaded.hardware}))
+        emit(Found({**found, "hardware": loaded.hardware}))
 
 
-def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, say: Say, cancelled: Cancelled) -> dict[str, Any]:
+def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, cancelled: Cancelled) -> dict[str, Any]:
     """The plan's document; empty if somebody cancels."""
     classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
     chosen, count = next(iter(classifiers), None), len(order.prompts)
-    steps = _steps_of_plan(order, loads, chosen, say)
+    steps = _steps_of_plan(order, loads, chosen, emit)
     recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():
         return {}
@@ -130,7 +130,7 @@ def _at_load(
     )
 
 
-def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, say: Say) -> Steps:
+def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, emit: Emit) -> Steps:
     count, has_classifier = len(order.prompts), chosen is not None
     ahead = planned_ahead(order.sampling, has_classifier=has_classifier)
     run_count = len(planning.confirmed(has_classifier=has_classifier)) + len(ahead)
@@ -142,27 +142,27 @@ def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, s
     }
     if loads:
         parts |= {JOINTLY: 0, AT_LOAD: samples_at_load(loads, count)}
-    return Steps(say, parts)
+    return Steps(emit, parts)
 
 
-def projection(order: PairOrder, card: Card, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
-    say(loaded)
-    steps = Steps(say, {"recording": len(order.prompts), PROJECTING: 0, MAPPING: 0})
+    emit(loaded)
+    steps = Steps(emit, {"recording": len(order.prompts), PROJECTING: 0, MAPPING: 0})
     recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():
         return
     name = next(iter(order.pair.classifiers), None)
     material = Material.of(recorded, pair.vocab, pair.classifier(name) if name else None)
-    fixes, often = order.sampling.fixes_the_text, Seldom(steps)
+    fixes, often = order.sampling.fixes_the_text, Throttled(steps)
     found = document(material, card, fixes_the_text=fixes, on_progress=often, cancelled=cancelled)
     if not cancelled():
-        say(Found({**found, "hardware": loaded.hardware}))
+        emit(Found({**found, "hardware": loaded.hardware}))
 
 
 @dataclass
-class Seldom:
-    """Says a step when the next tenth of its phase is done: a projection has hundreds."""
+class Throttled:
+    """Reports a step when the next tenth of its phase is done: a projection has hundreds."""
 
     steps: Steps
 
@@ -183,7 +183,7 @@ def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, 
 def _predicted(
     recorded: Study, costs: Costs, chosen: str | None, classifiers: Mapping[str, Classifier]
 ) -> list[Prediction]:
-    """Every setting with its predicted price. DISCO's settings name the classifier that decides."""
+    """Settings with their predicted prices. DISCO's settings name the classifier that decides."""
     found = planning.predict(recorded, costs, classifiers[chosen] if chosen else None)
     return [
         dataclasses.replace(p, choice=Choice(p.choice.strategy, {**p.choice.params, "classifier": chosen or ""}))

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
 
 from decoding.events import Anticipated, Delivered, Drafted, Event, Verified
-from decoding.measure.comparison import Key
+from decoding.measure.schedule import Key
 from worker.comparison_messages import Began, Grew, Grown, Which
-from worker.messages import Say
+from worker.messages import Emit
 
 EVERY = 0.1  # s
 
@@ -57,8 +57,8 @@ def tokens_of(event: Event) -> tuple[int, ...]:
 
 
 class Tracing:
-    def __init__(self, say: Say, decode: Callable[[Sequence[int]], str]) -> None:
-        self._say = say
+    def __init__(self, emit: Emit, decode: Callable[[Sequence[int]], str]) -> None:
+        self._say = emit
         self._word = functools.cache(lambda token: decode([token]))
         self._traces: dict[Which, Trace] = {}  # of the samples that are being decoded
         self._lock = threading.Lock()  # never taken while a sample emits events

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from decoding.errors import DrafthouseError
 from webapp.registry.kinds import CHECK_ENDPOINT
-from worker.messages import Cancelled, Order, Report, Say
+from worker.messages import Cancelled, Emit, Order, Report
 from worker.servers import ServersAsked, servers_asked
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ class CheckEndpoint(Order):
 
     opens_within_s = 300.0
 
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.contestants.servers.examining import examine
 
         reach = self.servers.reach()
         [spec] = reach.endpoints.values()
         found = examine(spec, reach)
-        say(Examined([{"level": one.level, "topic": one.topic, "sentence": one.sentence} for one in found]))
+        emit(Examined([{"level": one.level, "topic": one.topic, "sentence": one.sentence} for one in found]))
 
 
 @dataclass(frozen=True, slots=True)

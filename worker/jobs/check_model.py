@@ -12,7 +12,7 @@ from decoding.models.folder import inspect
 from webapp.registry.kinds import CHECK_MODEL
 from worker.disk import NotNow
 from worker.engine_process import EngineDied
-from worker.messages import Cancelled, Order, Report, Say
+from worker.messages import Cancelled, Emit, Order, Report
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -30,12 +30,12 @@ class CheckModel(Order):
     opens_within_s = 120.0
     judges_models = True
 
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.models.checkpoints import tokenizer_of
 
         facts = inspect(self.folder)
         tokenizer = tokenizer_of(facts)
-        say(
+        emit(
             Checked(
                 {
                     "runner": facts.runner,

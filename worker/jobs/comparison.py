@@ -8,7 +8,7 @@ from decoding.errors import DrafthouseError
 from webapp.comparisons.kinds import COMPARISON
 from worker.comparison_messages import ToCompare
 from worker.engine_process import EngineDied
-from worker.messages import Cancelled, Say
+from worker.messages import Cancelled, Emit
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -18,10 +18,10 @@ KIND = COMPARISON
 
 
 class Compare(ToCompare):
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from worker.engine.comparing import compare
 
-        compare(self, residents, say, cancelled)
+        compare(self, residents, emit, cancelled)
 
 
 class SomeBroke(DrafthouseError):

@@ -13,7 +13,7 @@ from decoding.chat.renderer import Renderer
 from decoding.models.folder import inspect
 from decoding.prompts.prompt import Prompt
 from webapp.registry.kinds import COUNT_TOKENS
-from worker.messages import Cancelled, Order, Report, Say
+from worker.messages import Cancelled, Emit, Order, Report
 
 if TYPE_CHECKING:
     from decoding.models.checkpoints import Tokenizer
@@ -32,12 +32,12 @@ class CountTokens(Order):
 
     opens_within_s = 300.0  # for AT_ONCE prompts
 
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         tokenizer = _tokenizer(self.target)
         contexts = (inspect(self.target).context, inspect(self.draft).context if self.draft else None)
         with closing(Renderer(self.target)) as renderer:
             texts = [text_of(prompt, renderer) for prompt in self.prompts]
-        say(Counted(tuple(len(tokenizer.encode(text)) for text in texts), contexts))
+        emit(Counted(tuple(len(tokenizer.encode(text)) for text in texts), contexts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ def work(attempt: Attempt) -> None:
     wanted = attempt.insist(lambda: chosen.filter(job=attempt.job).first())
     if wanted is None:
         return  # the set is gone
-    place = attempt.place_of(wanted.pair)
+    local = attempt.local_pair(wanted.pair)
     prompts = attempt.insist(lambda: [prompt_of(row) for row in wanted.dataset.prompts.order_by("number")])
     found: list[int] = []
     for start in range(0, len(prompts), AT_ONCE):
-        for report in attempt.reports(CountTokens(place.target, place.draft, prompts[start : start + AT_ONCE])):
+        for report in attempt.reports(CountTokens(local.target, local.draft, prompts[start : start + AT_ONCE])):
             if isinstance(report, Counted):
                 found += report.lengths
                 contexts = report.contexts

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from webapp.studies.kinds import ORACLE
-from worker.messages import Cancelled, PairOrder, Say
+from worker.messages import Cancelled, Emit, PairOrder
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -19,10 +19,10 @@ KIND = ORACLE
 class AskOracle(PairOrder):
     lookahead: int  # the static one to draw beside
 
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from worker.engine.studying import oracle
 
-        oracle(self, self.lookahead, residents, say, cancelled)
+        oracle(self, self.lookahead, residents, emit, cancelled)
 
 
 def work(attempt: Attempt) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from webapp.studies.kinds import PAPERS
-from worker.messages import Cancelled, Found, PairOrder, Report, Say, Step
+from worker.messages import Cancelled, Emit, Found, PairOrder, Report, Step
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -22,13 +22,13 @@ class DrawFigures(PairOrder):
 
     kept: Mapping[str, Any]  # evidence and figures of an earlier attempt
 
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from worker.engine.papers import draw
 
         def keep(name: str, data: Any) -> None:
-            say(Kept(name, data))
+            emit(Kept(name, data))
 
-        draw(self, self.kept, keep, residents, say, cancelled)
+        draw(self, self.kept, keep, residents, emit, cancelled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def work(attempt: Attempt) -> None:
     for report in attempt.reports(DrawFigures(*fields, kept=study.parts)):
         match report:
             case Step():
-                attempt.tell(report)
+                attempt.record(report)
             case Kept(name=name, data=data):
                 kept = storable(data)
                 attempt.insist(lambda n=name, d=kept: services.keep(job=attempt.job, name=n, data=d))  # type: ignore[misc]

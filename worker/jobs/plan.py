@@ -9,7 +9,7 @@ from decoding.load import Load
 from decoding.spec import choose
 from decoding.strategies import BASELINE, STRATEGIES
 from webapp.studies.kinds import PLAN
-from worker.messages import Cancelled, PairOrder, Say
+from worker.messages import Cancelled, Emit, PairOrder
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -31,10 +31,10 @@ class MakePlan(PairOrder):
         crowded = [choose(BASELINE).at(Load(users)) for users in self.loads]
         return max(self.memory_to_run([choice], is_recorded=True) for choice in [*ahead, *crowded])
 
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from worker.engine.studying import plan
 
-        plan(self, self.loads, residents, say, cancelled)
+        plan(self, self.loads, residents, emit, cancelled)
 
 
 def work(attempt: Attempt) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from decoding.projecting.card import Card
 from webapp.studies.kinds import PROJECTION
-from worker.messages import Cancelled, PairOrder, Say
+from worker.messages import Cancelled, Emit, PairOrder
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -22,10 +22,10 @@ class Project(PairOrder):
 
     card: Card
 
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from worker.engine.studying import projection
 
-        projection(self, self.card, residents, say, cancelled)
+        projection(self, self.card, residents, emit, cancelled)
 
 
 def work(attempt: Attempt) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from decoding.spec import Choice, choose
 from webapp.studies.kinds import PROOF
 from worker.cache import Cache
-from worker.messages import Cancelled, PairOrder, Say
+from worker.messages import Cancelled, Emit, PairOrder
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -28,12 +28,12 @@ class Prove(PairOrder):
     def memory(self) -> int:
         return self.memory_to_run([self.choice])
 
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from worker.engine.proving import proof
         from worker.proving import Promise
 
         promise, cache = Promise(self.choice, self.speedup), Cache(self.gguf, self.gguf_bytes)
-        proof(self, promise, cache, residents, say, cancelled)
+        proof(self, promise, cache, residents, emit, cancelled)
 
 
 def work(attempt: Attempt) -> None:

@@ -11,7 +11,7 @@ from decoding.disco.cards import OURS
 from decoding.prompts.prompt import first_turns
 from decoding.spec import Sampling
 from webapp.studies.kinds import TRAINING
-from worker.messages import Cancelled, PairOrder, Report, Say, Step
+from worker.messages import Cancelled, Emit, PairOrder, Report, Step
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -28,7 +28,7 @@ class Train(PairOrder):
     design: str = OURS
     start: str | None = None  # the name of the classifier to begin from
 
-    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.disco import making
         from decoding.disco.classifier import load_classifier
         from decoding.disco.designs import How
@@ -39,9 +39,9 @@ class Train(PairOrder):
         material = making.Material.of(self.prompts)
         how = How(self.design, load_classifier(self.pair.classifiers[self.start]) if self.start else None)
         pair, loaded = load_pair(self.pair, residents)
-        say(loaded)
+        emit(loaded)
         steps = Steps(
-            say,
+            emit,
             {
                 "recording training": len(material.training),
                 "recording validation": len(material.validation),
@@ -60,7 +60,7 @@ class Train(PairOrder):
         )
         if not cancelled():
             classifier.save(self.folder)
-            say(Trained())
+            emit(Trained())
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def work(attempt: Attempt) -> None:
     training = attempt.insist(lambda: chosen.get(job=attempt.job))
     with tempfile.TemporaryDirectory() as folder:
         order = Train(
-            pair=attempt.place_of(training.pair, [training.start] if training.start else []),
+            pair=attempt.local_pair(training.pair, [training.start] if training.start else []),
             prompts=attempt.insist(lambda: first_turns(prompt_of(row) for row in training.prompts)),
             sampling=Sampling.from_dict(training.sampling),
             folder=Path(folder),
@@ -86,7 +86,7 @@ def work(attempt: Attempt) -> None:
         for report in attempt.reports(order):
             match report:
                 case Step():
-                    attempt.tell(report)
+                    attempt.record(report)
                 case Trained():
                     _store(attempt, Path(folder))
 

@@ -141,8 +141,8 @@ def gpus() -> list[str]:
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return []
-    said = subprocess.run([tool, "--query-gpu=index", "--format=csv,noheader"], capture_output=True, text=True)
-    return said.stdout.split() if said.returncode == 0 else []
+    listed = subprocess.run([tool, "--query-gpu=index", "--format=csv,noheader"], capture_output=True, text=True)
+    return listed.stdout.split() if listed.returncode == 0 else []
 
 
 def prepare(demo: bool) -> str:

@@ -43,12 +43,12 @@ class Child:
     _started: float = 0.0
     _next_start: float = 0.0
     _code: int | None = None  # with which it ended last
-    _told: int = 0  # bytes of its log that were there when it began
+    _log_start: int = 0  # bytes of its log that were there when it began
 
     def start(self) -> None:
-        """Must be called from the main thread: the leash is tied to the thread that forks."""
+        """Start the child. Call this from the main thread: the leash is tied to the thread that forks."""
         self._started = time.monotonic()
-        self._told = self.log.stat().st_size if self.log and self.log.exists() else 0
+        self._log_start = self.log.stat().st_size if self.log and self.log.exists() else 0
         self.process = subprocess.Popen(
             self.command,
             env={
@@ -89,13 +89,13 @@ class Child:
         """Text that the child has written since it began."""
         if self.log is None or not self.log.exists():
             return []
-        return self.log.read_bytes()[self._told :].decode(errors="replace").splitlines()
+        return self.log.read_bytes()[self._log_start :].decode(errors="replace").splitlines()
 
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
     def signal(self, number: signal.Signals) -> None:
-        """To it and to what it has started."""
+        """Send a signal to the child and to all that it has started."""
         if self.process is not None and self.process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)

@@ -60,7 +60,7 @@ def _is_first_time() -> bool:
 
 
 def wait_for_database() -> None:
-    """It may be starting too."""
+    """Wait until the database answers: it may be starting too."""
     from django.db import OperationalError, connection
 
     from webapp.core.outage import Outage

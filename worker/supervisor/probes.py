@@ -25,7 +25,7 @@ class Probe:
 
 
 def of_broker(path: Path) -> Probe:
-    """As clients connect: by the socket's path, which may be gone while the process lives."""
+    """Ask the broker as clients do: by the socket's path, which may be gone while the process lives."""
     return Probe(lambda pid: _broker_answers(str(path)), every_s=2.0, misses=2)
 
 

@@ -41,15 +41,15 @@ def main(argv: Sequence[str]) -> None:
     from webapp.core import damage
 
     damage.look()
-    said = StringIO()
+    output = StringIO()
     try:
         if asked.sign_in:
-            call_command("sign_in_link", user=asked.user, stdout=said)
+            call_command("sign_in_link", user=asked.user, stdout=output)
         else:
-            call_command("api_token", scope=asked.scope, days=asked.days, name=asked.name, stdout=said)
+            call_command("api_token", scope=asked.scope, days=asked.days, name=asked.name, stdout=output)
     except CommandError as refusal:
         sys.exit(str(refusal))
-    sys.stdout.write((address(Path(settings.DATA_DIR)) if asked.sign_in else "") + said.getvalue())
+    sys.stdout.write((address(Path(settings.DATA_DIR)) if asked.sign_in else "") + output.getvalue())
 
 
 def address(data: Path) -> str:

@@ -16,7 +16,7 @@ def catalogue() -> str:
         alone = "" if spec.needs_draft else " Needs no draft model."
         lines += _hanging(f"  {slug:15} ", f"{spec.summary}{alone}", width)
         for param in spec.params:
-            lines += _hanging(" " * 20, f"{param.name}={_said(param.default)}  {param.help}{_bounds(param)}", width, 2)
+            lines += _hanging(" " * 20, f"{param.name}={_text(param.default)}  {param.help}{_bounds(param)}", width, 2)
     return "\n".join(lines)
 
 
@@ -24,7 +24,7 @@ def _hanging(head: str, words: str, width: int, more: int = 0) -> list[str]:
     return textwrap.wrap(words, width, initial_indent=head, subsequent_indent=" " * (len(head) + more))
 
 
-def _said(value: Value) -> str:
+def _text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -12,12 +12,12 @@ from worker.terminal.guarded import guarded
 
 
 def compare(argv: Sequence[str]) -> None:
-    asked = read_arguments(argv)
-    if not asked.is_alone:
-        check_pair(asked.material.target, asked.material.draft).require()
+    args = read_arguments(argv)
+    if not args.is_alone:
+        check_pair(args.material.target, args.material.draft).require()
     from worker.terminal.running import run  # loads torch, which takes seconds: slips are told before that
 
-    if not run(asked):
+    if not run(args):
         raise KeyboardInterrupt
 
 

@@ -16,16 +16,17 @@ from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.doubts import doubts
 from decoding.measure.latency import overloaded
 from decoding.measure.ranking import Ranking
-from decoding.measure.summary import Sample, baselines, report
+from decoding.measure.sample import Sample
+from decoding.measure.summary import baselines, report
 from decoding.prompts.prompt import Prompt
 from webapp.core.version import version
-from worker.terminal.arguments import Asked
+from worker.terminal.arguments import Arguments
 
 FORMAT = "drafthouse.compare/1"
 
 
 def document(
-    asked: Asked,
+    args: Arguments,
     samples: Sequence[Sample],
     *,
     complete: bool,
@@ -36,19 +37,19 @@ def document(
     hardware: Mapping[str, Any],
     runners: Mapping[str, str],
 ) -> dict[str, Any]:
-    strategies = report(asked.choices, runners, samples, asked.baseline, asked.objective)
-    base = baselines(asked.choices, asked.baseline)
-    standing = across_loads(strategies, samples, base, is_noisy=bool(noise))
-    alone = standing["loads"][0] if len(asked.loads) == 1 else None
-    said = alone or {**standing, "verdict": standing["sentence"], "ranking": dataclasses.asdict(Ranking())}
+    strategies = report(args.choices, runners, samples, args.baseline, args.objective)
+    base = baselines(args.choices, args.baseline)
+    verdicts = across_loads(strategies, samples, base, is_noisy=bool(noise))
+    alone = verdicts["loads"][0] if len(args.loads) == 1 else None
+    findings = alone or {**verdicts, "verdict": verdicts["sentence"], "ranking": dataclasses.asdict(Ranking())}
     return {
         "format": FORMAT,
         "drafthouse": version(),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        **{name: said[name] for name in ("verdict", "doubt", "ranking")},
-        "loads": standing["loads"],
-        "crossovers": standing["crossovers"],
-        "objective": asked.objective.to_dict(),
+        **{name: findings[name] for name in ("verdict", "doubt", "ranking")},
+        "loads": verdicts["loads"],
+        "crossovers": verdicts["crossovers"],
+        "objective": args.objective.to_dict(),
         "warnings": [*warnings, *overloaded(strategies), *doubts(samples)],
         "is_noisy": bool(noise),
         "complete": complete,
@@ -56,18 +57,18 @@ def document(
         "hardware": hardware,
         "pair": pair,
         "servers": list(servers),
-        "sampling": {**asked.sampling.to_dict(), "chance_version": CHANCE_VERSION},
+        "sampling": {**args.sampling.to_dict(), "chance_version": CHANCE_VERSION},
         "prompts": {
-            "file": str(asked.material.prompts),
-            "split": asked.material.split,
-            "count": len(asked.prompts),
-            "repeats": asked.repeats,
-            "sha256": fingerprint(asked.prompts),
+            "file": str(args.material.prompts),
+            "split": args.material.split,
+            "count": len(args.prompts),
+            "repeats": args.repeats,
+            "sha256": fingerprint(args.prompts),
         },
-        "warm_up_tokens": min(WARM_UP_TOKENS, asked.sampling.max_new_tokens),
+        "warm_up_tokens": min(WARM_UP_TOKENS, args.sampling.max_new_tokens),
         "definitions_version": DEFINITIONS_VERSION,
         "definitions": DEFINITIONS,
-        "baseline": asked.baseline,
+        "baseline": args.baseline,
         "strategies": strategies,
     }
 

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from decoding.models.tensor_headers import BYTES
-from worker.terminal.arguments import BadArguments, Parser
 from worker.terminal.files import require_folder, whole_path
 from worker.terminal.guarded import allow, guarded
+from worker.terminal.parser import BadArguments, Parser
 
 DTYPES = ("float32", "float16", "bfloat16")
 COPIES = 4  # of the largest tensor: as stored, reordered, cast, and while one becomes the other
@@ -29,21 +29,21 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FOLDER", help="where the files go")
     if argv[:1] != ["gguf"] and not {"-h", "--help"} & set(argv):
         raise BadArguments("Say what to export to: ./drafthouse export gguf …. There is gguf.")
-    given = parser.parse_args(argv[1:] if argv[:1] == ["gguf"] else argv)
-    require_folder(given.out)
+    args = parser.parse_args(argv[1:] if argv[:1] == ["gguf"] else argv)
+    require_folder(args.out)
 
     from decoding.models.gguf.writing import export_of, write  # loads torch: slips are told before that
 
-    folders = {"target": given.target, "draft": given.draft}
+    folders = {"target": args.target, "draft": args.draft}
     exports = {name: export_of(folder) for name, folder in folders.items() if folder}
     allow(COPIES * BYTES["F32"] * max(export.largest for export in exports.values()))
-    given.out.mkdir(parents=True, exist_ok=True)
+    args.out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as files:  # both files get their names at the end
         for name, export in exports.items():
-            part = files.enter_context(whole_path(given.out / f"{name}.gguf"))
-            write(export, part, given.dtype)
+            part = files.enter_context(whole_path(args.out / f"{name}.gguf"))
+            write(export, part, args.dtype)
     for name, export in exports.items():
-        file = given.out / f"{name}.gguf"
+        file = args.out / f"{name}.gguf"
         print(f"{file}: {export.architecture}, {len(export.tensors)} tensors, {file.stat().st_size / 1e6:,.1f} MB")
 
 

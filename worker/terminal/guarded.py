@@ -26,11 +26,11 @@ BY_THE_TERMINAL = 0x80  # SI_KERNEL: such a signal goes to the child as well, wi
 TIME_TO_OBEY = 5.0  # s after TERM: a library that is at work hears no signal
 TIME_TO_OPEN = 120.0  # s, for tokenizers and prompts
 
-_to_watcher: int | None = None  # in the child: the pipe on which it tells what it may take
+_to_watcher: int | None = None  # in the child: the pipe on which it says what it may take
 
 
 def guarded(work: Callable[[], int]) -> int:
-    """The exit code of `work`. Call it before anything starts a thread."""
+    """Run `work` under a watcher and return its exit code. Call it before anything starts a thread."""
     if not hasattr(signal, "sigtimedwait"):  # macOS: only what files may hold is bounded there
         return work()
     reading, writing = os.pipe()
@@ -46,26 +46,26 @@ def guarded(work: Callable[[], int]) -> int:
 
 
 def allow(own: int) -> None:
-    """From now on the command may take so many bytes, and the headroom."""
-    _tell(f"limit {limit(own)}")
+    """Allow the command so many bytes from now on, and the headroom."""
+    _send(f"limit {limit(own)}")
 
 
 def opening(is_opening: bool) -> None:
     """Tell the guard that files of strangers are opened next, which must not take long, or that this is done."""
-    _tell(f"opening {int(is_opening)}")
+    _send(f"opening {int(is_opening)}")
 
 
 def spare(pid: int) -> None:
-    """This program is the user's own: the limit does not hold for it and what it starts."""
-    _tell(f"spare {pid}")
+    """Exempt a program of the user's own, and all that it starts, from the limit."""
+    _send(f"spare {pid}")
 
 
 def writes(part: Path) -> None:
-    """This file is half written as long as the command runs."""
-    _tell(f"part {part}")
+    """Name a file that is half written as long as the command runs."""
+    _send(f"part {part}")
 
 
-def _tell(line: str) -> None:
+def _send(line: str) -> None:
     if _to_watcher is not None:
         with suppress(OSError):
             os.write(_to_watcher, f"{line}\n".encode(errors="surrogateescape"))
@@ -82,9 +82,9 @@ def _be_watched(writing: int) -> None:
 
 
 class _Watcher:
-    def __init__(self, child: int, told: int) -> None:
+    def __init__(self, child: int, messages: int) -> None:
         self._child = child
-        self._told = told
+        self._messages = messages
         self._gauge = Gauge(child)
         self._limit = limit()
         self._opening: Opening | None = None
@@ -93,7 +93,7 @@ class _Watcher:
         self._parts: list[Path] = []
 
     def watch(self) -> int:
-        """Until the child has ended: its exit code."""
+        """Wait until the child has ended, and return its exit code."""
         while (code := self._code()) is None:
             self._listen()
             if refusal := self._refusal():
@@ -131,7 +131,7 @@ class _Watcher:
 
     def _listen(self) -> None:
         with suppress(BlockingIOError):
-            for line in os.read(self._told, 1 << 16).decode(errors="surrogateescape").splitlines():
+            for line in os.read(self._messages, 1 << 16).decode(errors="surrogateescape").splitlines():
                 match line.split(" ", 1):
                     case ["limit", value]:
                         self._limit = int(value)

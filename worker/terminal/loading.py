@@ -18,7 +18,8 @@ from decoding.pair import Pair
 from decoding.spec import Choice
 from worker.memory import lengths_of, run_size
 from worker.pairs import ReadyPair, describe_machine, pair_of
-from worker.terminal.arguments import Asked, Bench
+from worker.terminal.arguments import Arguments
+from worker.terminal.bench import Bench
 from worker.terminal.guarded import allow
 
 
@@ -72,43 +73,43 @@ def _size(parameters: int) -> str:
     return f"{parameters / 1e9:.1f}B" if parameters >= 1e9 else f"{parameters / 1e6:.1f}M"
 
 
-def load_pair(asked: Bench) -> LoadedPair:
+def load_pair(bench: Bench) -> LoadedPair:
     transformers.utils.logging.disable_progress_bar()  # we draw our own
     transformers.utils.logging.set_verbosity_error()
-    report = check_pair(asked.material.target, asked.material.draft)
+    report = check_pair(bench.material.target, bench.material.draft)
     report.require()
-    device = device_called(asked.device)
-    allow(_need(asked))
-    set_threads(asked.threads or usual_threads())
+    device = device_called(bench.device)
+    allow(_need(bench))
+    set_threads(bench.threads or usual_threads())
     target, *others = (
-        load(folder, dtype=asked.dtype, device=device, runner=asked.runner) for folder in asked.material.folders
+        load(folder, dtype=bench.dtype, device=device, runner=bench.runner) for folder in bench.material.folders
     )
     draft = others[0] if others else None
     pair = pair_of(
         target,
         draft,
-        classifier_at=asked.material.classifier_at,
-        again=partial(_pair_again, replace(asked, prompts=[], threads=1)),
+        classifier_at=bench.material.classifier_at,
+        again=partial(_pair_again, replace(bench, prompts=[], threads=1)),
         shared=report.shared,
-        method=asked.other_tokenizer,
-        dtype=asked.dtype,
-        runner=asked.runner,
-        template=asked.template,
+        method=bench.other_tokenizer,
+        dtype=bench.dtype,
+        runner=bench.runner,
+        template=bench.template,
     )
     remarks = tuple(finding.sentence for finding in report.findings if finding.level == "remark")
-    return LoadedPair(pair, target, draft, asked.material.name, remarks)
+    return LoadedPair(pair, target, draft, bench.material.name, remarks)
 
 
-def _need(asked: Bench) -> int:
-    new_tokens = asked.sampling.max_new_tokens
-    choices = asked.choices if isinstance(asked, Asked) else ()
-    is_recorded = not isinstance(asked, Asked)
-    lengths = lengths_of(asked.prompts, new_tokens)
-    return run_size(asked.material.folders, lengths, new_tokens, choices, is_recorded=is_recorded)
+def _need(bench: Bench) -> int:
+    new_tokens = bench.sampling.max_new_tokens
+    choices = bench.choices if isinstance(bench, Arguments) else ()
+    is_recorded = not isinstance(bench, Arguments)
+    lengths = lengths_of(bench.prompts, new_tokens)
+    return run_size(bench.material.folders, lengths, new_tokens, choices, is_recorded=is_recorded)
 
 
-def _pair_again(asked: Bench) -> Pair:
-    return load_pair(asked).pair
+def _pair_again(bench: Bench) -> Pair:
+    return load_pair(bench).pair
 
 
 def _about(model: Loaded) -> Mapping[str, Any]:

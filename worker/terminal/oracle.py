@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from decoding.replay.oracle import Analysis, Passes, analyse
-from worker.terminal.arguments import count_of, parser_of, read_bench
+from worker.terminal.bench import parser_of, read_bench
 from worker.terminal.files import require_folder, whole_file
 from worker.terminal.guarded import guarded
 from worker.terminal.pictures import bars, steps
+from worker.terminal.values import count_of
 
 
 def run(argv: Sequence[str]) -> None:
@@ -22,9 +23,9 @@ def run(argv: Sequence[str]) -> None:
         "--lookahead", type=count_of, default=5, metavar="K", help="the static lookahead to draw beside"
     )
     parser.add_argument("--out", type=Path, default=Path("oracle"), metavar="DIR", help="where pictures and data go")
-    given = parser.parse_args(argv)
-    bench = read_bench(given, given.split, drafting="An oracle analysis")
-    require_folder(given.out)
+    args = parser.parse_args(argv)
+    bench = read_bench(args, args.split, drafting="An oracle analysis")
+    require_folder(args.out)
 
     from decoding.disco.making import Step  # loads torch: slips are told before that
     from decoding.replay.planning import study
@@ -37,10 +38,10 @@ def run(argv: Sequence[str]) -> None:
     )
     steps.close()
     names = [recording.prompt for recording in recorded.recordings]
-    found = analyse(names, recorded.records, given.lookahead, recorded.copied)
-    write(found, given.out)
+    found = analyse(names, recorded.records, args.lookahead, recorded.copied)
+    write(found, args.out)
     print(summary(found))
-    print(f"\nPictures and data are in {given.out}.")
+    print(f"\nPictures and data are in {args.out}.")
 
 
 def summary(found: Analysis) -> str:

@@ -18,7 +18,7 @@ from decoding.reproduce.figure import Figure
 from decoding.reproduce.files import FILES
 from decoding.reproduce.methods import methods
 from worker import noise
-from worker.terminal.arguments import Bench, parser_of, read_bench
+from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.files import BadOutput, require_folder, whole_file
 from worker.terminal.guarded import guarded
 
@@ -39,24 +39,24 @@ def run(argv: Sequence[str]) -> None:
         ),
     )
     parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
-    parser.add_argument("--figures", type=_figures, default=[*FIGURES.values()], metavar="LIST", help="all unless told")
+    parser.add_argument("--figures", type=_figures, default=[*FIGURES.values()], metavar="LIST", help="all by default")
     parser.add_argument("--out", type=Path, default=Path("papers"), metavar="DIR", help="where the figures go")
     parser.set_defaults(limit=USUAL_PROMPTS)
-    given = parser.parse_args(argv)
-    bench = read_bench(given, given.split, drafting="The study of the papers")
-    require_folder(given.out)
-    shelf = Folder(given.out / KEPT, _recipe(bench))
+    args = parser.parse_args(argv)
+    bench = read_bench(args, args.split, drafting="The study of the papers")
+    require_folder(args.out)
+    shelf = Folder(args.out / KEPT, _recipe(bench))
 
     from worker.terminal.studying import loaded
 
     ready, before = loaded(bench), noise.mark(os.getpid())
-    found = _draw(bench, ready, shelf, given)
+    found = _draw(bench, ready, shelf, args)
     noisy = noise.between(before, noise.mark(os.getpid()))
     facts = _facts(bench, ready) | {"noise": noisy}
     text = methods(facts, found)
-    _write(given.out, "papers.json", json.dumps({**facts, "methods": text, "figures": found}, indent=1))
-    _write(given.out, "methods.txt", text + "\n")
-    print(f"\n{text}\n\nFigures, data and scripts are in {given.out}.")
+    _write(args.out, "papers.json", json.dumps({**facts, "methods": text, "figures": found}, indent=1))
+    _write(args.out, "methods.txt", text + "\n")
+    print(f"\n{text}\n\nFigures, data and scripts are in {args.out}.")
     if noisy:
         print(f"Noisy: {noisy} Measured points need a quiet machine.")
 
@@ -102,22 +102,22 @@ def _recipe(bench: Bench) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _draw(bench: Bench, ready: LoadedPair, shelf: Folder, given: argparse.Namespace) -> list[Mapping[str, Any]]:
+def _draw(bench: Bench, ready: LoadedPair, shelf: Folder, args: argparse.Namespace) -> list[Mapping[str, Any]]:
     from decoding.reproduce import drawing
     from decoding.reproduce.evidence import Evidence
 
     has_classifier = ready.pair.classifier_at("") is not None
     progress = Progress(
-        drawing.samples(drawing.pieces_of(given.figures), len(bench.prompts), has_classifier=has_classifier)
+        drawing.samples(drawing.pieces_of(args.figures), len(bench.prompts), has_classifier=has_classifier)
     )
     evidence = Evidence(ready.pair, bench.prompts, bench.sampling, shelf, progress)
     found = []
-    for figure in drawing.draw(evidence, given.figures, _models(bench)):
+    for figure in drawing.draw(evidence, args.figures, _models(bench)):
         progress.clear()
         print(described(figure))
         found.append(figure)
         for ending, make in FILES.items() if not figure["needs"] else ():
-            _write(given.out, f"{figure['slug']}.{ending}", make(figure))
+            _write(args.out, f"{figure['slug']}.{ending}", make(figure))
     ready.pair.close()
     return sorted(found, key=lambda figure: [*FIGURES].index(figure["slug"]))
 

@@ -15,9 +15,11 @@ from decoding.load import loads
 from decoding.measure.summary import so_few
 from worker import noise
 from worker.llama_server import program
-from worker.terminal.arguments import BadArguments, Bench, count_of, list_of, parser_of, read_bench
+from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import guarded
+from worker.terminal.parser import BadArguments
+from worker.terminal.values import count_of, list_of
 
 if TYPE_CHECKING:
     from decoding.replay.costs import Costs

@@ -11,7 +11,7 @@ from decoding.measure.crossover import paying
 from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.planning import Study
 from decoding.replay.probing import probe
-from worker.terminal.arguments import Bench
+from worker.terminal.bench import Bench
 from worker.terminal.loading import LoadedPair
 from worker.terminal.studying import Steps
 

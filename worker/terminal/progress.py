@@ -50,7 +50,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """In the units a person would say: `8 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Write a duration in the units a person would say: `8 s`, `3 min 20 s`, `2 h 5 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -10,7 +10,7 @@ from typing import Any
 
 from decoding.projecting.card import Card, card_called, published
 from decoding.strategies import STRATEGIES
-from worker.terminal.arguments import Bench, parser_of, read_bench
+from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import guarded
 
@@ -29,16 +29,16 @@ def run(argv: Sequence[str]) -> None:
         help="a machine card in the box, or FILE.json, as bench prices writes it",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table and the map")
-    given = parser.parse_args(argv)
-    card = card_called(given.card)
-    bench = read_bench(given, given.split, drafting="A projection")
-    if given.json is None:
-        print(told(projected(bench, card)))
+    args = parser.parse_args(argv)
+    card = card_called(args.card)
+    bench = read_bench(args, args.split, drafting="A projection")
+    if args.json is None:
+        print(as_text(projected(bench, card)))
         return
-    with whole_file(given.json) as file:
+    with whole_file(args.json) as file:
         found = projected(bench, card)
         json.dump(found, file, indent=1)
-    print(told(found))
+    print(as_text(found))
 
 
 def projected(bench: Bench, card: Card) -> dict[str, Any]:
@@ -63,8 +63,8 @@ def projected(bench: Bench, card: Card) -> dict[str, Any]:
     return found
 
 
-def told(found: Mapping[str, Any]) -> str:
-    """The tables and the map as text."""
+def as_text(found: Mapping[str, Any]) -> str:
+    """Write the tables and the map as text."""
     card = found["card"]
     lines = [f"{card['name']} ({card['grade']}). Simulated, not measured.", card["source"], ""]
     for batch in dict.fromkeys(row["batch"] for row in found["settings"]):
@@ -80,7 +80,7 @@ def _row(row: Mapping[str, Any]) -> str:
 
 
 def drawn(found: Mapping[str, Any]) -> list[str]:
-    """The map: a mark for the best strategy in each field, brackets around the field nearest to the pair."""
+    """Draw the map: a mark for the best strategy in each field, brackets around the field nearest to the pair."""
     fields = {(each["price"], each["acceptance"]): each["best"] for each in found["fields"]}
     prices, acceptances = sorted({price for price, _ in fields}), sorted({share for _, share in fields}, reverse=True)
     here = found["pair"]

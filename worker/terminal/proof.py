@@ -14,8 +14,9 @@ from decoding.pair import Pair
 from decoding.spec import Choice
 from worker.cache import GIB, Cache
 from worker.proving import promise_of, prove, samples_of
-from worker.terminal.arguments import ROOT, Bench
+from worker.terminal.bench import Bench
 from worker.terminal.guarded import spare
+from worker.terminal.material import ROOT
 from worker.terminal.studying import Steps, say
 
 
@@ -33,7 +34,7 @@ def prove_and_print(bench: Bench, pair: Pair, settings: Iterable[tuple[Choice, f
         on_progress=lambda done: steps(Step("proving", done, due)),
     )
     steps.close()
-    print(told(found))
+    print(as_text(found))
     return found
 
 
@@ -45,16 +46,16 @@ def cache() -> Cache:
     return Cache(data / "gguf", most or shutil.disk_usage(data).total)
 
 
-def told(found: Mapping[str, Any]) -> str:
-    """The proof as text."""
+def as_text(found: Mapping[str, Any]) -> str:
+    """Write the proof as text."""
     title = f"{found['setting']} in {found['engine']}: {found['options']}"
     head = f"{'engine':20} {'predicted':>9} {'measured':>9} {'off by':>7}   95 % interval"
-    rows = [_line(name, found["promised"], found[side]["speedup"]) for side, name in SIDES]
+    rows = [_line(name, found["promised"], found[key]["speedup"]) for key, name in ENGINES]
     noisy = [f"Noisy: {found['noise']}"] if found["noise"] else []
     return "\n".join(["", title, head, *rows, "", found["verdict"], *found["reasons"], *noisy])
 
 
-SIDES = (("theirs", "llama.cpp"), ("ours", "Drafthouse"))
+ENGINES = (("theirs", "llama.cpp"), ("ours", "Drafthouse"))
 
 
 def _line(name: str, promised: float, gain: Mapping[str, Any] | None) -> str:

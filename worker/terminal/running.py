@@ -14,13 +14,13 @@ from decoding.contestants.servers.alone import ServersAlone
 from decoding.contestants.servers.dialects import dialect_called
 from decoding.load import ONE
 from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
-from decoding.measure.summary import Sample
+from decoding.measure.sample import Sample
 from decoding.measure.worst import USUAL, lines, ranked_by_loss
 from decoding.prompts.prompt import first_turns
 from worker import noise
 from worker.servers import local_pids
 from worker.started_server import started
-from worker.terminal.arguments import Asked
+from worker.terminal.arguments import Arguments
 from worker.terminal.document import document, write_document
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import opening, spare
@@ -33,51 +33,51 @@ from worker.terminal.table import result
 from worker.terminal.trace import Trace
 
 
-def run(asked: Asked) -> bool:
+def run(args: Arguments) -> bool:
     """Whether it came to its end. Where Ctrl-C ended it, what was done until then is shown and written all the same."""
     with ExitStack() as outputs:
-        worst_file = outputs.enter_context(whole_file(asked.worst)) if asked.worst else None
-        json_file = outputs.enter_context(whole_file(asked.json)) if asked.json else None
-        trace = Trace(outputs.enter_context(whole_file(asked.trace))) if asked.trace else None
+        worst_file = outputs.enter_context(whole_file(args.worst)) if args.worst else None
+        json_file = outputs.enter_context(whole_file(args.json)) if args.json else None
+        trace = Trace(outputs.enter_context(whole_file(args.trace))) if args.trace else None
         interrupt = Interrupt()
-        servers = [serving(server, outputs, interrupt) for server in asked.servers]
+        servers = [serving(server, outputs, interrupt) for server in args.servers]
         beside = local_pids(server.spec for server in servers if not server.command)
         before = noise.mark(os.getpid(), beside)
-        loaded = load(asked, servers)
+        loaded = load(args, servers)
         outputs.callback(loaded.pair.close)
         comparison = Comparison(
             loaded.pair,
-            asked.prompts,
-            asked.choices,
-            asked.sampling,
-            asked.repeats,
+            args.prompts,
+            args.choices,
+            args.sampling,
+            args.repeats,
             sink_for=trace.sink_for if trace else no_sink,
             cancelled=interrupt,
         )
-        encode_all(comparison, asked.shows_prompts)  # a prompt that cannot be decoded is told now, not after an hour
-        loaded.pair.begin(asked.choices)  # likewise, what this machine cannot run
-        warnings = loaded.pair.misfits(asked.choices, asked.sampling)
-        announce(asked, loaded, warnings)
+        encode_all(comparison, args.shows_prompts)  # a prompt that cannot be decoded is told now, not after an hour
+        loaded.pair.begin(args.choices)  # likewise, what this machine cannot run
+        warnings = loaded.pair.misfits(args.choices, args.sampling)
+        announce(args, loaded, warnings)
         if others := noise.between(before, noise.mark(os.getpid(), beside)):
             say(crowded(others, loaded.threads))
         say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
         comparison.warm_up()
         with interrupt:
-            samples, noisy = decode_all(comparison, asked, trace, beside)
-        complete = len(samples) + len(comparison.left_out) == asked.sample_count
+            samples, noisy = decode_all(comparison, args, trace, beside)
+        complete = len(samples) + len(comparison.left_out) == args.sample_count
         outcome = document(
-            asked,
+            args,
             samples,
             complete=complete,
             noise=noisy,
             warnings=warnings,
             pair=loaded.about(),
             servers=[about(server) for server in servers],
-            hardware=loaded.hardware(asked.choices),
-            runners={choice.label: loaded.pair.runner_of(choice) for choice in asked.choices},
+            hardware=loaded.hardware(args.choices),
+            runners={choice.label: loaded.pair.runner_of(choice) for choice in args.choices},
         )
-        write_results(asked, outcome, samples, json_file, worst_file)
-    say_missing(comparison, len(samples), asked.sample_count)
+        write_results(args, outcome, samples, json_file, worst_file)
+    say_missing(comparison, len(samples), args.sample_count)
     print(result(outcome, palette_for(sys.stdout, os.environ)))
     return complete
 
@@ -94,11 +94,11 @@ def serving(server: AskedServer, outputs: ExitStack, cancelled: Interrupt) -> As
     return replace(server, spec=replace(server.spec, address=begun.address))
 
 
-def load(asked: Asked, servers: Sequence[AskedServer]) -> LoadedPair | LoadedServers:
+def load(args: Arguments, servers: Sequence[AskedServer]) -> LoadedPair | LoadedServers:
     reach = reach_of(servers)
-    if asked.is_alone:
+    if args.is_alone:
         return LoadedServers(ServersAlone(reach))
-    loaded = load_pair(asked)
+    loaded = load_pair(args)
     loaded.pair.servers = reach
     return loaded
 
@@ -118,7 +118,7 @@ def show_prompt(name: str, text: str) -> None:
 
 
 def write_results(
-    asked: Asked,
+    args: Arguments,
     outcome: Mapping[str, Any],
     samples: Sequence[Sample],
     json_file: TextIO | None,
@@ -127,18 +127,18 @@ def write_results(
     if json_file:
         write_document(outcome, json_file)
     if worst_file:
-        write_worst(asked, outcome, samples, worst_file)
+        write_worst(args, outcome, samples, worst_file)
 
 
-def write_worst(asked: Asked, outcome: Mapping[str, Any], samples: Sequence[Sample], file: TextIO) -> None:
+def write_worst(args: Arguments, outcome: Mapping[str, Any], samples: Sequence[Sample], file: TextIO) -> None:
     """Write the prompts on which the strategy loses most that the verdict names at the lightest load."""
     [load, *_] = outcome["loads"]
-    ranked = [choice.label for choice in asked.choices if choice.label != load["baseline"]]
+    ranked = [choice.label for choice in args.choices if choice.label != load["baseline"]]
     label = load["ranking"]["leader"] or (ranked or [load["baseline"]])[0]
     by_label = {name: [s for s in samples if s.strategy == name] for name in (label, load["baseline"])}
     base = by_label[load["baseline"]]
-    file.writelines(lines(ranked_by_loss(by_label[label], base)[:USUAL], asked.prompts, base))
-    say(f"{asked.worst} holds the prompts on which {label} gains least.")
+    file.writelines(lines(ranked_by_loss(by_label[label], base)[:USUAL], args.prompts, base))
+    say(f"{args.worst} holds the prompts on which {label} gains least.")
 
 
 def say_missing(comparison: Comparison, found: int, due: int) -> None:
@@ -148,21 +148,21 @@ def say_missing(comparison: Comparison, found: int, due: int) -> None:
         say(f"Stopped after {found} of {due} samples; only whole prompts count.")
 
 
-def announce(asked: Asked, loaded: LoadedPair | LoadedServers, warnings: Sequence[str]) -> None:
+def announce(args: Arguments, loaded: LoadedPair | LoadedServers, warnings: Sequence[str]) -> None:
     """Print what is about to run."""
-    prompts = asked.material.prompts.name + (f", {asked.material.split} split" if asked.material.split else "")
-    repeats = f" × {asked.repeats} repeats" if asked.repeats > 1 else ""
+    prompts = args.material.prompts.name + (f", {args.material.split} split" if args.material.split else "")
+    repeats = f" × {args.repeats} repeats" if args.repeats > 1 else ""
     for line in loaded.lines():
         say(line)
-    count = f"{len(asked.prompts)} prompt" + ("s" if len(asked.prompts) > 1 else "")
-    number = len(asked.choices) // len(asked.loads)
+    count = f"{len(args.prompts)} prompt" + ("s" if len(args.prompts) > 1 else "")
+    number = len(args.choices) // len(args.loads)
     strategies = f"{number} strateg" + ("ies" if number > 1 else "y")
-    at = "" if asked.loads == (ONE,) else f", at {', '.join(map(str, asked.loads))}"
+    at = "" if args.loads == (ONE,) else f", at {', '.join(map(str, args.loads))}"
     say(f"{count} of {prompts} × {strategies}{repeats}{at}")
-    for choice in asked.choices:
+    for choice in args.choices:
         if choice.spec.role == SERVER.role or loaded.pair.process_of(choice):
             say(f"{choice.label} on {loaded.pair.hardware_of(choice)}")
-    for remark in (*loaded.remarks, *asked.remarks, *warnings):
+    for remark in (*loaded.remarks, *args.remarks, *warnings):
         say(remark)
 
 
@@ -175,16 +175,16 @@ def crowded(others: str, threads: int) -> str:
 
 
 def decode_all(
-    comparison: Comparison, asked: Asked, trace: Trace | None, beside: Sequence[int]
+    comparison: Comparison, args: Arguments, trace: Trace | None, beside: Sequence[int]
 ) -> tuple[list[Sample], str]:
     """The samples of every prompt that all strategies have finished, and what disturbed them."""
-    progress = Progress(asked.sample_count, sys.stderr)
+    progress = Progress(args.sample_count, sys.stderr)
     before = noise.mark(os.getpid(), beside)
     samples: list[Sample] = []
 
     def done(sample: Sample) -> None:
         progress.sample(sample.strategy, sample.count)
-        if asked.shows_prompts and sample.turn > 1 and sample.rendered:
+        if args.shows_prompts and sample.turn > 1 and sample.rendered:
             show_prompt(sample.prompt, sample.rendered)
 
     with suppress(KeyboardInterrupt):
@@ -201,5 +201,5 @@ def decode_all(
 
 
 def say(words: str) -> None:
-    """To people, aside from the result."""
+    """Print to stderr, apart from the result."""
     print(words, file=sys.stderr, flush=True)

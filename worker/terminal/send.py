@@ -66,7 +66,7 @@ def main(argv: Sequence[str]) -> None:
 
 def send(service: Service, name: str, files: Sequence[Listed]) -> dict[str, Any]:
     sys.stderr.write(f"Reading {len(files)} file{'s' if len(files) > 1 else ''} …\n")
-    upload = service.ask("POST", UPLOADS, {"name": name, "files": [one.to_dict() for one in files]})
+    upload: dict[str, Any] = service.ask("POST", UPLOADS, {"name": name, "files": [one.to_dict() for one in files]})
     missing, count = set(upload["missing"]), len(upload["missing"])
     for one in files:
         for chunk, piece in zip(one.chunks, one.pieces() if missing & set(one.chunks) else (), strict=False):
@@ -76,15 +76,15 @@ def send(service: Service, name: str, files: Sequence[Listed]) -> dict[str, Any]
                 sys.stderr.write(f"\r{count - len(missing)} of {count} pieces sent ")
     if count:
         sys.stderr.write("\n")
-    told: dict[str, Any] = service.ask("POST", f"{UPLOADS}{upload['id']}/complete/")
-    while told["state"] == "unpacking" and not told["reason"]:
+    upload = service.ask("POST", f"{UPLOADS}{upload['id']}/complete/")
+    while upload["state"] == "unpacking" and not upload["reason"]:
         time.sleep(LOOK_EVERY)
-        told = service.ask("GET", f"{UPLOADS}{upload['id']}/")
-    return told
+        upload = service.ask("GET", f"{UPLOADS}{upload['id']}/")
+    return upload
 
 
 def _put(service: Service, address: str, piece: bytes, is_direct: bool) -> None:
-    """Through the service, or straight to its bucket, after which it is asked whether the piece has come."""
+    """Send a piece through the service, or straight to its bucket; then ask whether it has come."""
     offer: dict[str, Any] = service.ask("POST", address) if is_direct else {"is_here": False, "url": ""}
     if offer["is_here"]:
         return

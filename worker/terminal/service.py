@@ -58,14 +58,14 @@ class Service:
 
 
 def exit_with(error: Refused | OSError) -> NoReturn:
-    """For the last line of a command."""
+    """Print why a command failed, and exit."""
     if isinstance(error, Refused):
-        told, code = str(error), REFUSED
+        sentence, code = str(error), REFUSED
     elif error.filename:
-        told, code = f"{error.filename} cannot be read: {error.strerror}.", REFUSED
+        sentence, code = f"{error.filename} cannot be read: {error.strerror}.", REFUSED
     else:
-        told, code = f"The service does not answer: {error}.", UNREACHABLE
-    sys.stderr.write(f"{told}\n")
+        sentence, code = f"The service does not answer: {error}.", UNREACHABLE
+    sys.stderr.write(f"{sentence}\n")
     sys.exit(code)
 
 
@@ -77,11 +77,11 @@ def _token() -> str:
 
 
 def _sentence(error: urllib.error.HTTPError) -> str:
-    """A problem's own words where it is one, and which field each is about."""
+    """Read the sentences of a problem, each with its field."""
     with error:
         try:
-            told = json.loads(error.read())
-            words = [f"{one['field']}: {one['detail']}" for one in told.get("errors", ()) if one["field"]]
-            return " ".join(filter(None, (*(words or [told["detail"]]), told.get("hint", ""))))
+            problem = json.loads(error.read())
+            words = [f"{one['field']}: {one['detail']}" for one in problem.get("errors", ()) if one["field"]]
+            return " ".join(filter(None, (*(words or [problem["detail"]]), problem.get("hint", ""))))
         except (ValueError, KeyError, TypeError):
             return f"The service answers {error.code} {error.reason}."

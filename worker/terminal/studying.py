@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from decoding.disco.making import Step
-from worker.terminal.arguments import Bench
+from worker.terminal.bench import Bench
 from worker.terminal.loading import LoadedPair, load_pair
 
 

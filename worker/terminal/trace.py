@@ -6,7 +6,7 @@ import json
 from typing import TextIO
 
 from decoding.events import EventSink, Recorder, to_dict
-from decoding.measure.comparison import Key
+from decoding.measure.schedule import Key
 
 
 class Trace:

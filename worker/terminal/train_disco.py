@@ -11,7 +11,7 @@ from decoding.disco.cards import DESIGNS, OURS, learning_sentence
 from decoding.disco.texts import Texts, texts_of
 from decoding.errors import BadPrompts
 from decoding.prompts.prompt import Prompt
-from worker.terminal.arguments import parser_of, read_bench
+from worker.terminal.bench import parser_of, read_bench
 from worker.terminal.files import require_folder
 from worker.terminal.guarded import guarded
 from worker.terminal.prompt_files import read_prompt_file
@@ -34,11 +34,11 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument(
         "--start", type=Path, metavar="DIR", help="a classifier of the same design, for any pair, to begin from"
     )
-    given = parser.parse_args(argv)
-    bench = read_bench(given, None, all_splits=True, drafting="Training a classifier")
-    others = {path.name: _tested_on(read_prompt_file(path, None, given.limit)) for path in given.also}
-    texts = _texts(given.texts) if given.texts else {}
-    out = given.out or bench.material.own_classifier
+    args = parser.parse_args(argv)
+    bench = read_bench(args, None, all_splits=True, drafting="Training a classifier")
+    others = {path.name: _tested_on(read_prompt_file(path, None, args.limit)) for path in args.also}
+    texts = _texts(args.texts) if args.texts else {}
+    out = args.out or bench.material.own_classifier
     require_folder(out)
 
     from decoding.disco.classifier import load_classifier  # loads torch: slips are told before that
@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> None:
     from worker.terminal.studying import Steps, loaded
 
     material = Material.of(bench.prompts)
-    how = How(given.design, load_classifier(given.start) if given.start else None)
+    how = How(args.design, load_classifier(args.start) if args.start else None)
     how.check()
     steps = Steps()
     classifier = make_classifier(
@@ -60,7 +60,7 @@ def run(argv: Sequence[str]) -> None:
 
 
 def _designs() -> str:
-    return f"{'; '.join(f'{name}: {words}' for name, words in DESIGNS.items())}; %(default)s unless told"
+    return f"{'; '.join(f'{name}: {words}' for name, words in DESIGNS.items())}; %(default)s by default"
 
 
 def _texts(path: Path) -> Texts:

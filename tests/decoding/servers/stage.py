@@ -16,7 +16,8 @@ from decoding.errors import BrokenModel
 from decoding.events import Event, Recorder
 from decoding.load import ONE, Load
 from decoding.loop import never
-from decoding.measure.comparison import Comparison, Key
+from decoding.measure.comparison import Comparison
+from decoding.measure.schedule import Key
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice, Sampling, choose
 from tests.decoding.servers.wire import Script, Wire, serving

@@ -14,7 +14,8 @@ from decoding.load import Load
 from decoding.measure.audit import respelled, with_end
 from decoding.measure.comparison import Comparison
 from decoding.measure.doubts import doubts
-from decoding.measure.summary import report, sample_from_dict
+from decoding.measure.sample import sample_from_dict
+from decoding.measure.summary import report
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking

@@ -20,7 +20,7 @@ from django.db import connections
 from django.test import Client
 
 from decoding.events import from_dict
-from decoding.measure.summary import Audit
+from decoding.measure.sample import Audit
 from decoding.spec import parse_choices
 from tests.golden.record import FOLDER, name_of, summed
 from tests.programs import CHROMIUM, lend_playwright_a_node, locate
@@ -109,11 +109,11 @@ class Worker:
     loop."""
 
     def __init__(self, ask: Callable[[], Comparison]) -> None:
-        self.hands = ThreadPoolExecutor(1)
+        self.pool = ThreadPoolExecutor(1)
         self.comparison = self.does(ask)
 
     def does(self, act: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        return self.hands.submit(lambda: act(*arguments, **named)).result()
+        return self.pool.submit(lambda: act(*arguments, **named)).result()
 
     def claim(self) -> None:
         self.job = self.does(jobs.claim, worker="w1", queues=["cpu"])
@@ -195,7 +195,7 @@ def hire(transactional_db: Any, world: Any) -> Iterator[Callable[..., Worker]]:
     yield one
     for worker in hired:
         worker.does(connections.close_all)
-        worker.hands.shutdown()
+        worker.pool.shutdown()
 
 
 @pytest.fixture

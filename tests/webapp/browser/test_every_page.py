@@ -21,9 +21,9 @@ REFUSED = {"not-found": "/nowhere/", "gone": "/shared/no-such-link/"}
 
 @pytest.fixture
 def addresses(transactional_db, world):
-    with ThreadPoolExecutor(1) as hands:  # a thread of its own, because Django must not meet Playwright's loop
-        yield hands.submit(pages, world).result()
-        hands.submit(connections.close_all).result()
+    with ThreadPoolExecutor(1) as pool:  # a thread of its own, because Django must not meet Playwright's loop
+        yield pool.submit(pages, world).result()
+        pool.submit(connections.close_all).result()
 
 
 def test_the_history_of_a_job_has_room_for_its_sentences(open_page, addresses):

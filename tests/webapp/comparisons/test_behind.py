@@ -9,6 +9,7 @@ import re
 import pytest
 
 from decoding import events
+from decoding.measure.sample import sample_from_events
 from tests.webapp import make
 from tests.webapp.comparisons.test_rounds import read
 from webapp.comparisons import services as comparisons
@@ -56,7 +57,7 @@ def comparison(world):
             sample = comparisons.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
             records = [events.to_dict(event, seq) for seq, event in enumerate(happened, 1)]
             trace.append(sample=sample, first_seq=1, events=records)
-            numbers = make.summary.sample_from_events(
+            numbers = sample_from_events(
                 happened, choice=run.choice, prompt=prompt.name, category="", repeat=repeat,
                 tokens=tuple(range(8)), text="abc",
             ).to_dict()  # fmt: skip

@@ -105,7 +105,7 @@ def test_what_is_out_of_bounds_is_named_and_leaves_nothing(world, ready, changes
 
 
 def test_too_many_samples_are_refused_with_the_sum(world, ready, monkeypatch):
-    monkeypatch.setattr("webapp.comparisons.services.MOST_SAMPLES", 5)
+    monkeypatch.setattr("webapp.comparisons.specs.MOST_SAMPLES", 5)
     answer = post(world, make.body(*ready))
     assert "2 strategies × 3 prompts × 1 repeats are 6;" in answer.json()["detail"]
 

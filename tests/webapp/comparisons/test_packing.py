@@ -108,7 +108,7 @@ def test_readers_do_not_notice_that_a_trace_was_packed(begun):
     assert TraceChunk.objects.count() == 1
     assert {(after, limit): read(begun, after, limit)[0] for after, limit in before} == before
     assert read(begun, after=2)[1] >= {"c", "d"}  # who has read two events is told the words of the others
-    assert [seq for _, events, _ in store.whole([begun.pk]) for seq in (event["seq"] for event in events)] == [
+    assert [seq for _, events, _ in store.read_all([begun.pk]) for seq in (event["seq"] for event in events)] == [
         1,
         2,
         3,
@@ -138,7 +138,7 @@ def test_a_trace_from_before_there_was_packing_is_read_as_well(begun):
 
 
 def read_whole(sample: Sample) -> list[int]:
-    ((_, events, _),) = store.whole([sample.pk])
+    ((_, events, _),) = store.read_all([sample.pk])
     return [event["seq"] for event in events]
 
 

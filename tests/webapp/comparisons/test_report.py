@@ -10,10 +10,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from decoding.measure.sample import sample_from_dict
 from decoding.measure.speedups import speedup
 from tests.webapp import make
 from webapp.comparisons.models import Sample
-from webapp.comparisons.report import names_of, report, sample_of, so_far, step
+from webapp.comparisons.report import names_of, report, so_far, step
 from webapp.jobs import services as jobs
 from webapp.registry import prompt_sets
 from webapp.sharing import services as sharing
@@ -65,7 +66,7 @@ def decoded(world):
     speeds = {"autoregressive": 100.0, "static:4": 160.0}
     for number, sample in enumerate(Sample.objects.filter(run__comparison=comparison).order_by("created")):
         sample.numbers["decode_ns"] = round(sample.numbers["timed_tokens"] * 1e9 / (speeds[sample.run.label] + number))
-        sample.tokens_per_s = sample_of(sample.numbers).tokens_per_s
+        sample.tokens_per_s = sample_from_dict(sample.numbers).tokens_per_s
         sample.save()
     return comparison
 
@@ -80,7 +81,7 @@ def test_a_sample_that_finishes_while_a_report_is_made_is_in_all_of_it_or_in_non
 
 def numbers_of(comparison, label):
     rows = Sample.objects.filter(run__comparison=comparison, run__label=label)
-    return [sample_of(numbers) for numbers in rows.values_list("numbers", flat=True)]
+    return [sample_from_dict(numbers) for numbers in rows.values_list("numbers", flat=True)]
 
 
 @pytest.mark.django_db

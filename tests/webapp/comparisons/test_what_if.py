@@ -9,7 +9,7 @@ import pytest
 from django.core.cache import cache
 
 from decoding.events import Anticipated, Drafted, Finished, Prompted, Started, Verified, to_dict
-from decoding.measure.summary import sample_from_events
+from decoding.measure.sample import sample_from_events
 from decoding.replay.costs import Costs
 from decoding.spec import Sampling, choose, parse_choices
 from decoding.what_if.places import Places

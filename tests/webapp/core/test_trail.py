@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.webapp.everything import pages
-from webapp.core.templatetags.trail import PLACES
+from webapp.core.templatetags.trail import CRUMBS
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +21,7 @@ def trail(answer) -> list[tuple[str, str]]:
 def test_every_level_of_every_page_leads_to_a_page(world):
     addresses = pages(world)
     client = world.page(world.bob)
-    shown = {name: trail(client.get(address)) for name, address in addresses.items() if name in PLACES}
+    shown = {name: trail(client.get(address)) for name, address in addresses.items() if name in CRUMBS}
     assert [name for name, levels in shown.items() if not levels] == ["system"]
     known = {address for levels in shown.values() for address, _ in levels if address}
     assert [address for address in known if client.get(address).status_code != 200] == []

@@ -154,7 +154,7 @@ def test_a_long_answer_is_cut_off_once_the_right_to_it_has_ended(server, monkeyp
     answers.append(Long())
 
     async def read() -> int:
-        pieces = _by_turns(iter(line.encode() for line in answers[0].lines()), server._places, (ENDED,))
+        pieces = _by_turns(iter(line.encode() for line in answers[0].lines()), server._slots, (ENDED,))
         count = 0
         with pytest.raises(Revoked, match="It was revoked"):
             async for _ in pieces:

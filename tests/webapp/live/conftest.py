@@ -17,7 +17,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 
-from decoding.measure import summary
+from decoding.measure.sample import sample_from_events
 from tests.launcher.up import DEADLINE, until
 from tests.webapp import make
 from webapp.accounts.models import User
@@ -154,7 +154,7 @@ def session_of(user: User) -> str:
 
 def decoded(sample: Any) -> dict[str, Any]:
     """Return numbers such as a worker stores for a sample."""
-    numbers = summary.sample_from_events(
+    numbers = sample_from_events(
         make.trace_of(sample.run),
         choice=sample.run.choice,
         prompt=sample.prompt.name,

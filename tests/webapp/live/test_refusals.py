@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 
 from tests.webapp.live.conftest import Watcher, run, watcher
 from webapp.comparisons import trace
-from webapp.live import following, telling
+from webapp.live import following, watch_socket
 
 NOT_FOUND = (4004, "You can see no comparison with this id.")
 NOBODY_HERE = (4001, "Nobody is signed in here.")
@@ -29,9 +29,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
     [
         ("charlie", "http://localhost:8000", NOT_FOUND),
         (None, "http://localhost:8000", NOBODY_HERE),
-        ("bob", "http://elsewhere.example", telling.FOREIGN),
-        ("bob", "http://localhost:9999", telling.FOREIGN),
-        ("bob", "http://[", telling.FOREIGN),
+        ("bob", "http://elsewhere.example", watch_socket.FOREIGN),
+        ("bob", "http://localhost:9999", watch_socket.FOREIGN),
+        ("bob", "http://[", watch_socket.FOREIGN),
     ],
 )
 def test_a_stranger_is_told_a_sentence_and_nothing_else(world, comparison, sample, who, origin, ending):
@@ -171,8 +171,8 @@ def test_a_crowd_that_misbehaves_leaves_nothing_behind_and_disturbs_nobody(world
             await misbehave(*each)
         await sync_to_async(trace.append)(sample=sample, first_seq=3, events=[{"seq": 3}])
         await bob.until(lambda bob: bob.seqs(sample) == [1, 2, 3])
-        telling_tasks = [task for task in asyncio.all_tasks() if task.get_coro().__qualname__ == "Teller._tell"]
-        assert len(telling_tasks) == 1
+        sending_tasks = [task for task in asyncio.all_tasks() if task.get_coro().__qualname__ == "WatchSocket._serve"]
+        assert len(sending_tasks) == 1
         await bob.leave()
 
     run(story())

@@ -16,7 +16,7 @@ from webapp.accounts.models import ApiToken, Membership, Role, User
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core import conditions
-from webapp.live import telling
+from webapp.live import watch_socket
 from webapp.sharing.models import Share
 
 SIGNED_OUT = "This session has ended: you signed out, or somebody changed the password or the account."
@@ -176,19 +176,19 @@ def test_no_socket_opens_for_a_page_that_is_not_ours(world, comparison, link, ki
 
     async def story() -> None:
         await foreign.knock()
-        assert await foreign.closed() == telling.FOREIGN
+        assert await foreign.closed() == watch_socket.FOREIGN
 
     run(story())
 
 
 def test_fifty_sockets_are_checked_with_as_many_queries_as_one(world, comparison, django_assert_num_queries):
     from webapp.accounts.standing import conditions_of
-    from webapp.core.conditions import Condition, broken, there
+    from webapp.core.conditions import Condition, broken, still_exists
 
     people = [User.objects.create(username=f"u{number}", password="!") for number in range(50)]
     for user in people:
         Membership.objects.create(team=world.team, user=user, role=Role.VIEWER)
-    watching = Condition(there(Comparison), comparison.pk, telling.NotFound(NOT_THERE))
+    watching = Condition(still_exists(Comparison), comparison.pk, watch_socket.NotFound(NOT_THERE))
     fifty = [(*conditions_of(world.actor(user), f"s{user.pk}"), watching) for user in people]
     for some in (fifty[:1], fifty):
         with django_assert_num_queries(4):  # sessions, users, memberships, comparisons

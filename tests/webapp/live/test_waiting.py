@@ -109,7 +109,7 @@ ROADS = ("comparison", "trace", "job", "job's log")
 
 def write_more(job: Job, sample: Sample) -> None:
     trace.append(sample=sample, first_seq=3, events=[{"seq": 3}])
-    log.tell(job, "It goes on.")
+    log.add(job, "It goes on.")
     log.nudge(job.pk)
 
 

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from decoding.public import MOST_USERS_ASKED
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.what_if.asking import ASKABLE, QUERY, STEPS, USUAL, asked
+from webapp.comparisons.what_if.asking import ASKABLE, QUERY, STEPS, USUAL, answer_query
 from webapp.core.api import Nouns
 
 
@@ -98,4 +98,4 @@ class WhatIf(Nouns):
     def retrieve(self, request: Request, pk: UUID) -> Response:
         """Simulate another setting by replay of the recorded traces, at the prices measured in this very comparison,
         for one user or for several. Nothing of it is a measurement; the answer says how much of it is known."""
-        return Response(WhatIfOut(asked(self.get_object(), request.query_params.dict())).data)
+        return Response(WhatIfOut(answer_query(self.get_object(), request.query_params.dict())).data)

@@ -15,7 +15,6 @@ from typing import Any
 from django.core.cache import cache
 
 from decoding.public import (
-    BASELINE,
     MOST_USERS_ASKED,
     ONE,
     STRATEGIES,
@@ -25,11 +24,9 @@ from decoding.public import (
     Load,
     Played,
     Recorded,
-    Sampling,
     Simulation,
     Slider,
     Strategy,
-    alone,
     choose,
     load_of,
     median_interval,
@@ -41,14 +38,11 @@ from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import so_far
 from webapp.comparisons.what_if.notes import notes_of
 from webapp.comparisons.what_if.recorded import (
-    COPYING,
-    DRAFTED_BY_THE_PAIR,
     KEPT_SECONDS,
-    PRICED,
-    one_user,
     recorded,
     version,
 )
+from webapp.comparisons.what_if.refusals import nothing_recorded, refusal, unknown
 from webapp.core.problems import Conflict, Invalid
 
 ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
@@ -59,7 +53,7 @@ QUERY = ("strategy", "users", *dict.fromkeys(slider.param for strategy in ASKABL
 USUAL = next(strategy.slug for strategy in ASKABLE if strategy.usual)  # asked if a query names no strategy
 
 
-def asked(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
+def answer_query(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
     """Answer the question in an address."""
     params = {name: value for name, value in query.items() if name in QUERY and name not in ("strategy", "users")}
     return what_if(comparison, query.get("strategy", USUAL), params, _users(query.get("users", "1")))
@@ -86,7 +80,7 @@ def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object],
 def _recorded(comparison: Comparison) -> Recorded:
     found = recorded(comparison)
     if found is None:
-        raise _nothing_recorded()
+        raise nothing_recorded()
     return found
 
 
@@ -108,53 +102,6 @@ def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
         }
         for strategy in ASKABLE
     ]
-
-
-def refusal(comparison: Comparison) -> Conflict | None:
-    """Return why nothing can be asked here, as far as that is known without reading a trace; else None."""
-    sampling = Sampling.from_dict(comparison.sampling)
-    if not sampling.fixes_the_text:
-        return Conflict(
-            "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
-            "another.", code="not-replayable", hint="Compare with shared dice, or greedily.",
-        )  # fmt: skip
-    if comparison.pair is None:
-        return _nothing_recorded()
-    if comparison.pair.is_alone:
-        return Conflict(
-            f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",
-            code="no-draft", hint="Compare on a pair with a draft.",
-        )  # fmt: skip
-    known = set(one_user(comparison).values_list("run__strategy", flat=True).distinct())
-    if not known and not comparison.runs.filter(concurrency=1).exists():
-        return Conflict(
-            "A replay needs texts that were decoded for one user at a time, and this comparison has none.",
-            code="nothing-recorded", hint="Clone it with 1 among the users at once.",
-        )  # fmt: skip
-    if BASELINE not in known or not known & (DRAFTED_BY_THE_PAIR | COPYING):
-        return _nothing_recorded()
-    return None if known & PRICED - {BASELINE} else _nothing_priced()
-
-
-def _nothing_recorded() -> Conflict:
-    return Conflict(
-        "There is nothing to replay: it takes finished samples of autoregressive and of a strategy that drafts.",
-        code="nothing-recorded", hint="Wait until some are finished, or clone this with a static lookahead.",
-    )  # fmt: skip
-
-
-def _nothing_priced() -> Conflict:
-    priced = _listed(PRICED - COPYING - {BASELINE})
-    return Conflict(
-        f"The cost of a drafted token is measured on {priced}, and none of them has run here.",
-        code="nothing-recorded", hint="Clone this with a static lookahead.",
-    )  # fmt: skip
-
-
-def _listed(slugs: Collection[str]) -> str:
-    """Write `a, b or c`, in the order of the strategies."""
-    *first, last = [slug for slug in STRATEGIES if slug in slugs]
-    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
@@ -186,7 +133,7 @@ def _is_ahead(strategy: str) -> bool:
 
 def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
     if not choice.spec.prepares_ahead:
-        if refused := _unknown(found, choice):
+        if refused := unknown(found, choice):
             raise refused
         users = choice.load.concurrency
         return simulate(found, choice) if users == 1 else simulate_at_load(found, choice, users)
@@ -203,34 +150,9 @@ def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
     return found.ahead.play(choice)
 
 
-def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
-    """Return why these traces cannot tell what the choice would draft; None if they can."""
-    if (choice.spec.proposer or choice.spec.mixes) and not found.knows_prompts:
-        return Conflict(
-            f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
-            "copies.", code="nothing-recorded", hint="Clone this comparison.",
-        )  # fmt: skip
-    if choice.spec.mixes and choice.spec.needs_classifier:
-        return Conflict(
-            f"A classifier judges the copies of {choice.strategy}, and these traces do not hold it.",
-            code="not-replayable", hint="Plan it: a plan replays with the classifier.",
-        )  # fmt: skip
-    if (choice.spec.tree or choice.spec.mixes) and choice.load != ONE:
-        return Conflict(
-            f"What-if plays {choice.strategy} for one user at a time.",
-            code="not-replayable", hint="Set users at once to 1.",
-        )  # fmt: skip
-    if choice.spec.tree and not choice.shapes_trees:
-        return Conflict(
-            f"The draft's own probabilities shape the trees of {choice.label}, and these traces do not hold them.",
-            code="not-replayable", hint="Ask for a shape that follows ranks: auto, or one such as 3/21/1.",
-        )  # fmt: skip
-    return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
-
-
-def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, load: Load = ONE) -> dict[str, Any]:
+def _fit(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, load: Load = ONE) -> dict[str, Any]:
     """Return the measured results at this load, the replay's results for them, and the overall ratio of the two."""
-    measured = [_checked(found, row, is_ahead) for row in rows if row["role"] != "baseline" and row["speedup"]]
+    measured = [_replayed(found, row, is_ahead) for row in rows if row["role"] != "baseline" and row["speedup"]]
     off = [row["speedup"]["median"] / row["simulated"] for row in measured if row["simulated"]]
     correction = statistics.median(off) if off else 1.0
     for row in measured:
@@ -243,23 +165,23 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool
     }
 
 
-def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
+def _replayed(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"]).at(load_of(row))
     is_known = choice.strategy in STEPS or bool(choice.spec.mixes)
-    can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not _unknown(found, choice)
+    can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
 
-def _curve(comparison: Comparison, asked: dict[str, float], choice: Choice, key: str) -> dict[str, Any]:
+def _curve(comparison: Comparison, point: dict[str, float], choice: Choice, key: str) -> dict[str, Any]:
     """Return the points of the curve, all at once if they are cheap. If the strategy prepares ahead or several users
     ask, each costs as much as the answer: then only points asked for before come, and the page asks for the others one
     by one."""
     param, steps = STEPS[choice.strategy]
     key += "".join(f":{value}" for name, value in choice.params.items() if name != param)
     points: dict[float, dict[str, float]] = cache.get(key) or {}
-    if asked["value"] in steps:
-        points[float(asked["value"])] = asked
+    if point["value"] in steps:
+        points[float(point["value"])] = point
     missing = [value for value in steps if value not in points]
     if missing and not choice.spec.prepares_ahead and choice.load == ONE:
         found = _recorded(comparison)
@@ -283,8 +205,8 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     found, is_ahead = _recorded(comparison), _is_ahead(choice.strategy)
     load = choice.load
     rows = lambda: [row for row in so_far(comparison)["strategies"] if load_of(row) == load]  # noqa: E731
-    standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), is_ahead, load), KEPT_SECONDS)
-    return _told(found, choice, _play(found, choice), standing)
+    fit: Any = cache.get_or_set(key, lambda: _fit(found, rows(), is_ahead, load), KEPT_SECONDS)
+    return _result(found, choice, _play(found, choice), fit)
 
 
 def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict[str, Any]]:
@@ -292,19 +214,19 @@ def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict
     the curve through all of them."""
     found, (param, values) = _recorded(comparison), STEPS[strategy]
     rows = [row for row in so_far(comparison)["strategies"] if load_of(row) == ONE]
-    standing = _standing(found, rows, _is_ahead(strategy))
+    fit = _fit(found, rows, _is_ahead(strategy))
     choices = [choose(strategy, {param: f"{value:g}"}) for value in values[:: -(-len(values) // most)]]
-    answers = [_told(found, choice, _play(found, choice), standing) for choice in choices]
-    points = [_scaled(answer.pop("point"), standing["correction"]) for answer in answers]
+    answers = [_result(found, choice, _play(found, choice), fit) for choice in choices]
+    points = [_scaled(answer.pop("point"), fit["correction"]) for answer in answers]
     return [{**answer, "curve": {"param": param, "points": points, "missing": []}} for answer in answers]
 
 
-def _told(
-    found: Recorded, choice: Choice, asked: Simulation | AtLoad | Played, standing: Mapping[str, Any]
+def _result(
+    found: Recorded, choice: Choice, simulation: Simulation | AtLoad | Played, fit: Mapping[str, Any]
 ) -> dict[str, Any]:
-    correction, middle = standing["correction"], asked.middle
+    correction, middle = fit["correction"], simulation.middle
     low, high = median_interval(middle)
-    possible = [bound * correction for bound in asked.possible]
+    possible = [bound * correction for bound in simulation.possible]
     return {
         "simulated": True,
         "strategy": choice.strategy,
@@ -312,21 +234,21 @@ def _told(
         "users": choice.load.concurrency,
         "label": choice.label,
         "speedup": {
-            "median": asked.median * correction,
+            "median": simulation.median * correction,
             "low": low and low * correction,
             "high": high and high * correction,
             "prompts": len(middle),
         },
         "possible": {"low": possible[0], "high": possible[1]},
         "known": 1.0 if choice.spec.proposer else found.known,
-        "unmeasured": asked.unmeasured,
-        "mean_acceptance_length": asked.mean_acceptance_length,
-        "num_target_passes": asked.num_target_passes,
-        "num_draft_passes": asked.num_draft_passes,
-        "hit_rate": asked.hit_rate,
-        **standing,
-        "point": _point(choice.params[STEPS[choice.strategy][0]], asked),  # for the curve, not yet corrected
-        "notes": list(notes_of(found, asked, standing)),
+        "unmeasured": simulation.unmeasured,
+        "mean_acceptance_length": simulation.mean_acceptance_length,
+        "num_target_passes": simulation.num_target_passes,
+        "num_draft_passes": simulation.num_draft_passes,
+        "hit_rate": simulation.hit_rate,
+        **fit,
+        "point": _point(choice.params[STEPS[choice.strategy][0]], simulation),  # for the curve, not yet corrected
+        "notes": list(notes_of(found, simulation, fit)),
     }
 
 

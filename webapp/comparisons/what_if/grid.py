@@ -10,8 +10,9 @@ from django.core.cache import cache
 
 from decoding.public import STRATEGIES
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.what_if.asking import STEPS, USUAL, answers_along, refusal
+from webapp.comparisons.what_if.asking import STEPS, USUAL, answers_along
 from webapp.comparisons.what_if.recorded import KEPT_SECONDS, one_user, version
+from webapp.comparisons.what_if.refusals import refusal
 from webapp.core.problems import Conflict
 
 MOST_VALUES = 20  # of one slider: each is a replay of all prompts

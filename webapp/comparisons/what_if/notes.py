@@ -9,9 +9,9 @@ from typing import Any
 from decoding.public import STRATEGIES, AtLoad, Played, Recorded, Simulation, Strategy
 
 
-def _prices(found: Recorded, asked: AtLoad) -> Iterator[str]:
+def _prices(found: Recorded, simulation: AtLoad) -> Iterator[str]:
     """Say which prices of joint passes were measured here, and which are extended."""
-    users = asked.users
+    users = simulation.users
     measured = _counted([1, *sorted(found.at)])
     if users in found.at:
         yield f"Passes of {users} texts are priced as measured here."
@@ -30,10 +30,10 @@ def _counted(numbers: Sequence[int]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _above_the_oracle(standing: Mapping[str, Any]) -> Iterator[str]:
+def _above_the_oracle(fit: Mapping[str, Any]) -> Iterator[str]:
     """Name the runs that draft as the oracle does, and were faster nevertheless."""
-    bound = standing["bound"] or math.inf
-    fast = [row for row in standing["measured"] if row["role"] == "ranked" and row["speedup"]["median"] > bound * 1.005]
+    bound = fit["bound"] or math.inf
+    fast = [row for row in fit["measured"] if row["role"] == "ranked" and row["speedup"]["median"] > bound * 1.005]
     if above := [row["name"] for row in fast if _drafts_alone(STRATEGIES[row["strategy"]])]:
         yield (
             f"{' and '.join(above)} ran faster than the oracle's bound, which only noise can do. Repeat the comparison "
@@ -46,9 +46,9 @@ def _drafts_alone(spec: Strategy) -> bool:
     return spec.needs_draft and not (spec.proposer or spec.mixes or spec.tree or spec.prepares_ahead)
 
 
-def notes_of(found: Recorded, asked: Simulation | AtLoad | Played, standing: Mapping[str, Any]) -> Iterator[str]:
-    correction = standing["correction"]
-    low, high = asked.possible
+def notes_of(found: Recorded, simulation: Simulation | AtLoad | Played, fit: Mapping[str, Any]) -> Iterator[str]:
+    correction = fit["correction"]
+    low, high = simulation.possible
     if high > low * 1.005:
         yield (
             f"No strategy drafted at some positions, so anything from {low * correction:.2f} to "
@@ -60,20 +60,20 @@ def notes_of(found: Recorded, asked: Simulation | AtLoad | Played, standing: Map
             "gets the mean price, so do not rely on small differences between lookaheads. Repeat the comparison on a "
             "quiet machine or on more prompts."
         )
-    if isinstance(asked, AtLoad):
-        yield from _prices(found, asked)
-    elif asked.unmeasured > 0:
+    if isinstance(simulation, AtLoad):
+        yield from _prices(found, simulation)
+    elif simulation.unmeasured > 0:
         yield (
-            f"{100 * asked.unmeasured:.0f} % of its verifications have more than {found.widest} rows. Their price is "
-            "extrapolated, because no wider one was measured."
+            f"{100 * simulation.unmeasured:.0f} % of its verifications have more than {found.widest} rows. Their price "
+            "is extrapolated, because no wider one was measured."
         )
     if abs(correction - 1) > 0.02:
         yield (
             f"The passes alone would give a speed-up {1 / correction:.2f} times as large. The simulation corrects for "
             "the time that measured strategies spend between passes."
         )
-    yield from _above_the_oracle(standing)
-    if isinstance(asked, Played):
+    yield from _above_the_oracle(fit)
+    if isinstance(simulation, Played):
         yield "After a miss, the simulation uses the draft model: the traces do not hold what an n-gram would propose."
-    if len(asked.middle) < found.prompt_count:
-        yield f"Replayed on {len(asked.middle)} of {found.prompt_count} prompts, evenly spread."
+    if len(simulation.middle) < found.prompt_count:
+        yield f"Replayed on {len(simulation.middle)} of {found.prompt_count} prompts, evenly spread."

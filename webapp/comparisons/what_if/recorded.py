@@ -76,7 +76,7 @@ def _read(comparison: Comparison) -> Recorded | None:
     played: list[tuple[str, list[Event]]] = []
     where: dict[int, Mapping[int, Stood]] = {}
     began: dict[bool, dict[int, Started]] = {False: {}, True: {}}  # by whether a draft model read the prompt
-    for pk, events, words in trace.whole(alike):
+    for pk, events, words in trace.read_all(alike):
         strategy, prompt = alike[pk].run.strategy, alike[pk].prompt_id
         _note_start(began, strategy, prompt, events)
         if strategy == BASELINE and prompt in prompts:
@@ -102,8 +102,8 @@ def _read(comparison: Comparison) -> Recorded | None:
         reading=reading_cost(began[False], began[True]),
         is_clear=not drafted or drafting_is_clear(priced),
     )
-    told_of = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
-    return replace(found, ahead=ahead_of(told_of, priced, ahead, found.alone, is_beside=_is_beside(comparison)))
+    seen_texts = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
+    return replace(found, ahead=ahead_of(seen_texts, priced, ahead, found.alone, is_beside=_is_beside(comparison)))
 
 
 def _note_start(
@@ -121,7 +121,7 @@ def _shared_passes(comparison: Comparison) -> dict[int, Shared]:
     traces: dict[int, list[list[list[Event]]]] = {}
     for run in runs:
         samples = {sample.pk: sample for sample in run.samples.finished().filter(repeat=1)[:MOST_SAMPLES_OF_A_RUN]}
-        events = [[from_dict(event) for event in of] for _, of, _ in trace.whole(samples)]
+        events = [[from_dict(event) for event in of] for _, of, _ in trace.read_all(samples)]
         traces.setdefault(run.concurrency or 1, []).append(events)
     found = {users: shared(users, of) for users, of in traces.items()}
     return {users: at for users, at in found.items() if at}

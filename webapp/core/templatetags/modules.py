@@ -23,18 +23,18 @@ RANK = re.compile(r'"?([\w-]+)"?: (\d+)')
 
 
 @register.simple_tag
-def preload_modules(entry: str, *places: str) -> str:
-    """Name a module, the charts of these places, and whatever they import."""
-    entries = [chart for place in places for chart in charts_at(place)]
+def preload_modules(entry: str, *sections: str) -> str:
+    """Name a module, the charts of these sections, and whatever they import."""
+    entries = [chart for section in sections for chart in charts_at(section)]
     names = dict.fromkeys([*entries, *(name for one in (entry, *entries) for name in imported(one))])
     return format_html_join("\n  ", '<link rel="modulepreload" href="{}">', ((static(name),) for name in names))
 
 
 @register.simple_tag(takes_context=True)
-def charts(context: template.Context, place: str) -> str:
-    """A place for charts: those that name it, in the order of their ranks. `core/charts.js` loads and draws them. In a
-    page that is one file its import map knows them by name."""
-    names = charts_at(place)
+def charts(context: template.Context, section: str) -> str:
+    """Make a section for the charts that name it, in the order of their ranks. `core/charts.js` loads and draws them.
+    In a page that is one file, its import map knows them by name."""
+    names = charts_at(section)
     of_whole_page(context, "charts").update((Path(name).stem, name) for name in names)
     urls = [name if context.get("is_one_file") else static(name) for name in names]
     return format_html('<div class="charts" data-charts="{}"></div>', json.dumps(urls))
@@ -52,23 +52,23 @@ def of_whole_page(context: template.Context, what: str) -> dict[str, str]:
     return notes
 
 
-def charts_at(place: str) -> list[str]:
-    """Charts that name a place. A chart is one file; whoever adds it need not list it anywhere."""
-    ranked = [(rank, name) for name, at, rank in _ranked(Path(str(finders.find(CHARTS)))) if at == place]
+def charts_at(section: str) -> list[str]:
+    """Charts that name a section of a page. A chart is one file; whoever adds it need not list it anywhere."""
+    ranked = [(rank, name) for name, at, rank in _ranked(Path(str(finders.find(CHARTS)))) if at == section]
     return [name for _, name in sorted(ranked)]
 
 
 @functools.cache
 def _ranked(folder: Path) -> tuple[tuple[str, str, int], ...]:
-    """Every chart with each place that it names and its rank there."""
+    """Every chart with each section that it names and its rank there."""
     return tuple(_ranks(folder))
 
 
 def _ranks(folder: Path) -> Iterator[tuple[str, str, int]]:
     for path in folder.glob("*.js"):
         for named in ON.findall(path.read_text(encoding="utf-8")):
-            for place, rank in RANK.findall(named):
-                yield f"{CHARTS}/{path.name}", place, int(rank)
+            for section, rank in RANK.findall(named):
+                yield f"{CHARTS}/{path.name}", section, int(rank)
 
 
 def resolved(importer: str, address: str) -> str:

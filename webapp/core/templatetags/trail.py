@@ -16,50 +16,50 @@ register = template.Library()
 
 
 @dataclass(frozen=True)
-class Place:
+class Crumb:
     title: str
     parent: str  # a page; none above it if empty
     of: str = ""  # the name under which the page's template knows the entry
 
 
 TEAM = "team"
-PLACES = {
-    "comparisons": Place("Comparisons", TEAM),
-    "new-comparison": Place("New", "comparisons"),
-    "comparisons-difference": Place("Side by side", "comparisons"),
-    "comparison": Place("", "comparisons", "comparison"),
-    "comparison-rounds": Place("Rounds", "comparison", "comparison"),
-    "shares": Place("Share", "comparison", "comparison"),
-    "runs": Place("Runs", TEAM),
-    "save-view": Place("Keep a view", "runs"),
-    "pairs": Place("Pairs", TEAM),
-    "new-pair": Place("New", "pairs"),
-    "pair": Place("", "pairs", "entry"),
-    "pair-history": Place("Over time", "pair", "pair"),
-    "models": Place("Models", TEAM),
-    "new-model": Place("New", "models"),
-    "model": Place("", "models", "entry"),
-    "datasets": Place("Prompts", TEAM),
-    "new-dataset": Place("New", "datasets"),
-    "dataset": Place("", "datasets", "entry"),
-    "endpoints": Place("Servers", TEAM),
-    "new-endpoint": Place("New", "endpoints"),
-    "endpoint": Place("", "endpoints", "entry"),
-    "classifiers": Place("Classifiers", TEAM),
-    "new-classifier": Place("Add", "classifiers"),
-    "train-classifier": Place("Train", "classifiers"),
-    "classifier": Place("", "classifiers", "entry"),
-    "training": Place("", "classifiers", "training"),
-    "studies": Place("Studies", TEAM),
-    "new-study": Place("New", "studies"),
-    "study": Place("", "studies", "study"),
-    "jobs": Place("Jobs", TEAM),
-    "job": Place("", "jobs", "job"),
-    "audit": Place("Who did what", TEAM),
-    "tokens": Place("API tokens", TEAM),
-    "uploads": Place("Uploads", TEAM),
-    "system": Place("System", ""),
-    "users": Place("Users", "system"),
+CRUMBS = {
+    "comparisons": Crumb("Comparisons", TEAM),
+    "new-comparison": Crumb("New", "comparisons"),
+    "comparisons-difference": Crumb("Side by side", "comparisons"),
+    "comparison": Crumb("", "comparisons", "comparison"),
+    "comparison-rounds": Crumb("Rounds", "comparison", "comparison"),
+    "shares": Crumb("Share", "comparison", "comparison"),
+    "runs": Crumb("Runs", TEAM),
+    "save-view": Crumb("Keep a view", "runs"),
+    "pairs": Crumb("Pairs", TEAM),
+    "new-pair": Crumb("New", "pairs"),
+    "pair": Crumb("", "pairs", "entry"),
+    "pair-history": Crumb("Over time", "pair", "pair"),
+    "models": Crumb("Models", TEAM),
+    "new-model": Crumb("New", "models"),
+    "model": Crumb("", "models", "entry"),
+    "datasets": Crumb("Prompts", TEAM),
+    "new-dataset": Crumb("New", "datasets"),
+    "dataset": Crumb("", "datasets", "entry"),
+    "endpoints": Crumb("Servers", TEAM),
+    "new-endpoint": Crumb("New", "endpoints"),
+    "endpoint": Crumb("", "endpoints", "entry"),
+    "classifiers": Crumb("Classifiers", TEAM),
+    "new-classifier": Crumb("Add", "classifiers"),
+    "train-classifier": Crumb("Train", "classifiers"),
+    "classifier": Crumb("", "classifiers", "entry"),
+    "training": Crumb("", "classifiers", "training"),
+    "studies": Crumb("Studies", TEAM),
+    "new-study": Crumb("New", "studies"),
+    "study": Crumb("", "studies", "study"),
+    "jobs": Crumb("Jobs", TEAM),
+    "job": Crumb("", "jobs", "job"),
+    "audit": Crumb("Who did what", TEAM),
+    "tokens": Crumb("API tokens", TEAM),
+    "uploads": Crumb("Uploads", TEAM),
+    "system": Crumb("System", ""),
+    "users": Crumb("Users", "system"),
 }
 
 
@@ -69,7 +69,7 @@ def trail(context: Context) -> SafeString | str:
     request: Any = context.get("request")
     match = getattr(request, "resolver_match", None)
     page = str(match.url_name) if match else ""
-    if page not in PLACES or not request.user.is_authenticated:
+    if page not in CRUMBS or not request.user.is_authenticated:
         return ""
     *above, (_, here) = reversed(list(_levels(context, page)))
     if not above:
@@ -81,16 +81,16 @@ def trail(context: Context) -> SafeString | str:
 
 def _levels(context: Context, page: str) -> Iterator[tuple[str, str]]:
     """Yield address and name of a page and of each level above it. If there is no such entry, begin with the list."""
-    thing: Any = None
-    while place := PLACES.get(page):
-        thing = thing or context.get(place.of)
-        if not place.of or thing:
-            is_entry = place.of and not place.title
-            yield reverse(page, args=[thing.pk] if place.of else []), _name(thing) if is_entry else place.title
-        page = place.parent
+    entry: Any = None
+    while crumb := CRUMBS.get(page):
+        entry = entry or context.get(crumb.of)
+        if not crumb.of or entry:
+            is_entry = crumb.of and not crumb.title
+            yield reverse(page, args=[entry.pk] if crumb.of else []), _name(entry) if is_entry else crumb.title
+        page = crumb.parent
     if page == TEAM:
         yield reverse(TEAM), str(context["request"].actor.team)
 
 
-def _name(thing: Any) -> str:
-    return getattr(thing, "name", "") or thing.title
+def _name(entry: Any) -> str:
+    return getattr(entry, "name", "") or entry.title

@@ -45,7 +45,7 @@ class Classifiers(Entries):
     @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR})
     def page(self, request: Request, pk: UUID) -> HttpResponse:
         """Download the page of a classifier as one HTML file that makes no request."""
-        return pages.whole(self.get_object())
+        return pages.as_file(self.get_object())
 
     @extend_schema(request=serializers.NewTraining, responses={202: JobOut})
     @once

@@ -82,10 +82,10 @@ def classifier(request: Asked, id: UUID) -> HttpResponse:
     return render(request, "studies/classifier.html", content(found))
 
 
-def whole(found: Classifier) -> HttpResponse:
+def as_file(found: Classifier) -> HttpResponse:
     """Answer the page of a classifier as one file."""
     name = f"classifier-{found.pk}"
-    return one_file("studies/classifier.html", content(found), entry=SCRIPT, places=("classifier",), name=name)
+    return one_file("studies/classifier.html", content(found), entry=SCRIPT, sections=("classifier",), name=name)
 
 
 def content(found: Classifier) -> dict[str, Any]:

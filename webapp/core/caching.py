@@ -13,14 +13,14 @@ Result = TypeVar("Result")
 _MISSING = object()
 
 
-def kept(key: str, make: Callable[[], Result], seconds: float) -> Result:
+def cached(key: str, make: Callable[[], Result], seconds: float) -> Result:
     try:
         found = cache.get(key, _MISSING)
     except (RedisError, OSError):
         return make()
     if found is not _MISSING:
         return found
-    made = make()
+    value = make()
     with suppress(RedisError, OSError):
-        cache.set(key, made, seconds)
-    return made
+        cache.set(key, value, seconds)
+    return value

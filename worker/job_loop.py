@@ -24,7 +24,7 @@ from worker.attempt import Attempt
 from worker.database import Stopped, insist
 from worker.disk import DISK_FULL, NotNow
 from worker.engine_process import EngineDied, EngineProcess
-from worker.gpus import read, told
+from worker.gpus import describe, read
 from worker.jobs import Work, works
 from worker.listening import hush
 from worker.materials import NotHere, cached, device_of
@@ -35,7 +35,7 @@ from worker.telemetry import recording
 logger = logging.getLogger("drafthouse.worker")
 
 
-class Hands:
+class JobLoop:
     def __init__(self, name: str, queue: str, *, has_crashed: bool = False, keeps_engine: bool = True) -> None:
         self.name = name
         self.queue = queue
@@ -85,7 +85,7 @@ class Hands:
         try:
             insist(hold, self._done(hold))
         except Stopped:
-            self._put_down(hold)
+            self._let_go(hold)
 
     def _done(self, hold: Hold) -> Callable[[], bool]:
         """Do the job, and return how to write its outcome: the database may be away just then."""
@@ -118,7 +118,7 @@ class Hands:
         reason = f"{self.name} met an error of its own: {type(error).__name__}: {error}"
         return partial(jobs.give_back, job=job, reason=reason, counts=True)
 
-    def _put_down(self, hold: Hold) -> None:
+    def _let_go(self, hold: Hold) -> None:
         if hold.is_lost:
             logger.warning("The lease on %s is lost; what was not written stays unwritten.", hold.job)
             self.past.lost_touch()
@@ -149,7 +149,7 @@ def _memory(queue: str) -> int | None:
 
 
 def _described(device: str) -> str:
-    return f"{device}, {processor.name()}" if device == "cpu" else told(device)
+    return f"{device}, {processor.name()}" if device == "cpu" else describe(device)
 
 
 def _require_new_enough(job: Job) -> None:

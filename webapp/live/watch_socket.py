@@ -34,11 +34,11 @@ PATIENCE = 10.0  # until the first message
 FOREIGN = (4003, "This page is not ours, so it may not open this socket.")
 NOT_SIGNED_IN, NOT_FOUND = 4001, 4004
 UNREADABLE = (4008, "That message cannot be read.")
-ALL_TOLD = 1000
+ALL_SENT = 1000
 BROKEN = (1011, "Drafthouse failed to answer. Open the socket again in a moment.")
 
 
-class Teller(AsyncWebsocketConsumer):
+class WatchSocket(AsyncWebsocketConsumer):
     """Base of all sockets of pages. A subclass says what it watches and who may."""
 
     what = ""  # a noun for sentences: comparison, job
@@ -47,7 +47,7 @@ class Teller(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         self.began = asyncio.get_running_loop().time()
-        self.telling: asyncio.Task[None] | None = None
+        self.sending: asyncio.Task[None] | None = None
         self.ending: asyncio.Task[None] | None = None
         self.stirred = asyncio.Event()
         self.inbox: list[Frame] = []
@@ -59,16 +59,16 @@ class Teller(AsyncWebsocketConsumer):
         if problem := await database_sync_to_async(self._admit, thread_sensitive=False)():
             return await self.close(*_ending(problem))
         self.watch = self.fresh_watch()
-        self.telling = asyncio.create_task(self._tell())
+        self.sending = asyncio.create_task(self._serve())
 
     async def disconnect(self, code: int) -> None:
         took_s = asyncio.get_running_loop().time() - self.began
         logger.info("socket of a %s closed with %s after %.0f s", self.what, code, took_s)
-        if self.telling:
-            self.telling.cancel()
+        if self.sending:
+            self.sending.cancel()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        if not self.telling:
+        if not self.sending:
             return
         try:
             since, after = read_follow(text_data)
@@ -89,17 +89,17 @@ class Teller(AsyncWebsocketConsumer):
             self.ending = asyncio.create_task(self._end(problem))
 
     async def _end(self, problem: Problem) -> None:
-        if self.telling:
-            self.telling.cancel()
-            await asyncio.wait({self.telling})
+        if self.sending:
+            self.sending.cancel()
+            await asyncio.wait({self.sending})
         await self.close(*_ending(problem))
 
-    async def _tell(self) -> None:
+    async def _serve(self) -> None:
         with guarded(self.conditions, self.end):
             await within(PATIENCE, self.stirred)  # the first message says from where
             joined = await relay.join(self.fresh_watch(), self.deliver)
             try:
-                await self._tell_all()
+                await self._send_all()
             except ObjectDoesNotExist:
                 await self.close(*_ending(self.not_found))
             except Exception:
@@ -108,7 +108,7 @@ class Teller(AsyncWebsocketConsumer):
             finally:
                 relay.leave(joined, self.deliver)
 
-    async def _tell_all(self) -> None:
+    async def _send_all(self) -> None:
         clock = asyncio.get_running_loop().time
         heard = clock()
         while True:
@@ -120,7 +120,7 @@ class Teller(AsyncWebsocketConsumer):
                 heard = clock()
                 await self.send(written([self.show(frame) for frame in frames]))
             if self.watch.is_over:
-                return await self.close(ALL_TOLD, f"The {self.what} is over and all of it was told.")
+                return await self.close(ALL_SENT, f"The {self.what} is over and all of it was told.")
             await asyncio.sleep(relay.SMALLEST_GAP)
             await within(max(0.0, heard + HEARTBEAT - clock()), self.stirred)
 

@@ -1,0 +1,63 @@
+"""The order in which the samples of a comparison run.
+
+Strategies take turns in rotated order, so that drift of the machine hits all alike: after each prompt where one user
+asks at a time, after each block of prompts under load. Standard library only.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from decoding.load import ONE, Load
+from decoding.prompts.prompt import Prompt, in_turn
+from decoding.spec import Choice
+
+TURNS = 4  # a block has so many prompts for each user: filling and emptying the machine takes about one
+
+
+@dataclass(frozen=True)
+class Key:
+    """The name of one sample of a comparison."""
+
+    choice: Choice
+    prompt: Prompt
+    repeat: int
+
+
+def schedule(prompts: Sequence[Prompt], choices: Sequence[Choice], repeats: int) -> Iterator[list[Key]]:
+    """Yield every sample in the order in which they run, one list per block of prompts, repeat and load. Each repeat
+    begins at another prompt: a strategy may learn from one request to the next."""
+    for repeat in range(repeats):
+        first = len(prompts) * repeat // repeats
+        rotated = [*prompts[first:], *prompts[:first]]
+        for load in dict.fromkeys(choice.load for choice in choices):
+            own = [choice for choice in choices if choice.load == load]
+            for number, block in enumerate(turns(rotated, load)):
+                turn = (number + repeat) % len(own)
+                yield [Key(c, p, repeat) for c in (*own[turn:], *own[:turn]) for p in block]
+
+
+def turns(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
+    """Cut prompts into blocks. A later turn comes in a later block than the turn whose answer it follows."""
+    if load == ONE:
+        return blocks(in_turn(prompts), load)
+    by_turn = ([prompt for prompt in prompts if prompt.turn == turn] for turn in sorted({p.turn for p in prompts}))
+    return [block for same in by_turn for block in blocks(same, load)]
+
+
+def blocks(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
+    """Cut prompts into blocks: of one where one user asks at a time, so long that the load is steady otherwise."""
+    if load == ONE:
+        return [[prompt] for prompt in prompts]
+    count = 1 if load.is_open else max(1, len(prompts) // (TURNS * load.concurrency))
+    edges = [len(prompts) * number // count for number in range(count + 1)]
+    return [prompts[start:end] for start, end in itertools.pairwise(edges)]
+
+
+def stints(keys: Iterable[Key]) -> list[list[Key]]:
+    """Group samples that are decoded together: one by one where one user asks at a time, else all of a choice."""
+    alone = itertools.count()
+    ordered = itertools.groupby(keys, lambda key: next(alone) if key.choice.load == ONE else key.choice.label)
+    return [list(together) for _, together in ordered]

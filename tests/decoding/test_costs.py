@@ -1,0 +1,129 @@
+"""Costs that are read off traces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+
+from decoding.events import Drafted, Event, Finished, Started, Verified
+from decoding.replay.costs import Costs, costs_from, counted, decision_cost, drafting_is_clear
+from decoding.replay.records import Record, replay
+from decoding.spec import choose
+from decoding.strategies.static import SameLength
+from tests.decoding.test_replay_and_disco import CAP, NEW, SAMPLINGS, recorded, world
+from tests.decoding.worlds import some_classifier, stop_of
+
+
+def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
+    """Traces made with known prices give those prices back, and a replay at them gives the traces' own length."""
+    made, sampling = world(), SAMPLINGS[0]
+    traces: list[list[Event]] = []
+    for lookahead in (0, 1, 2, 4, 6, 9):
+        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
+        traces.append(timed(made.run(choice, [3, 1], sampling)[1].events))
+    costs = costs_from(traces)
+    assert [round(costs.verify(n) * 1e6) for n in (1, 2, 5, 7, 10)] == [1010, 1020, 1050, 1070, 1100]
+    assert round(costs.draft * 1e6) == 200 and round(costs.draft_round * 1e6) == 50
+    assert round(costs.catch_up * 1e6) == 30 and round(costs.round * 1e6) == 7
+    live = traces[3]
+    spent = next(e.end_ns for e in reversed(live) if isinstance(e, Verified)) * 1e-9
+    priced = costs.seconds(replay([recorded(made, sampling).record], partial(SameLength, 4)))
+    assert priced == pytest.approx(spent, rel=1e-6)
+
+
+def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> None:
+    """A round without a draft is nearly all verification: the median of both would make the target alone look slow."""
+    made, sampling = world(), SAMPLINGS[0]
+    runs = [made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events for n in (1, 2, 4)]
+    alone = timed(made.run(choose("autoregressive"), [3, 1], sampling)[1].events)
+    costs = costs_from([alone, *(timed(run, telling=80_000) for run in runs)])
+    assert round(costs.round * 1e6) == 7 and round(costs.draft_round * 1e6) == 50 + 80
+
+
+def test_the_drafts_own_probability_is_looked_at_for_a_price() -> None:
+    costs = Costs((0.0, *[1.0] * 6), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0, decision=0.03, reading=0.02)
+    counts = replay([Record.of([True, False, True])], partial(SameLength, 2))
+    least = costs.seconds(counts)
+    assert costs.seconds(counts, "confidence") - least == pytest.approx(0.02 * counts.draft_passes)
+    assert costs.seconds(counts, "estimate") - least == pytest.approx(0.03 * counts.draft_passes)
+
+
+def test_what_comes_now_and_then_is_spread_over_the_tokens() -> None:
+    """Noise is made for 32 positions in one go: no median sees it, and every sample pays for it."""
+    made, sampling = world(), SAMPLINGS[0]
+    traces = []
+    for lookahead in (0, 2, 5):
+        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
+        traces.append(timed(made.run(choice, [3, 1], sampling)[1].events, now_and_then=4_000_000))
+    assert costs_from(traces).token * 1e6 == pytest.approx(4_000 / NEW, abs=1)
+
+
+def test_a_decision_costs_what_a_draft_of_as_many_tokens_takes_longer() -> None:
+    made, sampling = world(), SAMPLINGS[0]
+    queued = [timed(made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events) for n in (1, 2, 3, 4, 8)]
+    deciding = made.run(lambda parts: stop_of("threshold", CAP, some_classifier(), 0.5), [3, 1], sampling)[1].events
+    assert decision_cost([timed(deciding, per_token=215_000)], queued) * 1e9 == pytest.approx(15_000)
+    assert decision_cost([timed(deciding)], queued) == pytest.approx(0.0)
+
+
+def test_a_speed_up_is_the_median_over_samples() -> None:
+    records = [Record.of(matches) for matches in ([True] * 9, [False] * 9, [True, False, True] * 3)]
+    costs = Costs((0.0, *[1.0] * 12), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
+    baseline, drafted = replay(records, partial(SameLength, 0)), replay(records, partial(SameLength, 2))
+    alone = [
+        costs.seconds(replay([record], partial(SameLength, 0)))
+        / costs.seconds(replay([record], partial(SameLength, 2)))
+        for record in records
+    ]
+    assert costs.speedup(drafted, baseline) == sorted(alone)[1]
+
+
+def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
+    def verified(number: int, cost: int) -> Verified:
+        return Verified(number, 0, 1, "correction", 0, number * 10_000, number * 10_000 + cost)
+
+    def drafted(number: int, count: int) -> Drafted:
+        return Drafted(number, 1, count, (1,) * count, (), (), "limit", "fresh", count, 0, 100)
+
+    spent = {0: 1_000, 1: 3_000, 2: 2_000, 3: 4_000}  # drafted tokens -> ns; two rows met a busy moment
+    trace: list[Event] = [verified(0, 9_000)]  # the first round is not counted
+    for number, (count, cost) in enumerate(spent.items(), start=1):
+        trace += [*([drafted(number, count)] if count else []), verified(number, cost)]
+    assert [round(costs_from([trace]).verify(rows) * 1e9) for rows in (1, 2, 3, 4)] == [1_000, 2_500, 2_500, 4_000]
+
+
+@pytest.mark.parametrize("spent", [{2: 12_000, 4: 9_000}, {2: 1_000, 4: 5_000}], ids=["falling", "from below zero"])
+def test_whatever_noise_does_to_long_and_short_drafts_no_price_is_negative_and_none_is_nothing(spent) -> None:
+    trace: list[Event] = [Verified(0, 0, 1, "correction", 0, 0, 1_000)]
+    for number, (count, cost) in enumerate(spent.items(), start=1):
+        start, end = number * 100_000, number * 100_000 + cost
+        trace.append(Drafted(number, 1, count, (1,) * count, (), (), "limit", "fresh", count, start, end))
+        trace.append(Verified(number, 0, 1, "correction", cost, end, end + 1_000))
+    costs = costs_from([trace])
+    assert costs.draft * 1e9 == pytest.approx(sum(spent.values()) / sum(spent)) and costs.draft_round == 0.0
+    assert drafting_is_clear([trace]) is (spent[4] > spent[2])
+
+
+def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int = 0, telling: int = 0) -> list[Event]:
+    """The same rounds at fixed prices, in nanoseconds."""
+    drafts = {e.round: e for e in events if isinstance(e, Drafted)}
+    out: list[Event] = [Started(2, 0)]
+    now, behind = now_and_then, False
+    for verdict in (e for e in events if isinstance(e, Verified)):
+        free, draft = now, drafts.get(verdict.round)
+        now += 7_000
+        if draft:
+            now += telling
+            begin, now = now, now + 50_000 + per_token * draft.passes + 30_000 * behind
+            out.append(Drafted(**{**as_dict(draft), "start_ns": begin, "end_ns": now}))
+            behind = verdict.outcome == "bonus"
+        rows = len(draft.tokens) + 1 if draft else 1
+        begin, now = now, now + 1_000_000 + 10_000 * rows
+        out.append(Verified(**{**as_dict(verdict), "wait_ns": begin - free, "start_ns": begin, "end_ns": now}))
+    return [*out, Finished("length", counted(events).tokens, now)]
+
+
+def as_dict(event: Event) -> dict[str, object]:
+    return {name: getattr(event, name) for name in event.__slots__}  # type: ignore[union-attr]

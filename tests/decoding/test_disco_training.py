@@ -1,0 +1,112 @@
+"""Training a classifier, storing it, and measuring it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+
+from decoding.disco import features, metrics, training
+from decoding.disco.classifier import Classifier, load_classifier
+from decoding.errors import BadStrategy
+from tests.decoding.test_replay_and_disco import SAMPLINGS, many
+from tests.decoding.worlds import some_classifier
+
+
+def trained(columns: Sequence[str] = features.NAMES) -> tuple[Classifier, training.Labelled, list[training.Progress]]:
+    told: list[training.Progress] = []
+    parts = [training.label(many(SAMPLINGS[1], seeds)) for seeds in (range(60), range(60, 90), range(90, 120))]
+    return training.train(parts[0], parts[1], columns=columns, on_progress=told.append), parts[2], told
+
+
+def test_training_learns_to_tell_accepted_from_refused_and_means_its_probabilities() -> None:
+    classifier, unseen, told = trained()
+    found = metrics.measure(classifier(unseen.rows), unseen.accepted)
+    assert found.auc > 0.75
+    assert found.calibration_error < 0.06
+    assert told[-1].held_out_loss < told[0].held_out_loss
+    assert torch.equal(trained()[0].hidden, classifier.hidden)  # the same seed trains the same classifier
+
+
+def test_few_tokens_teach_a_narrow_network_what_they_teach_a_wide_one() -> None:
+    """A small set must not end the training before it has begun to tell."""
+    few, held_out, unseen = (
+        training.label(many(SAMPLINGS[1], seeds)) for seeds in (range(12), range(60, 72), range(90, 120))
+    )
+
+    def auc(hidden: int) -> float:
+        classifier = training.train(few, held_out, columns=features.GLANCE, hidden=hidden)
+        return metrics.measure(classifier(unseen.rows), unseen.accepted).auc
+
+    assert auc(4) > auc(32) - 0.03
+
+
+def test_an_ablation_does_not_look_at_what_it_must_not_see() -> None:
+    classifier, unseen, _ = trained(columns=("entropy",))
+    changed = unseen.rows.clone()
+    changed[:, [i for i, name in enumerate(features.NAMES) if name != "entropy"]] += 5.0
+    torch.testing.assert_close(classifier(changed), classifier(unseen.rows))
+
+
+def test_a_stored_classifier_answers_as_before_and_only_for_its_pair(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    made = some_classifier()
+    made.card = {"features": list(features.NAMES), "pair": ["t", "d"]}
+    made.save(tmp_path / "c")
+    rows = torch.randn(5, len(features.NAMES))
+    assert torch.equal(load_classifier(tmp_path / "c", ["t", "d"])(rows), made(rows))
+    assert sorted(path.name for path in (tmp_path / "c").iterdir()) == ["card.json", "classifier.safetensors"]
+    with pytest.raises(BadStrategy, match="another pair"):
+        load_classifier(tmp_path / "c", ["t", "other"])
+
+
+@pytest.mark.parametrize("damage", ["torn", "absent", "card", "features"])
+def test_a_classifier_that_cannot_be_trusted_is_refused_in_words(tmp_path, damage: str) -> None:  # type: ignore[no-untyped-def]
+    made = some_classifier()
+    made.card = {"features": ["mood"] if damage == "features" else list(features.NAMES), "pair": []}
+    made.save(tmp_path)
+    weights, card = tmp_path / "classifier.safetensors", tmp_path / "card.json"
+    if damage == "torn":
+        weights.write_bytes(weights.read_bytes()[:-40])
+    if damage == "absent":
+        weights.unlink()
+    if damage == "card":
+        card.write_text("{")
+    with pytest.raises(BadStrategy, match="rain it again"):
+        load_classifier(tmp_path)
+
+
+def labelled(rows: torch.Tensor, accepted: torch.Tensor) -> training.Labelled:
+    return training.Labelled(rows, accepted, torch.zeros(len(rows)))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda p: labelled(p.rows[:50], p.accepted[:50]), "give 50 drafted tokens and at least 200"),
+        (lambda p: labelled(p.rows, torch.ones_like(p.accepted)), "all were accepted"),
+        (lambda p: labelled(p.rows, torch.zeros_like(p.accepted)), "none were accepted"),
+        (lambda p: labelled(p.rows * torch.nan, p.accepted), "are NaN or infinite"),
+    ],
+)
+def test_what_teaches_nothing_is_refused_in_words(spoil, sentence: str) -> None:  # type: ignore[no-untyped-def]
+    part = training.label(many(SAMPLINGS[1], range(12)))
+    with pytest.raises(BadStrategy, match=sentence):
+        training.train(spoil(part), part)
+    with pytest.raises(BadStrategy, match="no recording"):
+        training.label([])
+
+
+def test_the_area_under_the_curve_counts_pairs() -> None:
+    p = torch.tensor([0.9, 0.8, 0.8, 0.3, 0.1])
+    y = torch.tensor([1.0, 1.0, 0.0, 1.0, 0.0])
+    pairs = [(a, b) for a in range(5) for b in range(5) if y[a] == 1 and y[b] == 0]
+    expected = sum((p[a] > p[b]) + 0.5 * (p[a] == p[b]) for a, b in pairs) / len(pairs)
+    assert metrics.area_under_roc(p, y) == pytest.approx(float(expected))
+
+
+def test_the_curves_end_where_they_must() -> None:
+    found = metrics.measure(torch.tensor([0.9, 0.6, 0.4, 0.2]), torch.tensor([1.0, 1.0, 0.0, 0.0]))
+    assert found.roc[0] == (1.0, 1.0) and found.roc[-1] == (0.0, 0.0)
+    assert found.f1 == found.auc == 1.0
+    assert sum(count for _, _, count in found.reliability) == 4

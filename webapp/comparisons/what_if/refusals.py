@@ -1,0 +1,82 @@
+"""Reasons why what-if cannot answer a question."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from decoding.public import BASELINE, ONE, STRATEGIES, Choice, Recorded, Sampling, alone
+from webapp.comparisons.models import Comparison
+from webapp.comparisons.what_if.recorded import COPYING, DRAFTED_BY_THE_PAIR, PRICED, one_user
+from webapp.core.problems import Conflict
+
+
+def refusal(comparison: Comparison) -> Conflict | None:
+    """Return why nothing can be asked here, as far as that is known without reading a trace; else None."""
+    sampling = Sampling.from_dict(comparison.sampling)
+    if not sampling.fixes_the_text:
+        return Conflict(
+            "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
+            "another.", code="not-replayable", hint="Compare with shared dice, or greedily.",
+        )  # fmt: skip
+    if comparison.pair is None:
+        return nothing_recorded()
+    if comparison.pair.is_alone:
+        return Conflict(
+            f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",
+            code="no-draft", hint="Compare on a pair with a draft.",
+        )  # fmt: skip
+    known = set(one_user(comparison).values_list("run__strategy", flat=True).distinct())
+    if not known and not comparison.runs.filter(concurrency=1).exists():
+        return Conflict(
+            "A replay needs texts that were decoded for one user at a time, and this comparison has none.",
+            code="nothing-recorded", hint="Clone it with 1 among the users at once.",
+        )  # fmt: skip
+    if BASELINE not in known or not known & (DRAFTED_BY_THE_PAIR | COPYING):
+        return nothing_recorded()
+    return None if known & PRICED - {BASELINE} else _nothing_priced()
+
+
+def unknown(found: Recorded, choice: Choice) -> Conflict | None:
+    """Return why these traces cannot tell what the choice would draft; None if they can."""
+    if (choice.spec.proposer or choice.spec.mixes) and not found.knows_prompts:
+        return Conflict(
+            f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
+            "copies.", code="nothing-recorded", hint="Clone this comparison.",
+        )  # fmt: skip
+    if choice.spec.mixes and choice.spec.needs_classifier:
+        return Conflict(
+            f"A classifier judges the copies of {choice.strategy}, and these traces do not hold it.",
+            code="not-replayable", hint="Plan it: a plan replays with the classifier.",
+        )  # fmt: skip
+    if (choice.spec.tree or choice.spec.mixes) and choice.load != ONE:
+        return Conflict(
+            f"What-if plays {choice.strategy} for one user at a time.",
+            code="not-replayable", hint="Set users at once to 1.",
+        )  # fmt: skip
+    if choice.spec.tree and not choice.shapes_trees:
+        return Conflict(
+            f"The draft's own probabilities shape the trees of {choice.label}, and these traces do not hold them.",
+            code="not-replayable", hint="Ask for a shape that follows ranks: auto, or one such as 3/21/1.",
+        )  # fmt: skip
+    return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
+
+
+def nothing_recorded() -> Conflict:
+    return Conflict(
+        "There is nothing to replay: it takes finished samples of autoregressive and of a strategy that drafts.",
+        code="nothing-recorded", hint="Wait until some are finished, or clone this with a static lookahead.",
+    )  # fmt: skip
+
+
+def _nothing_priced() -> Conflict:
+    priced = _listed(PRICED - COPYING - {BASELINE})
+    return Conflict(
+        f"The cost of a drafted token is measured on {priced}, and none of them has run here.",
+        code="nothing-recorded", hint="Clone this with a static lookahead.",
+    )  # fmt: skip
+
+
+def _listed(slugs: Collection[str]) -> str:
+    """Write `a, b or c`, in the order of the strategies."""
+    *first, last = [slug for slug in STRATEGIES if slug in slugs]
+    return f"{', '.join(first)} or {last}" if first else last

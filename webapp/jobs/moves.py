@@ -1,0 +1,46 @@
+"""Moves of a job from one state to another. Every move is compare-and-set: of two who try, one succeeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from webapp.jobs import log
+from webapp.jobs import queue as broker
+from webapp.jobs.models import FINAL, MOVES, Job, State
+
+
+def held(job: Job) -> Any:
+    """Row of the job if this very attempt still holds it: a worker that lost its lease must not write."""
+    return Job.objects.filter(pk=job.pk, state=State.RUNNING, attempt=job.attempt, worker=job.worker)
+
+
+def end(job: Job, state: State, reason: str) -> bool:
+    return move(job, State.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None)
+
+
+def requeue(job: Job, reason: str, **changes: Any) -> bool:
+    free = {"worker": "", "lease_until": None, **changes}
+    moved = move(job, State.RUNNING, State.QUEUED, reason, attempt_now=job.attempt, **free)
+    if moved:
+        transaction.on_commit(lambda: broker.nudge(job.queue))
+    return moved
+
+
+def move(
+    job: Job, expected: State, to: State, sentence: str, *, attempt_now: int | None = None, **changes: Any
+) -> bool:
+    if to not in MOVES[expected]:
+        raise ValueError(f"a job cannot go from {expected} to {to}")
+    row = Job.objects.filter(pk=job.pk, state=expected)
+    if attempt_now is not None:
+        row = row.filter(attempt=attempt_now)
+    finished = timezone.now() if to in FINAL else None
+    if not row.update(state=to, reason=sentence, finished=finished, **changes):
+        return False
+    job.refresh_from_db()
+    log.add(job, sentence)
+    log.nudge(job.pk)
+    return True

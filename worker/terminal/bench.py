@@ -1,0 +1,143 @@
+"""The options of every command that runs models: which pair, which prompts, how tokens are chosen, and where it runs.
+
+Standard library only, so that a slip is refused at once and not after torch is loaded."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from decoding import alone
+from decoding.prompts.forms import FORMS
+from decoding.prompts.prompt import Prompt, first_turns
+from decoding.spec import Sampling
+from decoding.vocabularies.shared import METHODS
+from worker.terminal.material import Material, material_of
+from worker.terminal.parser import BadArguments, Parser
+from worker.terminal.prompt_files import read_prompt_file
+from worker.terminal.values import count_of, number, whole_number
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A pair, prompts for it, how tokens are chosen and where: what every command needs that runs models."""
+
+    material: Material
+    prompts: list[Prompt]
+    sampling: Sampling
+    threads: int | None
+    device: str
+    dtype: str
+    runner: str
+    other_tokenizer: str
+    template: Path | None  # chat template in place of the target's own
+
+
+def read_bench(
+    args: argparse.Namespace,
+    split: str | None,
+    *,
+    all_splits: bool = False,
+    drafting: str = "",
+    has_turns: bool = False,
+) -> Bench:
+    """Read the arguments of `parser_of`. A pair in the box names the split that it usually runs on. `drafting` names
+    what the command does if it needs a draft. Without `has_turns`, it takes the first turns of conversations."""
+    material = material_of(args)
+    if drafting and material.draft is None:
+        raise BadArguments(f"{alone.lacks_draft(drafting)} Give --draft DIR.")
+    material = replace(material, split=None if all_splits else split or material.split)
+    prompts = read_prompt_file(material.prompts, material.split, args.limit, args.form)
+    return Bench(
+        material=material,
+        prompts=prompts if has_turns else first_turns(prompts),
+        sampling=_sampling(args, material),
+        threads=args.threads,
+        device=args.device,
+        dtype=args.dtype,
+        runner=args.runner,
+        other_tokenizer=args.other_tokenizer,
+        template=args.template,
+    )
+
+
+def parser_of(command: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
+    """Make the parser of a command that runs a pair on prompts."""
+    parser = Parser(
+        prog=f"./drafthouse {command}",
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    models = parser.add_argument_group("what to run")
+    models.add_argument("--pair", metavar="NAME", help="a pair in the box: starter, which is also the default")
+    models.add_argument("--target", type=Path, metavar="DIR", help="the target's checkpoint")
+    models.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint; none: the target alone")
+    models.add_argument(
+        "--other-tokenizer",
+        choices=METHODS,
+        default="auto",
+        help="how a draft with another tokenizer drafts: only tokens that both have (tli), or text that the target's "
+        "tokenizer cuts anew (slem); auto, the default, takes tli where both have enough",
+    )
+    models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
+    models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if names do not say it")
+    models.add_argument("--template", type=Path, metavar="FILE", help="chat template, if not the target's own")
+    models.add_argument("--limit", type=count_of, metavar="N", help="only the first N prompts (of each split)")
+    _add_sampling(parser.add_argument_group("how tokens are chosen"))
+    machine = parser.add_argument_group("where it runs")
+    machine.add_argument("--device", default="auto", help="auto (the default), cpu, cuda:0, …")
+    machine.add_argument("--dtype", default="auto", choices=("auto", "float32", "bfloat16"))
+    machine.add_argument(
+        "--threads",
+        type=count_of,
+        metavar="N",
+        help="processor threads of each model; all cores but one by default, fewer where others use them",
+    )
+    machine.add_argument(
+        "--runner", default="auto", choices=("auto", "transformers"), help="auto: our own where it knows the family"
+    )
+    return parser
+
+
+def _add_sampling(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--max-new-tokens", type=whole_number, metavar="N", help="tokens per sample, 128 unless the pair differs"
+    )
+    group.add_argument(
+        "--temperature",
+        type=number,
+        metavar="T",
+        help="0, unless the pair differs, takes the likeliest token",
+    )
+    group.add_argument(
+        "--top-k", type=whole_number, metavar="K", help="of the K likeliest tokens; 0, the default, is all"
+    )
+    group.add_argument(
+        "--top-p", type=number, metavar="P", help="of the likeliest that come to P; 1, the default, is all"
+    )
+    group.add_argument(
+        "--repetition-penalty", type=number, metavar="R", help="1, unless the pair differs, holds nothing back"
+    )
+    group.add_argument(
+        "--dice", choices=("ratio", "shared"), help="shared, the default, gives every strategy the same text"
+    )
+    group.add_argument("--seed", type=whole_number, metavar="N", help="of the dice, 0 unless given")
+    group.add_argument("--stop", action="append", metavar="TEXT", help="end at this text; may be given several times")
+    group.add_argument("--ignore-eos", action="store_true", default=None, help="go on after the model's end token")
+
+
+def _sampling(args: argparse.Namespace, material: Material) -> Sampling:
+    """Take the settings asked for, else those that suit the pair, else the defaults."""
+    settings: dict[str, Any] = {}
+    if material.settings:
+        suited = json.loads(material.settings.read_text())
+        settings = {**suited["sampling"], "max_new_tokens": suited["max_new_tokens"]}
+    for name in Sampling.__dataclass_fields__:
+        if getattr(args, name) is not None:
+            settings[name] = getattr(args, name)
+    return Sampling.from_dict(settings)

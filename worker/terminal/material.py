@@ -1,0 +1,78 @@
+"""The models and prompts that a command runs on: a pair in the box, or models of the user's own."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from worker.terminal.parser import BadArguments
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Material:
+    """A pair of models or a target alone, prompts for it, and the settings that suit it."""
+
+    name: str
+    target: Path
+    draft: Path | None
+    prompts: Path
+    split: str | None = None
+    settings: Path | None = None  # JSON: how to sample, as far as nobody asks for anything else
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return (self.target, self.draft) if self.draft else (self.target,)
+
+    @property
+    def own_classifier(self) -> Path:
+        """Beside the target, where `train-disco` puts it."""
+        return self.target.resolve().parent / "disco"
+
+    def classifier_at(self, name: str) -> Path | None:
+        if name:
+            return Path(name)
+        return self.own_classifier if self.own_classifier.is_dir() else None
+
+
+STARTER = ROOT / "starter"
+BOX = {
+    "starter": Material(
+        name="starter",
+        target=STARTER / "pair" / "target",
+        draft=STARTER / "pair" / "draft",
+        prompts=STARTER / "prompts" / "code.jsonl",
+        split="test",
+        settings=STARTER / "defaults.json",
+    )
+}
+
+
+def material_of(args: argparse.Namespace) -> Material:
+    if getattr(args, "servers_only", False) and args.pair is None:
+        return Material("servers alone", Path(), None, args.prompts)  # no target is opened
+    if args.target is None and args.draft is None:
+        material = _from_the_box(args.pair or "starter")
+    elif args.pair is not None:
+        raise BadArguments("--pair names both models; leave out --target and --draft, or leave out --pair.")
+    elif args.target is None:
+        raise BadArguments("A draft needs a target to draft for: give --target DIR too.")
+    elif args.prompts is None:
+        raise BadArguments("Models of your own need prompts: give --prompts FILE.")
+    else:
+        by = f"with {args.draft.name}" if args.draft else "alone"
+        material = Material(f"{args.target.name} {by}", args.target, args.draft, args.prompts)
+    if args.prompts is not None:
+        material = replace(material, prompts=args.prompts, split=None)
+    return material
+
+
+def _from_the_box(name: str) -> Material:
+    if name not in BOX:
+        raise BadArguments(
+            f"There is no pair {name!r} in the box; there is {', '.join(BOX)}. For models of your own, give "
+            "--target DIR and, if there is one, --draft DIR."
+        )
+    return BOX[name]

@@ -1,0 +1,48 @@
+"""Read values of options."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+RECORDED = "recorded"  # in place of a rate: when requests arrived by their log
+Value = TypeVar("Value")
+
+
+def count_of(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def whole_number(text: str) -> int:
+    if not re.fullmatch("-?[0-9]{1,20}", text):
+        raise argparse.ArgumentTypeError(f"invalid int value: {text[:40]!r}")
+    return int(text)
+
+
+def number(text: str) -> float:
+    if not re.fullmatch("[-+.0-9e]{1,40}", text):
+        raise argparse.ArgumentTypeError(f"invalid float value: {text[:40]!r}")
+    return float(text)
+
+
+def rate_of(text: str) -> tuple[float, float]:
+    """Read a rate, or 0 and the speed of recorded arrivals."""
+    name, _, speed = text.partition(":")
+    recorded = name == RECORDED
+    value = number((speed or "1") if recorded else text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number above 0")
+    return (0.0, value) if recorded else (value, 0.0)
+
+
+def list_of(kind: Callable[[str], Value]) -> Callable[[str], list[Value]]:
+    """Make a reader of comma-separated values."""
+
+    def read(text: str) -> list[Value]:
+        return [kind(piece.strip()) for piece in text.split(",")]
+
+    return read
