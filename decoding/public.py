@@ -10,7 +10,7 @@ from decoding.contestants.servers.dialects import dialects
 from decoding.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach
 from decoding.contestants.servers.endpoint import NAME as SERVER_NAME
 from decoding.contestants.servers.guard import Allowed, allowed
-from decoding.disco.cards import DESIGNS, OURS, learning_sentence, rule_of
+from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
 from decoding.events import Event, Started, Verified, from_dict
 from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate

@@ -244,6 +244,11 @@ class Strategy:
         return any(param.name == CLASSIFIER.name for param in self.params)
 
     @property
+    def judges_copies(self) -> bool:
+        """Whether its classifier estimates copied tokens, so must have learned from such."""
+        return self.needs_classifier and bool(self.proposer or self.mixes)
+
+    @property
     def prices_passes(self) -> bool:
         """Whether its rounds consist of the pair's passes alone. What-if then reads the costs of passes from them."""
         is_plain = self.proposer is not None or self.sees in ("nothing", "confidence", "peak")

@@ -195,8 +195,7 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
 def _settings(has_classifier: bool, judges_copies: bool = False) -> Iterator[Choice]:
     for strategy in STRATEGIES.values():
         needs = strategy.prices_rounds or (strategy.sees == "estimate" and not has_classifier)
-        copies = bool(strategy.proposer or strategy.mixes)
-        needs = needs or (copies and strategy.needs_classifier and not judges_copies)
+        needs = needs or (strategy.judges_copies and not judges_copies)
         if strategy.can_replay and not needs:
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 

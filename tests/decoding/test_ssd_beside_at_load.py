@@ -255,7 +255,7 @@ def test_a_killed_draft_process_costs_no_text_and_later_texts_have_another(proce
 
 def draft_with_nan() -> TableRunner:
     draft = tables(12, 7)[1]
-    draft[::9] = torch.nan
+    draft[0] = torch.nan
     return TableRunner(draft, state_of=state_of)
 
 

@@ -166,10 +166,10 @@ def training(by: Actor, **options: Any) -> Training:
     return made
 
 
-def card() -> dict[str, bytes]:
-    """The files of a classifier, its card as training writes it."""
+def card(**differs: Any) -> dict[str, bytes]:
+    """The files of a classifier, its card as training writes it but for what differs."""
     weights = safetensors({"hidden.weight": [2]})
-    return {"classifier.safetensors": weights, "card.json": json.dumps(STUDIES["card"]).encode()}
+    return {"classifier.safetensors": weights, "card.json": json.dumps({**STUDIES["card"], **differs}).encode()}
 
 
 def remaining(comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run]]]:

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from decoding.public import OURS
+from decoding.public import OURS, SOURCES
 from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job
@@ -64,6 +64,11 @@ class Classifier(Entry):
     class Meta:
         db_table = "registry_classifier"  # the app that it was in before
         indexes = [models.Index(fields=["team", "-created"], name="classifiers_by_team")]
+
+    @property
+    def knows_copies(self) -> bool:
+        """Whether it has learned from copied tokens too."""
+        return bool(self.card.get("design") == SOURCES)
 
 
 class Training(Noun):

@@ -176,7 +176,7 @@ def comparison_with(classifier: Classifier) -> Boxes:
     sampling = classifier.card.get("sampling", {})
     boxes: Boxes = []
     for strategy in STRATEGIES.values():
-        if strategy.sees == "estimate":
+        if strategy.sees == "estimate" and (classifier.knows_copies or not strategy.judges_copies):
             boxes += _chosen(strategy.slug, {**strategy.read({}), "classifier": classifier.pk})
         elif strategy.role == "baseline":
             boxes.append(("use", strategy.slug))

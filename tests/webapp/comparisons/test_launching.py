@@ -169,6 +169,22 @@ def test_disco_names_the_very_classifier_that_will_decide(world, ready):
     assert post(world, make.body(*ready, **asked)).status_code == 400
 
 
+def test_a_classifier_that_has_not_learned_from_copies_is_refused_for_copies(world, ready):
+    by = world.actor(world.bob)
+    plain = classifying.add_classifier(name="plain", pair=ready[0], upload=make.upload(by, make.card()), by=by)
+    for params in ({}, {"classifier": str(plain.pk)}):
+        refused = post(world, make.body(*ready, strategies=[{"strategy": "disco-hybrid", "params": params}]))
+        assert (refused.status_code, refused.json()["field"]) == (400, "strategies.0.params.classifier")
+        assert "needs a classifier that has learned from copied tokens" in refused.json()["detail"]
+    upload = make.upload(by, make.card(design="sources"))
+    made = classifying.add_classifier(name="sources", pair=ready[0], upload=upload, by=by)
+    for older in (None, plain):  # the one that fits is found whichever came last
+        if older:
+            classifying.add_classifier(name="later", pair=ready[0], upload=make.upload(by, make.card()), by=by)
+        shown = post(world, make.body(*ready, strategies=[{"strategy": "disco-hybrid", "params": {}}])).json()
+        assert shown["runs"][-1]["params"]["classifier"] == str(made.pk)
+
+
 def test_cloning_changes_what_is_given_and_keeps_the_rest(world, ready):
     first = post(world, make.body(*ready, repeats=2)).json()
     answer = world.script("submit").post(f"/api/v1/comparisons/{first['id']}/clone/", {"repeats": 3, "name": "again"})

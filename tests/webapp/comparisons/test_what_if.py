@@ -423,7 +423,7 @@ def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_ru
 def test_a_hybrid_with_a_classifier_has_no_replay_beside_its_result(world):
     by = world.actor(world.bob)
     pair = make.pair(by)
-    classifying.add_classifier(name="c", pair=pair, upload=make.upload(by, make.card()), by=by)
+    classifying.add_classifier(name="c", pair=pair, upload=make.upload(by, make.card(design="sources")), by=by)
     made = comparison(world, "static:2,hybrid,disco-hybrid", prompts=2, pair=pair)
     decode(made)
     told = ask(world.api(world.bob), made, "strategy=static&lookahead=3").json()
