@@ -22,7 +22,7 @@ def test_the_site_can_be_read_and_searched_from_a_disk(tmp_path: Path, chromium)
     page.click("#docs-found a:has-text('How the numbers are made')")
     assert "How the numbers are made" in page.title()
     page.click("nav.pages a:has-text('Decisions')")
-    page.click("article td a >> nth=0")
+    page.click("article li a >> nth=0")
     assert page.locator("h1").count() == 1
     assert asked and all(url.startswith("file:") for url in asked)
     context.close()
