@@ -155,7 +155,7 @@ def build(choice: Choice, parts: Parts) -> Drafter:
         drafter: Drafter = spec.build(parts, **params)
         return drafter
     classifier = parts.classifier(params[CLASSIFIER.name]) if spec.needs_classifier else None
-    judge = Judge(classifier) if classifier and (spec.mixes or spec.proposer) else None
+    judge = Judge(classifier) if classifier and spec.judges_copies else None
     if spec.mixes:
         return parts.mixing(choice.mix(parts.memory, parts.clock.now, judge), classifier)
     if spec.proposer:

@@ -109,7 +109,13 @@ class Classifier:
 
     def tuned(self, rule: str) -> float:
         """Threshold that replay found best for a rule when this classifier was made."""
-        return float(self.card["thresholds"][rule])
+        thresholds = self.card.get("thresholds") or {}
+        if rule not in thresholds:
+            raise BadStrategy(
+                f"The classifier's card tells no threshold for the rule {rule}. Set `threshold`, or train a classifier "
+                "again."
+            )
+        return float(thresholds[rule])
 
     def save(self, folder: Path) -> None:
         """Write both files under temporary names first, so that no reader finds half a classifier."""

@@ -28,9 +28,8 @@ def draw(evidence: Evidence) -> Drawn:
     none = points[0][1].value
     return Drawn(
         [series("this pair", "computed", points)],
-        f"The shape depends on how well the draft fits: here the target refuses the first drafted "
-        f"token in {100 * none:.0f} % "
-        "of rounds. The paper's pairs and prompts are others.",
+        "The shape depends on how well the draft fits: here the target refuses the first drafted token in "
+        f"{100 * none:.0f} % of rounds. The paper's pairs and prompts are others.",
     )
 
 

@@ -32,9 +32,8 @@ def draw(evidence: Evidence) -> Drawn:
     found = [(number, _ratio(parts, number)) for number in range(len(NAMES))]
     return Drawn(
         [series("this pair", "computed", found, is_line=False)],
-        f"The oracle needs {100 * (1 - found[0][1].value):.0f} % fewer target passes here and 29 % "
-        f"fewer in the authors' "
-        "example, which is one text. They do not say whether the refused token counts, so both counts of "
+        f"The oracle needs {100 * (1 - found[0][1].value):.0f} % fewer target passes here and 29 % fewer in the "
+        "authors' example, which is one text. They do not say whether the refused token counts, so both counts of "
         "ours are shown.",
     )
 

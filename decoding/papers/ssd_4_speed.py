@@ -28,9 +28,8 @@ def draw(evidence: Evidence) -> Drawn:
     return Drawn(
         [series("ours, uniform", "theory", points)],
         f"Theorem 7 at prices measured here; SSD drafts {ahead} tokens at temperature 0 and SD {plain_k}, each its "
-        f"best. A drafted token takes {100 * share:.0f} % of a verification here and some 11 % in "
-        f"the paper, and extra rows "
-        "and branches cost time on our device.",
+        f"best. A drafted token takes {100 * share:.0f} % of a verification here and some 11 % in the paper, and "
+        "extra rows and branches cost time on our device.",
     )
 
 

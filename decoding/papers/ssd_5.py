@@ -26,11 +26,9 @@ def draw(evidence: Evidence) -> Drawn:
     first, last = points[0], points[-1]
     return Drawn(
         [Series("ours, temperature 1", "computed", points)],
-        f"From C = 1 to nearly 0 hits rise from {100 * first.x:.0f} % to {100 * last.x:.0f} % here "
-        f"and acceptance falls from "
-        f"{100 * first.y:.0f} % "
-        f"to {100 * last.y:.0f} %. Temperature and fan-out of the paper's curve are not given; ours "
-        f"are 1 and {HELD_BACK}.",
+        f"From C = 1 to nearly 0 hits rise from {100 * first.x:.0f} % to {100 * last.x:.0f} % here and acceptance "
+        f"falls from {100 * first.y:.0f} % to {100 * last.y:.0f} %. Temperature and fan-out of the paper's curve are "
+        f"not given; ours are 1 and {HELD_BACK}.",
     )
 
 

@@ -69,8 +69,7 @@ class Material:
         if self.classifier is None and (strategy.needs_classifier or strategy.sees == "estimate"):
             return False
         # A card has no clock for the decisions of a mix, and a text no classifier for copies.
-        is_judged = strategy.proposer and strategy.needs_classifier
-        plays_alone = strategy.can_replay and not strategy.mixes and not is_judged
+        plays_alone = strategy.can_replay and not strategy.mixes and not strategy.judges_copies
         return plays_alone or (strategy.prepares_ahead and fixes_the_text)
 
     def speed(self, choice: Choice, card: Card, batch: int) -> float:

@@ -175,16 +175,13 @@ def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
     if asked is None:
         return choice
     there = pair.classifiers.kept().order_by("-created")
+    learned, hint = "", "Train one on this pair, or add one, then compare with it."
+    if choice.spec.judges_copies:
+        there = there.filter(card__design=SOURCES)
+        learned, hint = " that has learned from copied tokens", "Train one with the design `sources`."
     found = next((one for one in there if asked in (str(one.pk), str(one.pk)[:8])), None) if asked else there.first()
-    if choice.spec.judges_copies and (found is None or not found.knows_copies):
-        found = None if asked else there.filter(card__design=SOURCES).first()
-        if found is None:
-            what = f"{choice.spec.title} needs a classifier that has learned from copied tokens, and "
-            what += f"{str(asked)[:40]!r} has not." if asked else f"{pair.name} has none."
-            hint = "Train one with the design `sources`, then compare with it."
-            raise Invalid(what, field=f"strategies.{index}.params.classifier", hint=hint)
     if found is None:
-        what = f"{pair.name} has no classifier {str(asked)[:40]!r}." if asked else f"{pair.name} has no classifier yet."
-        hint = "Train one on this pair, or add one, then compare with it."
-        raise Invalid(what, field=f"strategies.{index}.params.classifier", hint=hint)
+        which = f"classifier {str(asked)[:40]!r}{learned}." if asked else f"classifier{learned} yet."
+        field = f"strategies.{index}.params.classifier"
+        raise Invalid(f"{pair.name} has no {which}", field=field, hint=hint)
     return Choice(choice.strategy, {**choice.params, "classifier": str(found.pk)})

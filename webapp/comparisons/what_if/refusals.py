@@ -43,7 +43,7 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
             "copies.", code="nothing-recorded", hint="Clone this comparison.",
         )  # fmt: skip
-    if choice.spec.mixes and choice.spec.needs_classifier:
+    if choice.spec.judges_copies:
         return Conflict(
             f"A classifier judges the copies of {choice.strategy}, and these traces do not hold it.",
             code="not-replayable", hint="Plan it: a plan replays with the classifier.",
