@@ -5,17 +5,32 @@ Everything here stems from earlier rounds, so that no decision depends on a toke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import truediv
 from typing import TypeVar
 
 from decoding.replay.joint_costs import JointCosts
 
 MEMORY = 16  # rounds that the running means look back
 ODDS = 0.8  # of acceptance, before any verdict
+DOUBTS = 16  # verdicts that weigh as much as these odds
 VERDICTS = 64  # that the running means of acceptance look back
 TRIAL = 16  # after so many rounds in which nobody drafted, one text tries whether it would pay again
+LONGEST = 8  # lookahead that the exchange rate considers
 
 Common = TypeVar("Common")
+
+
+class Odds:
+    """How often something happens: a running mean that begins quickly."""
+
+    def __init__(self) -> None:
+        self.mean = ODDS
+        self._seen = DOUBTS
+
+    def learn(self, happened: bool) -> None:
+        self._seen = min(VERDICTS, self._seen + 1)
+        self.mean += (happened - self.mean) / self._seen
 
 
 class Crowd:
@@ -23,16 +38,29 @@ class Crowd:
         self.costs = costs  # None: no policy asks for them
         self.running = 1  # texts that take part in this round
         self.round = 0
-        self.first = self.follows = ODDS  # how often a draft's first token is accepted, and one after an accepted one
-        self._tokens = self._seconds = 0.0  # per round, lately
-        self._at_depth: list[float] = []  # entry i: texts that drafted more than i tokens
+        self._first, self._follows = Odds(), Odds()
+        self._wanting: list[float] = []  # by depth: texts for which a step would pay, lately
+        self._wants: list[int] = []  # the same in this round
         self._common: dict[Callable[[], object], object] = {}
         self._idle = 0  # rounds in which nobody drafted
+        self._times: dict[int, list[float]] = {}  # by texts: seconds of a round by its lookahead
+        self._pace: float | None = None
+
+    @property
+    def first(self) -> float:
+        """How often a draft's first token is accepted."""
+        return self._first.mean
+
+    @property
+    def follows(self) -> float:
+        """How often a token after an accepted one is accepted."""
+        return self._follows.mean
 
     def begin(self, running: int) -> None:
         """Begin a round of so many texts."""
         self.running = max(1, running)
         self.round += 1
+        self._pace = None
 
     def common(self, make: Callable[[], Common]) -> Common:
         """Return what the policies of all texts share, made when the first one asks."""
@@ -41,13 +69,45 @@ class Crowd:
         return self._common[make]  # type: ignore[return-value]
 
     @property
-    def tokens_per_s(self) -> float:
-        """How fast all texts together grow; 0 before the first round."""
-        return self._tokens / self._seconds if self._seconds else 0.0
+    def pace(self) -> float:
+        """Tokens per second of all texts together with the best fixed lookahead, by costs and verdicts: what a second
+        is worth. A clock would count foreign programs and the prompts that are read meanwhile, and learn late."""
+        if self._pace is None:
+            self._pace = max(map(truediv, self._gains(), self._seconds()))
+        return self._pace
 
-    def drafting(self, depth: int) -> float:
-        """How many texts usually draft a token at this depth, this one included."""
-        return max(1.0, self._at_depth[depth] if depth < len(self._at_depth) else 1.0)
+    def _gains(self) -> Iterator[float]:
+        """Return the tokens of a round by its lookahead."""
+        gain, survival = 1.0, self.first
+        for _ in range(LONGEST + 1):
+            yield self.running * gain
+            gain += survival
+            survival *= self.follows
+
+    def _seconds(self) -> list[float]:
+        """Return the seconds of a round by its lookahead."""
+        if self.running not in self._times:
+            costs, texts = self.costs, self.running
+            assert costs, "no policy prices rounds"
+            self._times[texts] = [
+                costs.resting(texts) + k * costs.drafting(texts) + costs.verifying(texts, texts * (k + 1))
+                for k in range(LONGEST + 1)
+            ]
+        return self._times[self.running]
+
+    def share(self, depth: int) -> float:
+        """Seconds that a draft step at this depth takes of each text for which it usually would pay, if all these share
+        it. The first step pays for every text or for none."""
+        assert self.costs, "no policy prices rounds"
+        together = self._wanting[depth] if depth and depth < len(self._wanting) else self.running
+        together = min(max(1.0, together), self.running)
+        return self.costs.drafting(together) / together
+
+    def wants(self, depth: int) -> None:
+        """Count a text for which a step at this depth pays if all others share it. Counting those that did draft would
+        end with nobody beginning."""
+        self._wants += [0] * (depth + 1 - len(self._wants))
+        self._wants[depth] += 1
 
     def tries(self) -> bool:
         """Whether the text that asks is to try a draft that seems not to pay. At most one text of a round is: its draft
@@ -60,19 +120,19 @@ class Crowd:
     def learn(self, drafted: int, accepted: int) -> None:
         """Learn from a verdict. Tokens after the first refusal were not judged."""
         if drafted:
-            self.first += (float(accepted > 0) - self.first) / VERDICTS
+            self._first.learn(accepted > 0)
         for depth in range(1, min(drafted, accepted + 1)):
-            self.follows += (float(accepted > depth) - self.follows) / VERDICTS
+            self._follows.learn(accepted > depth)
 
-    def played(self, drafted: Sequence[int], committed: int, seconds: float) -> None:
-        """Learn from a round: the drafts' lengths, the tokens that all texts gained, and its time."""
-        share = 1 / MEMORY if self._seconds else 1.0
-        self._tokens += (committed - self._tokens) * share
-        self._seconds += (seconds - self._seconds) * share
+    def played(self, drafted: Sequence[int]) -> None:
+        """Learn from a round: the drafts' lengths."""
         self._idle = 0 if any(drafted) else self._idle + 1
-        self._at_depth += [0.0] * (max(drafted, default=0) - len(self._at_depth))
-        for depth, before in enumerate(self._at_depth):
-            self._at_depth[depth] += (sum(length > depth for length in drafted) - before) * share
+        deepest = len(self._wanting)
+        for depth, before in enumerate(self._wanting):
+            now = self._wants[depth] if depth < len(self._wants) else 0
+            self._wanting[depth] += (now - before) / MEMORY
+        self._wanting += self._wants[deepest:]
+        self._wants = []
 
 
 ALONE = Crowd()

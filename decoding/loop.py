@@ -8,9 +8,7 @@ a bounded piece at a time, so that no text waits long for the prompt of another.
 from __future__ import annotations
 
 import sys
-import time
 from collections import abc
-from dataclasses import dataclass
 
 from decoding.crowd import Crowd
 from decoding.ending import Decoded
@@ -44,23 +42,6 @@ def decode_all(
         batch.step()
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A moment, and how long the texts were then."""
-
-    seconds: float
-    tokens: int
-
-    @classmethod
-    def of(cls, sequences: abc.Iterable[Sequence]) -> Mark:
-        return cls(time.perf_counter(), sum(len(sequence.text) for sequence in sequences))
-
-    def since(self, sequences: abc.Iterable[Sequence]) -> tuple[int, float]:
-        """Return tokens and seconds since then."""
-        now = Mark.of(sequences)
-        return now.tokens - self.tokens, now.seconds - self.seconds
-
-
 class Batch:
     """The sequences that are decoded together. They enter and leave between steps."""
 
@@ -77,7 +58,6 @@ class Batch:
         """Play one round of every sequence. Return those that have ended, and let them leave."""
         growing = [sequence for sequence in self.sequences if not sequence.is_reading]
         self.crowd.begin(len(growing))
-        before = Mark.of(growing) if self.crowd.costs else None
         run_together([sequence.drafting() for sequence in growing])
         drafted = _prepared([sequence for sequence in growing if not sequence.error])
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
@@ -88,9 +68,8 @@ class Batch:
             sequence.settle()
         for (sequence, (_, tokens, _)), rows in zip(pieces.items(), logits[len(drafted) :], strict=True):
             sequence.read(len(tokens), rows)
-        if before and drafted and not pieces:
-            gained, seconds = before.since(growing)
-            self.crowd.played([sequence.drafted for sequence in drafted], gained, seconds)
+        if self.crowd.costs and drafted:
+            self.crowd.played([sequence.drafted for sequence in drafted])
         return self._part()
 
     def cancel(self) -> None:

@@ -192,14 +192,13 @@ def _round(texts: Sequence[_Text], crowd: Crowd, costs: JointCosts, now: float, 
     pieces = _pieces(texts, PIECE if ready else 10**9)
     rows = sum(draft.kept + 1 for draft in drafts) + sum(pieces.values())
     seconds += costs.verifying(len(ready) + len(pieces), rows) + costs.resting(max(1, len(ready)))
-    gained = 0
     for text, draft in zip(ready, drafts, strict=True):
-        gained += text.settle(draft.kept)
+        text.settle(draft.kept)
         text.first = text.first or now + seconds
     for text, count in pieces.items():
         text.unread -= count
-    if ready and not pieces:
-        crowd.played([len(draft.steps) for draft in drafts], gained, seconds)
+    if ready:
+        crowd.played([len(draft.steps) for draft in drafts])
     return seconds
 
 

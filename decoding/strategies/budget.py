@@ -3,8 +3,9 @@ by itself when the machine is full.
 
 One more token of one text gains the probability that the target accepts all tokens before it and it too. It costs its
 share of a joint draft step and one more row in the joint verification, at the prices measured for so many texts. The
-exchange rate is the speed at which all texts together grow: a token that brings less than the time it takes would have
-brought elsewhere is left out. No text is favoured, so the rows go to the places that are worth most.
+exchange rate is the speed at which all texts together would grow with the best fixed lookahead: a token that brings
+less than the time it takes would have brought elsewhere is left out. No text is favoured, so the rows go to the places
+that are worth most.
 """
 
 from collections.abc import Callable
@@ -39,7 +40,10 @@ class Budget(Policy):
         self._survival.append(self._survival[-1] * self._recalibration.corrected(seen))
         if not self._stops_drafting:
             return False
-        return self._survival[-1] * self.crowd.follows < self._price(len(self._survival) - 1)
+        depth, worth = len(self._survival) - 1, self._survival[-1] * self.crowd.follows
+        if worth >= self._price(0):
+            self.crowd.wants(depth)
+        return worth < self._price(depth)
 
     def keeps(self, drafted: int) -> int:
         """Leave out the tail that is not worth its rows. What each token's own estimate says does not count for it."""
@@ -56,16 +60,12 @@ class Budget(Policy):
 
     def _price(self, depth: int) -> float:
         """Price of drafting and verifying the token at this depth, in tokens."""
-        crowd = self.crowd
-        if crowd.costs is None or not crowd.tokens_per_s:
-            return 0.0
-        together = crowd.drafting(depth)
-        return crowd.tokens_per_s * crowd.costs.drafting(together) / together + self._row()
+        return self.crowd.pace * self.crowd.share(depth) + self._row() if self.crowd.costs else 0.0
 
     def _row(self) -> float:
         """Price of one more row in the verification, in tokens."""
         crowd = self.crowd
-        return crowd.tokens_per_s * crowd.costs.row(crowd.running) if crowd.costs else 0.0
+        return crowd.pace * crowd.costs.row(crowd.running) if crowd.costs else 0.0
 
 
 def _policy(mode: str, cap: int, classifier: str) -> Policy:

@@ -52,6 +52,7 @@ DEAR = JointCosts(
     draft=[(n, 0.001 * n) for n in SIZES],
     rest=[(n, 0.0) for n in SIZES],
 )
+MIDDLING = dataclasses.replace(DEAR, verify={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
 TEXT = Recorded(Record.of([True, True, False, True, True, True, False, True] * 4, 40), prompt_tokens=5)
 
 
@@ -139,16 +140,15 @@ def test_a_schedule_is_exported_as_vllm_reads_it() -> None:
     assert config["num_speculative_tokens"] == 5
 
 
-def settled(policy: Policy, costs: JointCosts, running: int, tokens_per_s: float) -> Crowd:
+def settled(policy: Policy, costs: JointCosts, running: int) -> Crowd:
     policy.crowd = crowd = Crowd(costs)
-    crowd.running = running
-    crowd.played([4] * running, round(tokens_per_s), 1.0)
+    crowd.begin(running)
     return crowd
 
 
 def test_a_budget_drafts_up_to_the_cap_where_tokens_cost_nearly_nothing() -> None:
     policy = Budget("stop", 6)
-    settled(policy, CHEAP, 1, tokens_per_s=50)
+    settled(policy, CHEAP, 1)
     policy.begin(str)
     assert policy.lookahead == 6
     assert not any(policy.stops(0.95) for _ in range(5))
@@ -157,22 +157,61 @@ def test_a_budget_drafts_up_to_the_cap_where_tokens_cost_nearly_nothing() -> Non
 
 def test_where_a_row_costs_more_than_it_brings_a_budget_drafts_nothing_and_one_text_tries_again_now_and_then() -> None:
     policies = [Budget("stop", 6) for _ in range(16)]
-    crowd = settled(policies[0], DEAR, 16, tokens_per_s=95)
+    crowd = settled(policies[0], DEAR, 16)
     lengths = []
     for _ in range(2 * TRIAL + 2):
         for policy in policies:
             policy.crowd = crowd
             policy.begin(str)
         drafted = [policy.lookahead for policy in policies]
-        crowd.played(drafted, 95, 1.0)
+        crowd.played(drafted)
         lengths.append(drafted)
     assert [sum(drafted) for drafted in lengths] == ([0] * TRIAL + [1]) * 2
     assert {drafted.index(1) for drafted in lengths if any(drafted)} == {0}, "always the same text"
 
 
+def test_a_draft_that_is_never_right_costs_a_full_batch_two_rounds() -> None:
+    policies = [Budget("stop", 6) for _ in range(16)]
+    crowd = settled(policies[0], CHEAP, 16)
+    rounds = 0
+    while not policies[0].rests:
+        for policy in policies:
+            policy.crowd = crowd
+            policy.begin(str)
+            policy.stops(0.95)
+            policy.judged(Draft((0,), None, 1, "limit", "fresh", 1), accepted=0)
+        rounds += 1
+        crowd.begin(16)
+    assert rounds <= 2
+
+
+def test_texts_take_a_step_together_that_would_pay_for_none_of_them_alone() -> None:
+    wide = {n: [(rows, 0.010 + 0.0002 * rows) for rows in (n, 4 * n)] for n in SIZES}
+    policies = [Budget("stop", 6) for _ in range(16)]
+    crowd = settled(policies[0], JointCosts(wide, draft=[(n, 0.005) for n in SIZES], rest=[(1, 0.001)]), 16)
+    assert crowd.costs and crowd.pace * crowd.costs.drafting(1) > 1, "more than a token"
+    for _ in range(40):
+        drafted = []
+        for policy in policies:
+            policy.crowd = crowd
+            policy.begin(str)
+            drafted.append(1 + (not policy.stops(0.95)))
+        crowd.played(drafted)
+        crowd.begin(16)
+    assert drafted == [2] * 16
+
+
+def test_a_second_is_worth_the_tokens_of_the_best_fixed_lookahead_whatever_the_clock_says() -> None:
+    crowd = settled(Budget("stop", 6), CHEAP, 1)
+    for accepted in (0, 1, 2, 3) * 40:
+        crowd.learn(3, accepted)
+    gains = [1 + sum(crowd.first * crowd.follows**i for i in range(k)) for k in range(9)]
+    assert crowd.pace == pytest.approx(max(gain / (0.012 + 0.002 * k) for k, gain in enumerate(gains)))
+
+
 def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None:
     policy = Budget("stop", 6)
-    crowd = settled(policy, DEAR, 16, tokens_per_s=95)
+    crowd = settled(policy, DEAR, 16)
     _, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
     runner = TableRunner(draft)
     drafter = ModelDrafter(runner, Driven(policy, no_words), dice_for(Sampling(), VOCAB, 0))
@@ -221,7 +260,7 @@ def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_
     """Else the output would be biased under ratio dice."""
     for last in (0.0, 1.0):
         policy = Budget("trim", 6)
-        settled(policy, DEAR, 4, tokens_per_s=60)
+        settled(policy, MIDDLING, 4)
         policy.begin(str)
         for estimate in (0.9, 0.5, last):
             assert not policy.stops(estimate)
