@@ -142,6 +142,7 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     served = make.comparison(by, pair=None, strategies=[{"strategy": "server", "params": {"name": "theirs"}}])
     for entry in (binned, study, made := make.model(by, name="new")):
         entries.bin(entry=entry, by=by)
+    _, unpaired = make.model(by, "large", layers=2), make.model(by, "small")
     make.upload(by, {"a.txt": b"one"})  # nothing is made of it
     checked = make.endpoint(by, "checked", key="sk-another")
     jobs.cancel(job=checked.job, by=by)
@@ -151,6 +152,7 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     return [
         *(reverse("comparison", args=[each.pk]) for each in (waiting, running, cancelled, binned, alone, served)),
         reverse("pair", args=[alone.pair.pk]),
+        reverse("model", args=[unpaired.pk]),
         reverse("endpoint", args=[checked.pk]),
         f"{reverse('new-comparison')}?pair={alone.pair.pk}",
         *(reverse("job", args=[each.job.pk]) for each in (waiting, running, cancelled)),

@@ -13,6 +13,7 @@ from webapp.accounts import services as accounts
 from webapp.accounts.models import Scope, User
 from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
+from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, LanguageModel, Pair
 from webapp.sharing import services as sharing
@@ -67,6 +68,16 @@ def test_where_the_starter_pair_is_the_first_visit_is_one_click_from_a_compariso
     assert answer["Location"] == f"/comparisons/{made.pk}/"
     assert (made.name, made.limit, made.split) == ("Demo", demo.PROMPTS, "test")
     assert "Run the demo" in client.get("/comparisons/").content.decode()
+
+
+def test_a_second_click_on_the_demo_leads_to_the_one_that_has_not_ended(world):
+    by, client = world.actor(world.bob), world.page(world.bob)
+    make.pair(by, name=demo.STARTER)
+    make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
+    first = client.post(reverse("run-demo"))["Location"]
+    assert client.post(reverse("run-demo"))["Location"] == first
+    jobs.cancel(job=Comparison.objects.get().job, by=by)
+    assert client.post(reverse("run-demo"))["Location"] != first
 
 
 def test_what_came_with_drafthouse_is_no_step_that_a_new_team_has_taken(world):

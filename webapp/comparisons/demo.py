@@ -13,6 +13,7 @@ from webapp.comparisons import services
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.specs import specify
 from webapp.core.problems import NotFound
+from webapp.jobs.models import FINAL
 from webapp.registry.models import Dataset, Pair
 
 STARTER = "Starter"  # name of the included pair, and prefix of its prompt sets
@@ -44,8 +45,12 @@ def wanted(by: Actor) -> dict[str, Any] | None:
 
 
 def launch(*, by: Actor) -> Comparison:
+    """Launch the demo, or return the one that has not ended: another would only wait behind it."""
     asked = wanted(by)
     if asked is None:
         raise NotFound("The starter pair or its prompts are not in this team.", hint="Add models and prompts.")
     name = asked.pop("name")
+    alike = Comparison.objects.visible_to(by).kept().filter(name=name, pair=asked["pair"], dataset=asked["dataset"])
+    if unfinished := alike.exclude(job__state__in=FINAL).order_by("created").first():
+        return unfinished
     return services.launch(name=name, spec=specify(**asked), by=by)

@@ -68,9 +68,7 @@ def model(request: Asked, id: UUID) -> HttpResponse:
     context = {"entry": found, "files": files, "facts": in_words(found.facts), "place": place}
     if two := unpaired(LanguageModel.objects.visible_to(request.actor), found):
         target, draft = two
-        name = f"{target} with {draft}"
-        query = urlencode({"target": target.pk, "draft": draft.pk, "name": name})
-        context |= {"pairing": f"{reverse('new-pair')}?{query}", "pair_name": name}
+        context["pairing"] = {"name": f"{target} with {draft}", "target": target, "draft": draft}
     return render(request, "registry/model.html", context)
 
 

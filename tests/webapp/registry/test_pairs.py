@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.webapp import make
 from webapp.registry import services
 from webapp.registry.models import Pair
@@ -43,6 +45,21 @@ def test_tokenizers_without_a_common_token_are_refused_with_the_figure_and_a_way
     assert "None of the draft's 32 tokens writes what one of the target's 32 does (0 %)" in answer.json()["detail"]
     assert "target's own family" in answer.json()["detail"]
     assert not Pair.objects.exists()
+
+
+def test_two_models_without_a_pair_become_one_with_one_click(world):
+    by, client = world.actor(world.bob), world.page(world.bob)
+    small, big = make.model(by, "small", layers=1), make.model(by, "big", layers=4)
+    (form,) = re.findall(r'<form method="post"\s+action="/pairs/new/">(.*?)</form>', shown(client, small), re.DOTALL)
+    answer = client.post("/pairs/new/", dict(re.findall(r'name="(\w+)" value="([^"]*)"', form)))
+    made = Pair.objects.get()
+    assert (made.name, made.target, made.draft) == ("big with small", big, small)
+    assert answer["Location"] == f"/pairs/{made.pk}/"
+    assert "/pairs/new/" not in shown(client, small).replace("/pairs/new/?", "")
+
+
+def shown(client, model):
+    return client.get(f"/models/{model.pk}/").content.decode()
 
 
 def test_no_path_of_the_server_is_told(world):
