@@ -35,7 +35,7 @@ ASSISTED = Strategy(
     summary="generate(assistant_model=…) of the transformers library on the same weights.",
     role="peer",
     order=9,
-    looks=Looks("✚", "M-2.6,-8H2.6V-2.6H8V2.6H2.6V8H-2.6V2.6H-8V-2.6H-2.6Z", "#009e73", "#33c298", 36),
+    looks=Looks("✚", "M-2.6,-8H2.6V-2.6H8V2.6H2.6V8H-2.6V2.6H-8V-2.6H-2.6Z", "#009e73", "#2fc29b", 36),
     params=(
         Param("lookahead", "int", 20, "num_assistant_tokens", 1, 64),
         Param("threshold", "float", 0.4, "assistant_confidence_threshold; 0 switches it off", 0.0, 1.0),
@@ -49,7 +49,7 @@ COPYING = Strategy(
     summary="generate(prompt_lookup_num_tokens=…) of the transformers library on the same weights.",
     role="peer",
     order=13,
-    looks=Looks("✖", "M-8,-5L-5,-8L0,-3L5,-8L8,-5L3,0L8,5L5,8L0,3L-5,8L-8,5L-3,0Z", "#8c510a", "#c69c5f", 94),
+    looks=Looks("✖", "M-8,-5L-5,-8L0,-3L5,-8L8,-5L3,0L8,5L5,8L0,3L-5,8L-8,5L-3,0Z", "#cd766f", "#ce6a6e", 173),
     params=(
         Param("lookahead", "int", 10, "prompt_lookup_num_tokens", 1, 64),
         Param("ngram", "int", 2, "max_matching_ngram_size", 1, 32),

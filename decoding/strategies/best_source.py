@@ -55,7 +55,7 @@ STRATEGY = Strategy(
     summary="A bound, not a strategy: drafts from the source that brings more, and stops where the target will refuse.",
     role="bound",
     order=12,
-    looks=Looks("◎", "M0,-9L9,0L0,9L-9,0ZM0,-5L-5,0L0,5L5,0Z", "#333", "#ddd"),
+    looks=Looks("◇", "M0,-9L9,0L0,9L-9,0ZM0,-5L-5,0L0,5L5,0Z", "#5a2018", "#ffcdb0"),
     mixes=_mixes,
     grid=lambda: ({},),
 )

@@ -88,7 +88,12 @@ STRATEGY = Strategy(
     summary="A trained classifier decides after each drafted token whether to draft another.",
     role="ranked",
     order=6,
-    looks=Looks("★", "M8.2,0.0L4.1,7.1L-4.1,7.1L-8.2,0.0L-4.1,-7.1L4.1,-7.1Z", "#e69f00", terminal=214),
+    looks=Looks(
+        "★",
+        "M0.0,-9.5L2.4,-3.2L9.0,-2.9L3.8,1.2L5.6,7.7L0.0,4.0L-5.6,7.7L-3.8,1.2L-9.0,-2.9L-2.4,-3.2Z",
+        "#e69f00",
+        terminal=214,
+    ),
     params=(
         Param(
             "rule",

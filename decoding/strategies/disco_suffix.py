@@ -32,7 +32,9 @@ STRATEGY = Strategy(
     summary="Copies as suffix decoding does; a classifier that has learned from copies decides where each copy ends.",
     role="ranked",
     order=11,
-    looks=Looks("⬒", "M-7,-7H7V7H-7ZM-5,0V5H5V0Z", "#7a4a9e", "#c79be8", 140),
+    looks=Looks(
+        "◑", "M8.5,0A8.5,8.5 0 1 1 -8.5,0A8.5,8.5 0 1 1 8.5,0ZM0,-6.5A6.5,6.5 0 0 0 0,6.5Z", "#b967d3", "#bb68d5", 134
+    ),
     params=(
         THRESHOLD,
         Param("cap", "int", 20, CAP, 1, 64),

@@ -20,7 +20,7 @@ STRATEGY = Strategy(
     summary="The transformers rule: two more after a round that was accepted whole, otherwise one fewer.",
     role="ranked",
     order=3,
-    looks=Looks("▲", "M8.5,0.0L0.0,8.5L-8.5,0.0L-0.0,-8.5Z", "#56b4e9", terminal=74),
+    looks=Looks("▲", "M0,-9L7.8,4.5L-7.8,4.5Z", "#56b4e9", "#2087ba", 74),
     params=(Param("initial", "int", 5, "the lookahead of a sample's first round", 1, 64),),
     policy=TwoMoreOrOneFewer,
     grid=lambda: ({"initial": n} for n in (2, 5)),

@@ -54,7 +54,7 @@ STRATEGY = Strategy(
     summary="Copies what followed the last tokens where they first occurred in the text; no draft model runs.",
     role="ranked",
     order=10,
-    looks=Looks("◧", "M-7,-7H7V7H-7ZM-1,-5V5H5V-5Z", "#a6611a", "#d9a05b", 137),
+    looks=Looks("◧", "M-7.5,-7.5H7.5V7.5H-7.5ZM0,-5.5V5.5H5.5V-5.5Z", "#7a3b10", "#efb18a", 130),
     params=(
         Param(
             "lookahead", "int", 10, "at most this many tokens are copied in a round: prompt_lookup_num_tokens", 1, 64

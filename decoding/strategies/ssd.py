@@ -55,7 +55,7 @@ STRATEGY = Strategy(
     summary="While the target verifies, the draft prepares the next drafts for the outcomes that are likely.",
     role="ranked",
     order=7,
-    looks=Looks("▼", "M0.0,9.0L-7.8,-4.5L7.8,-4.5Z", "#8b5fbf", "#b490e0", 97),
+    looks=Looks("▼", "M0,9L-7.8,-4.5L7.8,-4.5Z", "#8b5fbf", "#b490e0", 97),
     params=(
         Param("lookahead", "int", 4, LOOKAHEAD, 1, 64, short="k"),
         Param(

@@ -71,7 +71,7 @@ STRATEGY = Strategy(
     summary="Copies what followed the longest repeated context, for as long as that is likely; no draft model runs.",
     role="ranked",
     order=11,
-    looks=Looks("◨", "M-7,-7H7V7H-7ZM-5,-5V5H1V-5Z", "#6b7a00", "#b3c34a", 142),
+    looks=Looks("◨", "M-7.5,-7.5H7.5V7.5H-7.5ZM-5.5,-5.5V5.5H0V-5.5Z", "#3f7a1c", "#87c05f", 64),
     params=(
         Param("threshold", "float", 0.3, "stop when the whole draft is less likely to be accepted than this", 0.0, 1.0),
         Param("cap", "int", 20, CAP, 1, 64),

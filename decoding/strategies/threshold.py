@@ -89,7 +89,7 @@ STRATEGY = Strategy(
     summary="Drafting stops after a token whose draft probability is below the threshold.",
     role="ranked",
     order=4,
-    looks=Looks("◆", "M0.0,-9.0L7.8,4.5L-7.8,4.5Z", "#3b93c8", terminal=111),
+    looks=Looks("◆", "M0,-8.5L8.5,0L0,8.5L-8.5,0Z", "#4b4fc4", "#8290ff", 62),
     params=(
         Param("threshold", "float", 0.4, "stop below this probability", 0.0, 1.0),
         Param("cap", "int", 20, CAP, 1, 64),

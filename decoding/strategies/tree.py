@@ -65,7 +65,7 @@ STRATEGY = Strategy(
     summary="Drafts several candidates for each position. One pass of the target finds the path that it would write.",
     role="ranked",
     order=15,
-    looks=Looks("⋔", "M-1.4,9V2L-8,-5L-6,-7L-1.4,-2.4V-9H1.4V-2.4L6,-7L8,-5L1.4,2V9Z", "#00715a", "#43c9a6", 29),
+    looks=Looks("⋔", "M-1.4,9V2L-8,-5L-6,-7L-1.4,-2.4V-9H1.4V-2.4L6,-7L8,-5L1.4,2V9Z", "#0f5c38", "#a4d99a", 29),
     params=(
         Param(
             "shape",

@@ -63,7 +63,7 @@ def test_the_terminal_runs_it(tmp_path: Path, capsys) -> None:
     assert main([*files, "--max-new-tokens", "8", "--strategies", "autoregressive,line-breaks:3"]) == 0
     result = json.loads((tmp_path / "result.json").read_text())
     assert [row["label"] for row in result["strategies"]] == ["autoregressive", "line-breaks:3"]
-    assert "◐" in capsys.readouterr().out
+    assert "▬" in capsys.readouterr().out
 
 
 def test_the_service_runs_it_shows_it_and_answers_what_if(launch, make_worker) -> None:

@@ -20,7 +20,7 @@ SERVER = Strategy(
     summary="A server that is running elsewhere; it decodes with models of its own.",
     role="server",
     order=20,
-    looks=Looks("▣", "M-8,-7H8V-1H-8ZM-8,1H8V7H-8Z", "#5b6770", "#a3b1bb", 66),
+    looks=Looks("▣", "M-8.5,-8.5H8.5V8.5H-8.5ZM-6,-6V6H6V-6ZM-3.5,-3.5H3.5V3.5H-3.5Z", "#4b5a6c", "#66788c", 66),
     params=(
         Param("name", "text", "", "which of the servers that are known here"),
         Param(
