@@ -59,7 +59,7 @@ def forms(page: str) -> Iterator[tuple[str, str]]:
 
 
 def at_the_foot(page: str) -> Iterator[Copied]:
-    for section in re.findall(r"<section data-verb>(.*?)</section>", page, re.DOTALL):
+    for section in re.findall(r"<section data-verb[^>]*>(.*?)</section>", page, re.DOTALL):
         told = re.search(r"<h3>(.*?) <span>", section)
         line = re.search(r"\./drafthouse ask ([A-Z]+) ", section)
         for action, url, body in re.findall(

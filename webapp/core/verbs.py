@@ -15,6 +15,7 @@ class Verb:
     title: str  # the button's text
     method: str
     route: str  # the API's route; {kind} comes from the page
+    while_running: bool = False  # refused once the job has ended: a page that saw the end leaves its code out
 
 
 VERBS = {  # keyed by the page route that the button's form is sent to
@@ -38,7 +39,7 @@ VERBS = {  # keyed by the page route that the button's form is sent to
     "discard-upload": Verb("Delete the upload", "DELETE", "uploads-detail"),
     "revoke-share": Verb("Revoke", "DELETE", "shares-detail"),
     "prioritise-job": Verb("Set the priority", "PATCH", "jobs-detail"),
-    "cancel-job": Verb("Cancel", "POST", "jobs-cancel"),
+    "cancel-job": Verb("Cancel", "POST", "jobs-cancel", while_running=True),
     "retry-job": Verb("Try again", "POST", "jobs-retry"),
     "pause-queue": Verb("Pause", "POST", "queues-pause"),
     "resume-queue": Verb("Resume", "DELETE", "queues-pause"),

@@ -41,7 +41,10 @@ def job(request: Asked, id: UUID) -> HttpResponse:
         "events": found.events.exclude(sentence="")[:200],
         "machine": telemetry.facts(telemetry.read(found)),
     }
-    return render(request, "jobs/job.html", context)
+    shown = render(request, "jobs/job.html", context)
+    if found.is_final and "HX-Request" in request.headers:  # the page that waited for its end is read anew, as a whole
+        shown["HX-Refresh"] = "true"
+    return shown
 
 
 @page(Right.SUBMIT, ("POST",))

@@ -311,6 +311,20 @@ def test_cancelling_stays_on_the_page_and_says_what_there_is(open_page, worker):
     expect(page.locator("#verdict .note")).to_have_text("Cancelled while it ran. 4 of 12 samples are here.")
 
 
+def test_a_page_that_saw_the_end_offers_no_code_that_would_be_refused(open_page, worker):
+    worker.claim()
+    worker.begin().finish()
+    page = open_page(path_of(worker))
+    mode(page, "live")
+    code = page.locator(".code.verbs")
+    expect(code.locator("summary")).to_contain_text("Python: Cancel, Delete", use_inner_text=True)
+    worker.finish_all()
+    mode(page, "finished")
+    expect(code.locator("summary")).to_contain_text("Python: Delete", use_inner_text=True)
+    code.locator("summary").click()
+    expect(code).not_to_contain_text("/cancel/", use_inner_text=True)
+
+
 def test_what_if_is_asked_by_keyboard_compared_with_what_was_measured_and_run(open_page, worker):
     worker.claim()
     worker.finish_all()

@@ -340,6 +340,15 @@ def test_the_operator_pauses_a_queue_and_everyone_is_told(world):
     assert claim() == job
 
 
+def test_the_page_of_a_job_is_read_anew_when_it_ends(world):
+    job, page = make.comparison(world.actor(world.bob)).job, world.page(world.bob)
+    ask = {"path": f"/jobs/{job.pk}/", "headers": {"HX-Request": "true"}}
+    assert "HX-Refresh" not in page.get(**ask)
+    services.cancel(job=job, by=world.actor(world.bob))
+    assert page.get(**ask)["HX-Refresh"] == "true"
+    assert "HX-Refresh" not in page.get(ask["path"])
+
+
 def test_the_jobs_page_shows_queues_and_lets_the_operator_stop_them(world):
     page = world.page(world.alice)
     assert "Pause</button>" not in page.get("/jobs/").content.decode()
