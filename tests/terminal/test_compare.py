@@ -98,7 +98,8 @@ def test_the_verdict_is_the_first_line_and_everything_else_is_aside(
     assert "static:2 ran at" in lines[0] and "on 2 prompts, too few" in lines[0]
     assert lines[1].endswith("at least 6 prompts: run 4 more.")
     assert lines[3].split() == [
-        "strategy", "tokens/s", "speed-up", "end", "to", "end", "accepted", "rate", "draft", "verify", "audit"
+        "strategy", "tokens/s", "speed-up", "end", "to", "end", "per", "round", "accepted", "drafting",
+        "verifying", "audit"
     ]  # fmt: skip
     assert [line.split()[1] for line in lines[4:6]] == ["autoregressive", "static:2"]
     assert "target 0.1M, draft 0.0M parameters" in err

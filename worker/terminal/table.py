@@ -9,7 +9,17 @@ from decoding.measure.summary import so_few
 from decoding.strategies import STRATEGIES
 from worker.terminal.palette import Palette
 
-HEADINGS = ("strategy", "tokens/s", "speed-up", "end to end", "accepted", "rate", "draft", "verify", "audit")
+HEADINGS = (
+    "strategy",
+    "tokens/s",
+    "speed-up",
+    "end to end",
+    "per round",
+    "accepted",
+    "drafting",
+    "verifying",
+    "audit",
+)
 TO_THE_LEFT = {"strategy", "speed-up", "end to end", "audit"}
 BOUND = "is a bound: it knows what no real strategy can know, and is not ranked"
 
@@ -53,8 +63,8 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
     return [
         f"speed-up: of decoding; median over prompts, paired with {baseline}; the 95 % intervals hold all at once",
         "end to end: the same with the time to read the prompt, and the output length from which it is a gain",
-        "accepted: mean acceptance length, tokens per verification · rate: drafted tokens that were accepted",
-        "draft, verify: shares of the decoding time",
+        "per round: mean acceptance length, tokens per verification · accepted: share of the drafted tokens",
+        "drafting, verifying: shares of the decoding time",
         *(f"{row['label']} {remark}" for row in strategies if (remark := _remark(row))),
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
         *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
