@@ -52,9 +52,14 @@ def row(sample: Sample) -> Frame:
 def _speed(sample: Sample) -> float | None:
     """Tokens per second that speed-ups compare: of decoding for one user, of the whole request under load."""
     if sample.finished is None or sample.run.load == ONE:
-        return sample.tokens_per_s
+        return None if sample.tokens_per_s is None else _drawn(sample.tokens_per_s)
     _, queued, served = _span(sample)
-    return (sample.new_tokens or 0) * 1e9 / (queued + served) if queued + served else 0.0
+    return _drawn((sample.new_tokens or 0) * 1e9 / (queued + served)) if queued + served else 0.0
+
+
+def _drawn(speed: float) -> float:
+    """Six digits: more than anybody sees, and a page has a speed for each of its samples."""
+    return float(f"{speed:.6g}")
 
 
 def _span(sample: Sample) -> list[int]:

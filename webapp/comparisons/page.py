@@ -104,7 +104,8 @@ def as_file(comparison: Comparison, baseline: str, share: Link | None) -> HttpRe
     answers = grids(comparison)
     context |= {"what_if": knobs_of(answers, context["what_if"]), "refused": refusal(comparison)}
     context |= _with_data(context, {"frames": _all_traces(comparison), "is_whole": True, "what_if": answers})
-    name, sections = f"comparison-{comparison.pk}", ("text", "comparison-top", "comparison")
+    name, load = f"comparison-{comparison.pk}", ("comparison-load",) if context["is_loaded"] else ()
+    sections = ("text", "comparison-top", *load, "comparison")
     return one_file("comparisons/comparison.html", context, entry=SCRIPT, sections=sections, name=name)
 
 

@@ -9,7 +9,7 @@ import { line, markAt, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { grouped } from "../core/words.js";
 
-export const on = { "comparison-top": 2 };
+export const on = { "comparison-load": 1 };
 export const term = "Pareto front";
 export const isWide = true;
 export const title = "Tokens per second: of a user, and of the device";

@@ -6,7 +6,7 @@ import { key, runKey } from "../core/picture.js";
 import { level, line, markAt, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 
-export const on = { "comparison-top": 4 };
+export const on = { "comparison-load": 3 };
 export const term = "first token";
 export const element = "div";
 export const isWide = true;

@@ -8,7 +8,7 @@ import { interval, level, line, markAt, plot, speedupAxis } from "../core/plot.j
 import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
 
-export const on = { "comparison-top": 3 };
+export const on = { "comparison-load": 2 };
 export const term = "load";
 export const element = "div";
 export const isWide = true;
