@@ -59,9 +59,13 @@ class Rows:
         count: int,
         positions: slice | Tensor,
         masks: dict[int | None, Tensor | None],
+        is_plain: bool = False,
     ) -> None:
+        """`is_plain` says that each row sees itself and all slots before it."""
         self.positions = positions
         self.start = start
+        self.is_plain = is_plain
+        self.cache = cache
         self._shape = shape
         self.count = count
         self.masks = [masks[window] for window in shape.windows]
@@ -94,7 +98,8 @@ class Rows:
 def chain_rows(cache: Cache, shape: Shape, start: int, count: int) -> Rows:
     """Rows of a text's next `count` tokens."""
     masks = {window: chain_mask(start, count, window, shape.group) for window in set(shape.windows)}
-    return Rows(cache, shape, start, count, slice(start, start + count), masks)
+    is_plain = all(window is None or start + count <= window for window in masks)
+    return Rows(cache, shape, start, count, slice(start, start + count), masks, is_plain)
 
 
 def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor | None:
