@@ -31,13 +31,14 @@ from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay.ahead_at_load import Preparing
-from decoding.replay.at_load import Recorded, play
+from decoding.replay.at_load import play
 from decoding.replay.confirming import run_all
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.joint_probing import measure
 from decoding.replay.planning import ALONE, study
 from decoding.replay.planning_at_load import Material
 from decoding.replay.probing import probe
+from decoding.replay.texts_at_load import Recorded
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.accounting import answers_of

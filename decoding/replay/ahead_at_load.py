@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.load import Load
-from decoding.replay.at_load import Recorded, play
+from decoding.replay.at_load import play
 from decoding.replay.confirming import run_all
 from decoding.replay.joint_costs import JointCosts, Line, on_line
 from decoding.replay.planning import ALONE, static
 from decoding.replay.planning_ahead import Simulating, planned_ahead, spread
 from decoding.replay.probing import typical
+from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Choice
 from decoding.ssd.simulation.playing import Placement, Plan
 from decoding.ssd.simulation.recording import plan_of

@@ -9,11 +9,12 @@ import pytest
 
 from decoding.load import Load
 from decoding.replay.ahead_at_load import AheadAtLoad, Preparing
-from decoding.replay.at_load import Recorded, play
+from decoding.replay.at_load import play
 from decoding.replay.planning import Study, study
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import Material, predict_at_load
 from decoding.replay.records import replay_trees
+from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Sampling, choose
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
 from decoding.ssd.simulation.recording import plan_of, track_of

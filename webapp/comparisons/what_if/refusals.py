@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from decoding.public import BASELINE, ONE, STRATEGIES, Choice, Recorded, Sampling, alone
+from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, alone
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.recorded import COPYING, DRAFTED_BY_THE_PAIR, PRICED, one_user
 from webapp.core.problems import Conflict
@@ -47,11 +47,6 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
         return Conflict(
             f"A classifier judges the copies of {choice.strategy}, and these traces do not hold it.",
             code="not-replayable", hint="Plan it: a plan replays with the classifier.",
-        )  # fmt: skip
-    if (choice.spec.tree or choice.spec.mixes) and choice.load != ONE:
-        return Conflict(
-            f"What-if plays {choice.strategy} for one user at a time.",
-            code="not-replayable", hint="Set users at once to 1.",
         )  # fmt: skip
     if choice.spec.tree and not choice.shapes_trees:
         return Conflict(

@@ -1,0 +1,121 @@
+"""Replay at load against the loop: the same requests, admitted as a comparison admits them, round by round."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+
+from decoding.crowd import Crowd
+from decoding.dice import dice_for
+from decoding.disco.recording import Recording, record
+from decoding.drafters.base import Drafter
+from decoding.events import Drafted, Event, Recorder, Verified
+from decoding.loop import Batch
+from decoding.registry import Parts, build
+from decoding.replay.at_load import play, stream
+from decoding.replay.mixed import Clock
+from decoding.replay.planning import Study
+from decoding.replay.texts_at_load import Drafting, Recorded
+from decoding.sequence import Sequence as LiveText
+from decoding.spec import Choice, Sampling, choose, parse_choices
+from tests.decoding.test_at_load import CHEAP
+from tests.decoding.test_hybrid import chain
+from tests.decoding.test_replay_and_disco import CAP
+from tests.decoding.worlds import World
+
+LENGTH, USERS = 40, 3
+SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.9, max_new_tokens=LENGTH)]
+PROMPTS = [[3, number, 1] * (1 + number % 3) for number in range(5)]
+
+Rounds = list[tuple[int, int]]  # tokens that were judged, and how many of them were accepted
+Make = Callable[[Parts], Drafter]
+
+
+def world(*ends: int) -> World:
+    made = World.of_tables(6, 3)
+    made.end_tokens = frozenset(ends)
+    return made
+
+
+def recorded(made: World, number: int, prompt: Sequence[int], sampling: Sampling) -> Recording:
+    decoded, _ = made.run(choose("autoregressive"), prompt, sampling, number)
+    dice = dice_for(sampling, made.vocab, number)
+    with torch.inference_mode():
+        return record(
+            str(number), prompt, decoded.tokens, draft=made.draft, dice=dice, end_tokens=made.end_tokens,
+            max_new_tokens=LENGTH, tail_depth=CAP,
+        )  # fmt: skip
+
+
+def requests(made: World, sampling: Sampling) -> list[Recorded]:
+    study = Study([recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)])
+    return [
+        Recorded(each.record, each.prompt_tokens, study.seen(i, study.confidences[i]), each.ranked, each.proposed)
+        for i, each in enumerate(study.recordings)
+    ]
+
+
+def live(made: World, make: Make, sampling: Sampling, asked: Sequence[Recorded]) -> list[Rounds]:
+    """Decode these texts with several users. As in a comparison, requests that do not count fill the machine."""
+    batch, growing, done = Batch(Crowd(CHEAP)), dict[LiveText, int | None](), dict[int, Rounds]()
+    queue, numbers = deque(stream(asked, USERS)), {id(request): number for number, request in enumerate(asked)}
+    with torch.inference_mode():
+        while len(done) < len(asked):
+            while len(growing) < USERS:
+                request, end, counts = queue.popleft()
+                cut = dataclasses.replace(sampling, max_new_tokens=end if end < request.tokens else LENGTH)
+                text = _begun(made, make, cut, numbers[id(request)])
+                growing[text] = counts
+                batch.admit(text)
+                if len(queue) < USERS:
+                    queue.append((request, request.tokens, None))
+            for text in batch.step():
+                if (counts := growing.pop(text)) is not None:
+                    done[counts] = rounds_of(text.sink.events)  # type: ignore[attr-defined]
+    return [done[number] for number in range(len(asked))]
+
+
+def _begun(made: World, make: Make, sampling: Sampling, number: int) -> LiveText:
+    own = dataclasses.replace(made, target=made.target.model.new_runner(), draft=made.draft.model.new_runner())
+    return own.sequence(make, PROMPTS[number], sampling, number, None, Recorder())
+
+
+def rounds_of(events: Sequence[Event]) -> Rounds:
+    drafts = {event.round: event.verified for event in events if isinstance(event, Drafted)}
+    return [(drafts.get(event.round, 0), event.accepted) for event in events if isinstance(event, Verified)]
+
+
+def played(drafting: Callable[[], Drafting], asked: Sequence[Recorded], clock: Clock) -> list[Rounds]:
+    run = play(asked, drafting, CHEAP, USERS, clock=clock)
+    return [[(each.drafted, each.accepted) for each in request.rounds] for request in run.requests]
+
+
+ALONE = parse_choices("static:4,heuristic:3,threshold:0.4,schedule:1:1/2:2/64:4")
+COPYING = parse_choices("lookup:4,lookup:10,ngram=1,suffix:0.05,suffix-memory:0.05")
+TREES = parse_choices("tree:3/21/1,tree:auto,rows=6,depth=3")
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
+@pytest.mark.parametrize("choice", [*ALONE, *COPYING, *TREES], ids=lambda choice: choice.label)
+def test_every_round_of_a_batch_is_the_live_one(choice: Choice, sampling: Sampling) -> None:
+    made = world() if choice.spec.tree else world(5)  # a live tree learns from what it drafts behind an end, too
+    asked, clock, memory = requests(made, sampling), Clock(), dict[str, Any]()
+    make = lambda parts: build(choice, dataclasses.replace(parts, memory=memory))  # noqa: E731
+    found = played(choice.drafting(clock.now), asked, clock)
+    assert found == live(made, make, sampling, asked)
+    assert any(accepted for rounds in found for _, accepted in rounds)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
+def test_every_round_of_a_mix_of_copies_and_drafts_is_the_live_one(sampling: Sampling) -> None:
+    made, clock = world(), Clock()
+    asked = requests(made, sampling)
+    found = played(partial(chain, {}, clock.now), asked, clock)
+    assert found == live(made, lambda parts: parts.mixing(chain({}, parts.clock.now)), sampling, asked)
+    assert {drafted for rounds in found for drafted, _ in rounds} >= {2, 4}, "the model alone, and after a copy"
