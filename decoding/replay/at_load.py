@@ -56,20 +56,35 @@ def play(
     counted, as in a comparison. `decision` is the time of one look at a drafted token, or of a tree's token besides its
     passes, and `drafts` says whether a draft model reads the prompts. `clock` is the one that a mix reads."""
     crowd, clock = Crowd(costs), clock or Clock()
-    queue = deque(stream(requests, users))
-    done, growing = dict[int, Played](), list[tuple[Text, int | None]]()
-    while len(done) < len(requests):
-        while len(growing) < users:
-            request, end, number = queue.popleft()
-            growing.append((text_of(request, drafting(), crowd, clock, end), number))
-            if len(queue) < users:
-                queue.append((request, request.tokens, None))  # keeps the machine full
-        texts = [text for text, _ in growing]
+
+    def step(texts: Sequence[Text]) -> None:
         reading = [text for text in texts if text.unread > 0]
         _round(texts, crowd, costs, clock, decision)
         clock.seconds += sum(
             costs.reading(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
         )
+
+    return serve(requests, lambda request, end: text_of(request, end, drafting(), crowd, clock), step, users, clock)
+
+
+def serve(
+    requests: Sequence[Recorded],
+    begin: Callable[[Recorded, int], Text],
+    step: Callable[[Sequence[Text]], None],
+    users: int,
+    clock: Clock,
+) -> Run:
+    """Let every request grow to its end among so many. `begin` makes a text of so many tokens; `step` plays a round of
+    all that are under way."""
+    queue = deque(stream(requests, users))
+    done, growing = dict[int, Played](), list[tuple[Text, int | None]]()
+    while len(done) < len(requests):
+        while len(growing) < users:
+            request, end, number = queue.popleft()
+            growing.append((begin(request, end), number))
+            if len(queue) < users:
+                queue.append((request, request.tokens, None))  # keeps the machine full
+        step([text for text, _ in growing])
         for text, number in growing:
             if text.at >= text.end and number is not None:
                 done[number] = Played(text.end, text.first - text.began, clock.seconds - text.began, text.rounds)
@@ -96,7 +111,7 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock,
     ready = [text for text in texts if text.unread <= 0]
     crowd.begin(len(ready))
     passes = _drafted(ready, costs, clock, decision)
-    pieces = _pieces(texts, PIECE if ready else 10**9)
+    pieces = pieces_of(texts, PIECE if ready else 10**9)
     rows = sum(text.drafted + 1 for text in ready) + sum(pieces.values())
     clock.seconds += costs.verifying(len(ready) + len(pieces), rows)
     for text, count in zip(ready, passes, strict=True):
@@ -121,7 +136,8 @@ def _drafted(texts: Sequence[Text], costs: JointCosts, clock: Clock, decision: f
     return counts
 
 
-def _pieces(texts: Sequence[Text], most: int) -> dict[Text, int]:
+def pieces_of(texts: Sequence[Text], most: int) -> dict[Text, int]:
+    """Tokens of prompts that one round reads, at most so many. Who came first reads first."""
     pieces: dict[Text, int] = {}
     for text in texts:
         if text.unread > 0 and most:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from decoding.crowd import Crowd
+from decoding.events import Source
 from decoding.mixing import Mix
 from decoding.proposing import Proposer
 from decoding.replay.mixed import Clock, Playing
@@ -54,6 +55,7 @@ class Round:
     drafted: int  # tokens that the target judged
     accepted: int
     passes: int  # of the draft model
+    source: Source = "none"  # of the draft, if the strategy prepares ahead
 
 
 @dataclass(eq=False)
@@ -93,9 +95,9 @@ class Text(ABC):
     def accepted(self) -> int:
         """Take the verdict, and return how many drafted tokens it accepts."""
 
-    def settle(self, passes: int) -> None:
+    def settle(self, passes: int, source: Source = "none") -> None:
         accepted = self.accepted()
-        self.rounds.append(Round(self.drafted, accepted, passes))
+        self.rounds.append(Round(self.drafted, accepted, passes, source))
         self.at += min(accepted + 1, self.end - self.at)
 
     @property
@@ -197,7 +199,7 @@ class Mixed(Text):
         return self._playing.verified().accepted
 
 
-def text_of(request: Recorded, drafting: Drafting, crowd: Crowd, clock: Clock, end: int) -> Text:
+def text_of(request: Recorded, end: int, drafting: Drafting, crowd: Crowd, clock: Clock) -> Text:
     match drafting:
         case TreePolicy():
             return Tree(request, clock.seconds, end, drafting)

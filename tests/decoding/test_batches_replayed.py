@@ -18,12 +18,14 @@ from decoding.drafters.base import Drafter
 from decoding.events import Drafted, Event, Recorder, Verified
 from decoding.loop import Batch
 from decoding.registry import Parts, build
-from decoding.replay.at_load import play, stream
+from decoding.replay.at_load import Run, play, stream
 from decoding.replay.mixed import Clock
 from decoding.replay.planning import Study
 from decoding.replay.texts_at_load import Drafting, Recorded
 from decoding.sequence import Sequence as LiveText
 from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.ssd.simulation.recording import plan_of, track_of
+from decoding.ssd.simulation.together import Tracked, simulate_together
 from tests.decoding.test_at_load import CHEAP
 from tests.decoding.test_hybrid import chain
 from tests.decoding.test_replay_and_disco import CAP
@@ -33,7 +35,7 @@ LENGTH, USERS = 40, 3
 SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.9, max_new_tokens=LENGTH)]
 PROMPTS = [[3, number, 1] * (1 + number % 3) for number in range(5)]
 
-Rounds = list[tuple[int, int]]  # tokens that were judged, and how many of them were accepted
+Rounds = list[tuple[int, int, str]]  # tokens that were judged, how many of them were accepted, hit or miss
 Make = Callable[[Parts], Drafter]
 
 
@@ -87,13 +89,24 @@ def _begun(made: World, make: Make, sampling: Sampling, number: int) -> LiveText
 
 
 def rounds_of(events: Sequence[Event]) -> Rounds:
-    drafts = {event.round: event.verified for event in events if isinstance(event, Drafted)}
-    return [(drafts.get(event.round, 0), event.accepted) for event in events if isinstance(event, Verified)]
+    drafts = {event.round: event for event in events if isinstance(event, Drafted)}
+    verdicts = [(event, drafts.get(event.round)) for event in events if isinstance(event, Verified)]
+    return [
+        (draft.verified if draft else 0, event.accepted, _hit(draft.source if draft else ""))
+        for event, draft in verdicts
+    ]
+
+
+def _hit(source: str) -> str:
+    return source if source in ("hit", "miss") else ""
 
 
 def played(drafting: Callable[[], Drafting], asked: Sequence[Recorded], clock: Clock) -> list[Rounds]:
-    run = play(asked, drafting, CHEAP, USERS, clock=clock)
-    return [[(each.drafted, each.accepted) for each in request.rounds] for request in run.requests]
+    return rounds_in(play(asked, drafting, CHEAP, USERS, clock=clock))
+
+
+def rounds_in(run: Run) -> list[Rounds]:
+    return [[(one.drafted, one.accepted, _hit(one.source)) for one in request.rounds] for request in run.requests]
 
 
 ALONE = parse_choices("static:4,heuristic:3,threshold:0.4,schedule:1:1/2:2/64:4")
@@ -109,7 +122,7 @@ def test_every_round_of_a_batch_is_the_live_one(choice: Choice, sampling: Sampli
     make = lambda parts: build(choice, dataclasses.replace(parts, memory=memory))  # noqa: E731
     found = played(choice.drafting(clock.now), asked, clock)
     assert found == live(made, make, sampling, asked)
-    assert any(accepted for rounds in found for _, accepted in rounds)
+    assert any(accepted for rounds in found for _, accepted, _ in rounds)
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
@@ -118,4 +131,21 @@ def test_every_round_of_a_mix_of_copies_and_drafts_is_the_live_one(sampling: Sam
     asked = requests(made, sampling)
     found = played(partial(chain, {}, clock.now), asked, clock)
     assert found == live(made, lambda parts: parts.mixing(chain({}, parts.clock.now)), sampling, asked)
-    assert {drafted for rounds in found for drafted, _ in rounds} >= {2, 4}, "the model alone, and after a copy"
+    assert {drafted for rounds in found for drafted, *_ in rounds} >= {2, 4}, "the model alone, and after a copy"
+
+
+AHEAD = parse_choices(
+    "ssd:4,branches=10,backup=neural,placement=in-turn,ssd:3,branches=7,fanout=uniform,backup=neural,placement=in-turn,"
+    "ssd:2,branches=4,fanout=uniform,backup=ngram,placement=in-turn"
+)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
+@pytest.mark.parametrize("choice", AHEAD, ids=lambda choice: choice.label)
+def test_every_round_of_texts_that_prepare_ahead_is_the_live_one(choice: Choice, sampling: Sampling) -> None:
+    made = World.of_tables(14, 3, noise=0.5)
+    recordings = [recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)]
+    asked = [Tracked(each.record, each.prompt_tokens, track=track_of(each)) for each in recordings]
+    found = simulate_together(asked, plan_of(choice, made.vocab, None), CHEAP, USERS, 0.001)
+    assert rounds_in(found) == live(made, lambda parts: build(choice, parts), sampling, asked)
+    assert 0 < found.hit_rate < 1
