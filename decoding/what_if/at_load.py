@@ -7,14 +7,16 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 from decoding.replay import at_load
 from decoding.replay.mixed import Clock
 from decoding.replay.texts_at_load import Recorded as Request
 from decoding.replay.texts_at_load import Round
 from decoding.spec import Choice, choose
+from decoding.ssd.simulation.together import Tracked
+from decoding.ssd.simulation.track import Track
 from decoding.strategies import BASELINE
+from decoding.what_if.ahead import plan_of
 from decoding.what_if.possible import Possible
 from decoding.what_if.recorded import Recorded
 
@@ -28,7 +30,7 @@ class AtLoad(Possible):
     alone: at_load.Run
     refused: at_load.Run
     accepted: at_load.Run
-    hit_rate: ClassVar[float | None] = None  # nothing is prepared ahead
+    hit_rate: float | None = None  # None: nothing is prepared ahead
 
     @cached_property
     def ratios(self) -> list[tuple[float, float]]:
@@ -69,6 +71,8 @@ def _acceptance_length(rounds: Sequence[Round]) -> float:
 
 
 def simulate_at_load(found: Recorded, choice: Choice, users: int) -> AtLoad:
+    if choice.spec.prepares_ahead:
+        return _ahead(found, choice, users)
     refused = _play(found, choice, users, False)
     accepted = refused if choice.spec.proposer else _play(found, choice, users, True)
     alone = _play(found, choose(BASELINE), users, False)
@@ -85,3 +89,22 @@ def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.R
     look = found.costs.in_tree if spec.tree else found.costs.looking(sees)
     drafting = choice.drafting(clock.now)
     return at_load.play(requests, drafting, found.joint, users, look, drafts=spec.needs_draft, clock=clock)
+
+
+def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
+    """Simulate a strategy that prepares ahead, on the texts that are simulated for one user."""
+    ahead, plan = found.ahead, plan_of(choice)
+    assert ahead, f"nobody knows what {choice.label} costs"
+    preparing = ahead.preparing(users, plan.settings.branches, found.costs)
+
+    def texts(tracks: Sequence[Track]) -> list[Tracked]:
+        each = zip(tracks, ahead.prompt_tokens, strict=True)
+        return [Tracked(track.record, tokens, track=track) for track, tokens in each]
+
+    refused, accepted = (
+        preparing.simulate(texts(tracks), plan, found.joint, users, ahead.placement)
+        for tracks in (ahead.refused, ahead.accepted)
+    )
+    alone = at_load.play(texts(ahead.refused), choose(BASELINE).policy, found.joint, users, drafts=False)
+    hit_rate = statistics.mean((refused.hit_rate, accepted.hit_rate))
+    return AtLoad(users, found.widest_by_users.get(users), alone, refused, accepted, hit_rate)

@@ -15,10 +15,12 @@ from decoding.crowd import Crowd
 from decoding.dice import dice_for
 from decoding.disco.recording import Recording, record
 from decoding.drafters.base import Drafter
-from decoding.events import Drafted, Event, Recorder, Verified
+from decoding.events import Drafted, Event, Recorder, Verified, to_dict
+from decoding.load import Load
 from decoding.loop import Batch
 from decoding.registry import Parts, build
 from decoding.replay.at_load import Run, play, stream
+from decoding.replay.costs import costs_from
 from decoding.replay.mixed import Clock
 from decoding.replay.planning import Study
 from decoding.replay.texts_at_load import Drafting, Recorded
@@ -26,6 +28,10 @@ from decoding.sequence import Sequence as LiveText
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.simulation.recording import plan_of, track_of
 from decoding.ssd.simulation.together import Tracked, simulate_together
+from decoding.what_if.ahead import ahead_of, stood
+from decoding.what_if.at_load import AtLoad, simulate_at_load
+from decoding.what_if.places import Places
+from decoding.what_if.recorded import Recorded as WhatIf
 from tests.decoding.test_at_load import CHEAP
 from tests.decoding.test_hybrid import chain
 from tests.decoding.test_replay_and_disco import CAP
@@ -149,3 +155,53 @@ def test_every_round_of_texts_that_prepare_ahead_is_the_live_one(choice: Choice,
     found = simulate_together(asked, plan_of(choice, made.vocab, None), CHEAP, USERS, 0.001)
     assert rounds_in(found) == live(made, lambda parts: build(choice, parts), sampling, asked)
     assert 0 < found.hit_rate < 1
+
+
+KNOWN = parse_choices("static:12,tree:c/cccc,ssd:4,branches=40,backup=neural,placement=in-turn")  # what ran
+ASKED = parse_choices(
+    "static:3,lookup:4,suffix-memory:0.05,ssd:3,branches=7,fanout=uniform,backup=neural,placement=in-turn"
+)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
+@pytest.mark.parametrize("choice", ASKED, ids=lambda choice: choice.label)
+def test_what_if_plays_every_round_of_a_batch_from_traces_of_one_user(choice: Choice, sampling: Sampling) -> None:
+    found, ran = asked_and_run(choice, sampling)
+    assert rounds_in(found.refused) == rounds_in(found.accepted) == ran
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
+def test_where_traces_leave_a_trees_path_open_the_live_batch_lies_between_both_cases(sampling: Sampling) -> None:
+    found, ran = asked_and_run(choose("tree", {"shape": "3/21/1"}), sampling)
+    most, least = (sum(map(len, rounds_in(run))) for run in (found.refused, found.accepted))
+    assert most >= sum(map(len, ran)) >= least
+
+
+def asked_and_run(choice: Choice, sampling: Sampling) -> tuple[AtLoad, list[Rounds]]:
+    """What-if's answer from traces of one user, and the rounds of a live batch."""
+    made, memory = World.of_tables(12, 3, noise=0.5), dict[str, Any]()
+    asked = [
+        Recorded(each.record, each.prompt_tokens)
+        for each in (recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS))
+    ]
+    make = lambda parts: build(choice, dataclasses.replace(parts, memory=memory))  # noqa: E731
+    found = simulate_at_load(traced(made, sampling), choice.at(Load(USERS)), USERS)
+    return found, live(made, make, sampling, asked)
+
+
+def traced(made: World, sampling: Sampling) -> WhatIf:
+    """Facts about these texts from traces of one user."""
+    texts, priced, ahead = [], [], []
+    for number, prompt in enumerate(PROMPTS):
+        runs = [made.run(choice, prompt, sampling, number) for choice in (choose("autoregressive"), *KNOWN)]
+        tokens = runs[0][0].tokens
+        places = Places.of(len(tokens), LENGTH, False, tokens=tokens)
+        places.prompt_tokens = prompt
+        for _, recorder in runs:
+            places.learn(to_dict(event, seq) for seq, event in enumerate(recorder.events))
+        priced += [recorder.events for _, recorder in runs[:2]]
+        ahead.append(runs[3][1].events)
+        texts.append((tokens, places, stood(ahead[-1])))
+    costs = costs_from(priced)
+    found = ahead_of(texts, priced, ahead, lambda tokens: tokens * 1e-5, is_beside=False)
+    return WhatIf([places for _, places, _ in texts], len(texts), costs, len(costs.target) - 1, ahead=found)

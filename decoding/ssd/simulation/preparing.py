@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.events import Drafted, Event, Verified
+from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts, Line, on_line
 from decoding.ssd.accounting import count
 from decoding.ssd.simulation.playing import Placement, Plan
@@ -47,9 +48,9 @@ class Preparing:
         return cls(sorted(passes.items()), max(1.0, slower))
 
     @classmethod
-    def alone(cls, prices: Prices, costs: JointCosts, branches: int) -> Preparing:
+    def alone(cls, prices: Prices, costs: Costs, branches: int) -> Preparing:
         """Take them from runs with one user: a joint pass has as many rows, whichever texts they belong to."""
-        slower = prices.passes.verify(2) / costs.verifying(1, 2)
+        slower = prices.passes.verify(2) / costs.verify(2)
         return cls([(branches, prices.step(branches))], max(1.0, slower))
 
     def simulate(

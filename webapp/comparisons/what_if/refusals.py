@@ -43,6 +43,12 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
             "copies.", code="nothing-recorded", hint="Clone this comparison.",
         )  # fmt: skip
+    if choice.spec.prepares_ahead and not found.ahead:
+        return Conflict(
+            f"No {choice.strategy} has run here for one user, so nobody knows what preparing ahead costs on this "
+            "machine.", code="nothing-recorded",
+            hint=f"Clone this with {choice.strategy}, and with 1 among the users at once.",
+        )  # fmt: skip
     if choice.spec.judges_copies:
         return Conflict(
             f"A classifier judges the copies of {choice.strategy}, and these traces do not hold it.",
