@@ -337,11 +337,11 @@ def test_a_draft_beside_the_target_hides_what_it_prepares_until_that_takes_longe
         for pass_s in (0.1, 1.0, 9.0)
     ]
     for in_turn, beside in speeds:
-        assert beside.tokens_per_s_device > in_turn.tokens_per_s
+        assert beside.tokens_per_s_device > in_turn.tokens_per_s_device
     for in_turn, beside in speeds[:2]:  # there is time for all of it
         assert beside.hit_rate == in_turn.hit_rate
-    assert speeds[0][1].tokens_per_s_device == pytest.approx(speeds[1][1].tokens_per_s)
-    assert speeds[2][1].tokens_per_s_device < speeds[1][1].tokens_per_s
+    assert speeds[0][1].tokens_per_s_device == pytest.approx(speeds[1][1].tokens_per_s_device)
+    assert speeds[2][1].tokens_per_s_device < speeds[1][1].tokens_per_s_device
 
 
 def test_a_simulated_batch_hits_as_often_as_a_live_one() -> None:
