@@ -15,7 +15,8 @@ from typing import Any
 
 from tests.launcher.up import Up
 
-SIZE = {"width": 1200, "height": 720}
+SIZE = {"width": 1440, "height": 900}
+MARGIN = 24  # px around what is shown
 SAMPLES = 40  # done when the live picture is taken
 DONE = 900_000  # ms
 
@@ -26,10 +27,14 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def take(page: Any, out: Path, name: str) -> None:
+def take(page: Any, out: Path, name: str, first: str, last: str) -> None:
+    """Take the part of the page from one element to another, as wide as the page."""
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
-        page.screenshot(path=out / f"{name}-{theme}.png")
+        top, end = (page.locator(each).bounding_box() for each in (first, last))
+        y = top["y"] - MARGIN
+        clip = {"x": 0, "y": y, "width": SIZE["width"], "height": end["y"] + end["height"] + MARGIN - y}
+        page.screenshot(path=out / f"{name}-{theme}.png", clip=clip, full_page=True)
 
 
 def main() -> None:
@@ -47,10 +52,11 @@ def main() -> None:
             page.wait_for_function(
                 "done => document.getElementById('progress')?.value >= done", arg=SAMPLES, timeout=DONE
             )
-            take(page, out, "live")
+            page.evaluate("scrollTo(0, 0)")
+            take(page, out, "live", "#verdict", ".heat")
             page.wait_for_selector("#mode[data-mode=finished]", timeout=DONE)
             page.evaluate("scrollTo(0, 0)")
-            take(page, out, "verdict")
+            take(page, out, "verdict", "#verdict", "#verdict")
         finally:
             up.interrupt()
 
