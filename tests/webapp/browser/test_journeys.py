@@ -1,0 +1,91 @@
+"""Journeys of strangers, with every click and every field counted."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.webapp import make
+from webapp.jobs import services as jobs
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+FOLDER, FILES = "[data-upload] input[webkitdirectory]", "[data-upload] input:not([webkitdirectory])"
+
+
+class Stranger:
+    """Somebody with a mouse, whose clicks and filled fields are counted."""
+
+    def __init__(self, page) -> None:
+        self.page, self.clicks, self.fields = page, 0, 0
+
+    def click(self, wanted: str) -> None:
+        self.clicks += 1
+        self.page.locator("main").locator(wanted).first.click()
+
+    def fill(self, field: str, words: str) -> None:
+        self.fields += 1
+        self.page.fill(field, words)
+
+    def choose(self, box: str, files) -> None:
+        """Choose files, and wait until the server has them."""
+        self.fields += 1
+        self.page.set_input_files(box, files)
+        expect(self.page.locator("[data-told]")).to_have_text("sent and checked")
+
+    def sees(self, title) -> None:
+        expect(self.page.locator("h1")).to_have_text(title)
+
+
+def add_a_model(stranger: Stranger, folder, layers: int) -> None:
+    folder.mkdir()
+    for path, data in make.checkpoint(layers=layers).items():
+        (folder / path).write_bytes(data)
+    stranger.choose(FOLDER, folder)
+    stranger.click("text=Add the model")
+    stranger.sees(folder.name)
+
+
+def test_a_pair_and_a_csv_of_a_strangers_own_are_launched_with_eleven_clicks_and_fields(open_page, tmp_path):
+    stranger = Stranger(open_page("/comparisons/"))
+    stranger.click("text=Add models")
+    add_a_model(stranger, tmp_path / "big", layers=4)
+    stranger.click("text=New model")
+    add_a_model(stranger, tmp_path / "small", layers=1)
+    stranger.click("text=Pair big with small")
+    stranger.sees("big with small")
+    stranger.click("text=On new prompts")
+    rows = b"question,topic\nHow many?,count\nWhich colour?,picture\n"
+    stranger.choose(FILES, [{"name": "mine.csv", "mimeType": "text/csv", "buffer": rows}])
+    expect(stranger.page.locator("main h2").last).to_have_text("2 prompts would be added")
+    stranger.click("[name=add]")
+    stranger.sees("New comparison")
+    stranger.click("[name=launch]")
+    stranger.page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
+    expect(stranger.page.locator(".about")).to_contain_text("big with small · 2 of mine")  # the verdict comes by itself
+    assert (stranger.clicks, stranger.fields) == (8, 3)
+
+
+def test_an_edited_form_is_copied_as_curl_with_two_clicks_and_one_field(open_page, worker):
+    stranger = Stranger(open_page("/comparisons/new/", permissions=["clipboard-read", "clipboard-write"]))
+    stranger.fill("[name=limit]", "2")
+    expect(stranger.page.locator(".plan")).to_contain_text("× 2 prompts")
+    stranger.click(".plan summary:has-text('curl')")
+    stranger.click(".plan [aria-label='Copy as curl']")
+    expect(stranger.page.locator(".plan [aria-label='Copy as curl']")).to_have_text("Copied")
+    copied = stranger.page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("curl -X POST") and '"limit": 2' in copied
+    assert (stranger.clicks, stranger.fields) == (2, 1)
+
+
+def test_a_failed_run_is_understood_and_tried_again_with_two_clicks(open_page, worker):
+    worker.claim()
+    worker.does(jobs.fail, job=worker.job, reason="The draft could not be loaded.")
+    stranger = Stranger(open_page("/comparisons/"))
+    expect(stranger.page.locator("tbody")).to_contain_text("The draft could not be loaded.")
+    stranger.click("tbody th a")
+    expect(stranger.page.locator("#verdict")).to_contain_text("The draft could not be loaded.")
+    stranger.click("text=Try again")
+    expect(stranger.page.locator("main")).to_contain_text("It is in the queue again.")
+    assert (stranger.clicks, stranger.fields) == (2, 0)
