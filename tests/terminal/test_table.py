@@ -68,10 +68,13 @@ def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
         "static:4 is faster.",
         "All is settled.",
         "",
-        "  strategy        tokens/s  speed-up             end to end          per round  accepted  drafting  verifying  audit",
-        "● autoregressive     229.1  1                    1                        1.00         –        0%        98%  "
+        "  strategy        tokens/s  speed-up             end to end          "
+        "per round  accepted  drafting  verifying  audit",
+        "● autoregressive     229.1  1                    1                      "
+        "  1.00         –        0%        98%  "
         "24 identical",
-        "■ static:4           371.0  1.62 (1.55 to 1.70)  1.41 from 8 tokens       3.10       52%       28%        70%  "
+        "■ static:4           371.0  1.62 (1.55 to 1.70)  1.41 from 8 tokens     "
+        "  3.10       52%       28%        70%  "
         "22 identical, 2 tie",
     ]
 

@@ -65,7 +65,8 @@ def verbs_as_code(context: Context) -> dict[str, Any]:
     for call in request.__dict__.pop("verbs", ()):
         thing = {"call": call, "url": request.build_absolute_uri(call.path)}
         kinds.setdefault(call.verb, []).append(thing)
-    return {"kinds": list(kinds.items()), "titles": list(dict.fromkeys((kind.title, kind.while_running) for kind in kinds))}
+    titles = list(dict.fromkeys((kind.title, kind.while_running) for kind in kinds))
+    return {"kinds": list(kinds.items()), "titles": titles}
 
 
 @register.simple_tag(takes_context=True)
