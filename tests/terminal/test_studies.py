@@ -23,6 +23,7 @@ from worker.terminal.compare import main as compare
 
 STARTER = Path(__file__).parents[2] / "starter"
 PROSE = STARTER / "prompts" / "prose.jsonl"
+NOISE = 0.015  # makes the draft of a target that it often agrees with
 SMALL = ["--threads", "1", "--max-new-tokens", "32", "--limit"]
 
 
@@ -37,19 +38,21 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> list[Any]:
-    """Arguments for a random pair with prompts of its own, where how a classifier is made does not depend on how good
-    the models are. The last of them is the file of prompts."""
+    """Arguments for a small random pair that agrees on about half the tokens. The last is a file of prompts for it."""
     folder = tmp_path / "tiny"
-    folder.mkdir()
-    for name, layers in (("target", 2), ("draft", 1)):
-        save(folder / name, "llama", **{**LLAMA, "num_hidden_layers": layers, "max_position_embeddings": 256})
+    target, draft = folder / "target", folder / "draft"
+    save(target, "llama", **{**LLAMA, "num_hidden_layers": 1, "max_position_embeddings": 256})
+    shutil.copytree(target, draft)
+    weights, noise = load_file(target / "model.safetensors"), torch.Generator().manual_seed(1)
+    blurred = {name: weight + NOISE * torch.randn(weight.shape, generator=noise) for name, weight in weights.items()}
+    save_file(blurred, draft / "model.safetensors", {"format": "pt"})
     splits = [split for split in ("train", "validation", "test") for _ in range(20)]
     rows = [
         {"id": f"p{n}", "text": f"w{n + 1} w{2 * n % 90 + 1} w{3 * n % 90 + 1}", "split": split}
         for n, split in enumerate(splits)
     ]
     (folder / "words.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return ["--target", folder / "target", "--draft", folder / "draft", "--prompts", folder / "words.jsonl"]
+    return ["--target", target, "--draft", draft, "--prompts", folder / "words.jsonl"]
 
 
 def test_a_classifier_is_trained_stored_and_used(
