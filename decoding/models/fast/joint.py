@@ -10,6 +10,7 @@ from torch import Tensor
 
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Rows, chain_rows
+from decoding.models.fast.lean import Lean
 from decoding.models.fast.runner import PASS, FastBranches, FastRunner, FastTree
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.slab import MOST_ROWS, Slab, SlabCache
@@ -18,12 +19,14 @@ from decoding.models.runner import Feed, Reader, TreePass
 
 
 @torch.inference_mode()
-def extend_jointly(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
+def extend_jointly(decoder: Decoder, lean: Lean, feeds: Sequence[Feed]) -> list[Tensor]:
     """Extend each runner of one model, in as few passes as `PASS` rows each allow."""
     logits: list[Tensor] = []
     for some in _packed(feeds):
         logits += (
-            [runner.extend(tokens, need) for runner, tokens, need in some] if len(some) == 1 else _pass(decoder, some)
+            [runner.extend(tokens, need) for runner, tokens, need in some]
+            if len(some) == 1
+            else _pass(decoder, lean, some)
         )
     return logits
 
@@ -40,12 +43,13 @@ def _packed(feeds: Sequence[Feed]) -> Iterator[list[Feed]]:
     yield pack
 
 
-def _pass(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
+def _pass(decoder: Decoder, lean: Lean, feeds: Sequence[Feed]) -> list[Tensor]:
     ids, parts = zip(*[_part(decoder.shape, feed) for feed in feeds], strict=True)
     needs = [need for _, _, need in feeds]
-    rows = JointRows(parts, decoder.shape)
     needed = _needed([part.count for part in parts], needs)
-    return list(torch.split_with_sizes(decoder(torch.cat(ids), rows, needed), needs))
+    rows = JointRows(parts, decoder.shape)
+    hidden = lean.layered(*decoder.embedded(torch.cat(ids), rows), parts, rows)
+    return list(torch.split_with_sizes(decoder.logits(hidden, needed), needs))
 
 
 def _part(shape: Shape, feed: Feed) -> tuple[Tensor, Rows]:
