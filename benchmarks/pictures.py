@@ -44,7 +44,9 @@ def main() -> None:
             page.goto(re.findall(r"http\S+/enter/\S+", up.said)[-1])
             page.click("main button")
             page.click("text=Run the demo")
-            page.wait_for_function("done => document.getElementById('progress')?.value >= done", arg=SAMPLES, timeout=DONE)
+            page.wait_for_function(
+                "done => document.getElementById('progress')?.value >= done", arg=SAMPLES, timeout=DONE
+            )
             take(page, out, "live")
             page.wait_for_selector("#mode[data-mode=finished]", timeout=DONE)
             page.evaluate("scrollTo(0, 0)")
