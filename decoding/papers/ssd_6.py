@@ -56,9 +56,9 @@ def _why(ran: Together, race: Race, formula: Series, run: Series) -> str:
     slower = ", ".join(f"{ran.slower(choice):.1f}" for choice in found)
     return (
         "Measured: the fastest SSD that ran over the fastest fixed lookahead beside it. Run against formula with the "
-        f"model as backup, by texts: {', '.join(off)}. Hits in run and formula: {'; '.join(hits)}. The formula leaves "
-        f"out that a verification takes {slower} times as long here while the draft prepares beside it, messages, and "
-        "prompts of new texts."
+        f"model as backup, by texts: {', '.join(off)}. Hits in run and formula: {'; '.join(hits)}; our texts share "
+        "branches, which go to the likeliest outcomes of all. The formula leaves out that a verification takes "
+        f"{slower} times as long here while the draft prepares beside it, messages, and prompts of new texts."
     )
 
 

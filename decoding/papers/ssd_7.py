@@ -86,7 +86,7 @@ FIGURE = Figure(
     number="Figure 7, right",
     title="Tokens per second: of a user, and of each device",
     x=Axis("of a user / autoregressive", "times"),
-    y=Axis("of a device / autoregressive, batch 1", "times"),
+    y=Axis("of a device / autoregressive, batch 1", "times", log=True),
     draw=draw,
     uses=("greedy", "ran ssd", "joint", "together"),
     published=(_published("SSD"), _published("SD")),

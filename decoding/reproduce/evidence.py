@@ -148,7 +148,9 @@ class Evidence(Recordings):
             "confidence of 0.4": parse_choices(f"{threshold.STRATEGY.slug}:0.4,cap={CAP}")[0],
         }
         if self.classifier:
-            found["DISCO"] = choose(disco.STRATEGY.slug, {"classifier": self.classifier_name})
+            for rule in RULES:
+                named = {"rule": rule, "classifier": self.classifier_name}
+                found[f"DISCO, {rule}"] = choose(disco.STRATEGY.slug, named)
         return found
 
     @cached_property
