@@ -22,8 +22,9 @@ from decoding.replay.records import Record
 from decoding.reproduce import bootstrap
 from decoding.reproduce.chances import held_back, outcomes_of
 from decoding.reproduce.drawing import draw
-from decoding.reproduce.figure import Drawn, filled
+from decoding.reproduce.figure import Drawn, Figure, described, filled
 from decoding.reproduce.files import FILES
+from decoding.reproduce.files.plate import Text, plate
 from decoding.reproduce.outcomes import Outcomes, Tally, play, total
 from decoding.reproduce.runs import Ran
 from decoding.reproduce.shelf import InMemory
@@ -208,6 +209,14 @@ def test_svg_and_pdf_show_the_same_words_and_are_whole() -> None:
     assert pdf[start:].startswith(b"xref") and pdf.endswith(b"%%EOF\n")
     for number, line in enumerate(pdf[start:].split(b"\n")[3:10], 1):
         assert pdf[int(line[:10]) :].startswith(b"%d 0 obj" % number)
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_no_title_is_wider_than_its_plate(figure: Figure) -> None:
+    drawn = plate(described(figure, "MODELS"))
+    lines = [part for part in drawn.parts if isinstance(part, Text) and part.is_bold]
+    assert " ".join(line.text for line in lines) == drawn.title
+    assert all(line.x + 0.7 * line.size * len(line.text) < drawn.width and line.y > line.size for line in lines)
 
 
 def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
