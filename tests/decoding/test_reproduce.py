@@ -18,6 +18,7 @@ import torch
 
 from decoding.events import Drafted, Event, Verified
 from decoding.papers import FIGURES, base, figures_in
+from decoding.replay.joint_costs import JointCosts
 from decoding.replay.records import Record
 from decoding.reproduce import bootstrap
 from decoding.reproduce.chances import held_back, outcomes_of
@@ -117,6 +118,13 @@ def test_saguaro_sampling_takes_probability_from_the_tokens_with_a_branch() -> N
     held = held_back(scores, 0.5, branches=1)[0].tolist()
     assert held == pytest.approx([0.28 / 0.58, 0.14 / 0.58, 0.10 / 0.58, 0.06 / 0.58])
     assert held_back(scores, 1.0, branches=1)[0].tolist() == pytest.approx([0.56, 0.28, 0.10, 0.06])
+
+
+def test_a_verification_of_more_rows_is_never_free_where_noise_makes_long_passes_look_short() -> None:
+    noisy = JointCosts({2: [(2, 0.004), (4, 0.006), (8, 0.006), (16, 0.001)]}, [(2, 0.001)], [(2, 0.0)])
+    clock = base.Clock(SimpleNamespace(joint=noisy))  # type: ignore[arg-type]
+    assert noisy.verifying(2, 18) == 0.0
+    assert [clock.verify(lookahead, 2) for lookahead in (1, 8)] == [0.006, 0.004]
 
 
 def test_tallies_add_up() -> None:
