@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import torch
 import torch.nn.functional as F
@@ -47,8 +47,8 @@ class Cache:
 class Rows:
     """The rows of one forward pass: where their keys and values go, which ones they see, what positions they have.
 
-    The new rows take the slots from `start` on, and see slots before them: all of their own past in a text
-    (`chain_mask`), or their own branch (`BranchMask`). Masks are added to the scores, [rows * group, slots seen].
+    The new rows take the slots from `start` on, and see slots before them: all of their own past in a text, or their
+    own branch (`BranchMask`). Masks are added to the scores, [rows * group, slots seen].
     """
 
     def __init__(
@@ -58,15 +58,42 @@ class Rows:
         start: int,
         count: int,
         positions: slice | Tensor,
-        masks: dict[int | None, Tensor | None],
+        masks: dict[int | None, Tensor | None] | None = None,
     ) -> None:
+        """Without `masks` the rows are a text's next tokens."""
+        self.cache = cache
         self.positions = positions
         self.start = start
-        self._shape = shape
         self.count = count
-        self.masks = [masks[window] for window in shape.windows]
-        self.new: Sequence[Tensor] = cache.values.narrow(3, start, count).unbind(0)
-        self.seen: Sequence[Tensor] = cache.values.flatten(0, 1).unsqueeze(1).narrow(3, 0, start + count).unbind(0)
+        self._shape = shape
+        self._masks = masks
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each row sees itself and all slots before it."""
+        end = self.start + self.count
+        return self._masks is None and all(window is None or end <= window for window in self._shape.windows)
+
+    # Made when they are asked for: many texts at once ask for none of these.
+
+    @cached_property
+    def masks(self) -> list[Tensor | None]:
+        """By layer."""
+        windows, group = self._shape.windows, self._shape.group
+        masks = self._masks
+        if masks is None:
+            masks = {window: chain_mask(self.start, self.count, window, group) for window in set(windows)}
+        return [masks[window] for window in windows]
+
+    @cached_property
+    def new(self) -> Sequence[Tensor]:
+        """The slots of these rows, by layer."""
+        return self.cache.values.narrow(3, self.start, self.count).unbind(0)
+
+    @cached_property
+    def seen(self) -> Sequence[Tensor]:
+        """The slots up to these rows, keys and values of each layer in turn."""
+        return self.cache.values.flatten(0, 1).unsqueeze(1).narrow(3, 0, self.start + self.count).unbind(0)
 
     def over(self, new: Sequence[Tensor], seen: Sequence[Tensor]) -> Rows:
         """Return the same rows over other slots."""
@@ -93,8 +120,7 @@ class Rows:
 
 def chain_rows(cache: Cache, shape: Shape, start: int, count: int) -> Rows:
     """Rows of a text's next `count` tokens."""
-    masks = {window: chain_mask(start, count, window, shape.group) for window in set(shape.windows)}
-    return Rows(cache, shape, start, count, slice(start, start + count), masks)
+    return Rows(cache, shape, start, count, slice(start, start + count))
 
 
 def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor | None:

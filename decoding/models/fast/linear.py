@@ -5,7 +5,8 @@ verification gives it: on a CPU it then costs twice what one row costs. Three wa
 `fastest` times them on the model's own matrices, at the thread count in force, and keeps those that give the numbers
 of an ordinary linear layer.
 
-    half      float16 weights, float32 arithmetic (FBGEMM): only for weights that float16 holds
+    half      float16 weights, float32 arithmetic (FBGEMM): only for weights that float16 holds. One thread computes a
+              product, so a large matrix is split by rows, a part for each thread
     packed    oneDNN's own blocked layout, in float32 or bfloat16
     plain     torch's linear; the only one on a GPU, where nothing is repacked
 """
@@ -17,6 +18,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import torch
@@ -27,6 +29,7 @@ Apply = Callable[[Tensor], Tensor]
 Add = Callable[[Tensor, Tensor], Tensor]  # rows, residual -> their product added to the residual, which is used up
 Way = Literal["half", "packed", "plain"]
 ROUNDS = 7  # of timing every layout
+PART = 4 << 20  # bytes of a matrix that are worth a thread of their own: to wake one takes as long as to read 1 MB
 
 # The packed layouts are reached through private or aging functions of torch. Where one is missing, `fastest` does not
 # find its way among the candidates, and nothing else changes.
@@ -49,16 +52,47 @@ def prepare(weight: Tensor, bias: Tensor | None, layout: Layout) -> Apply:
     bias = None if bias is None else bias.to(layout.dtype)
     # Asked of each matrix: packing would turn what float16 does not hold, NaN too, into large numbers without a word.
     if layout.way == "half" and fits_half(weight):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch announces the function's end; the pin decides when that matters
-            half = _pack_half(weight.float())
-            _apply_half(weight[:1].float(), half, None)  # it warns once, now
-        return lambda rows: _apply_half(rows, half, bias)
+        return _prepare_half(weight, bias)
     weight = weight.to(layout.dtype)
     if layout.way == "packed":
         apply, blocked = _mkldnn._linear_pointwise.default, _mkldnn._reorder_linear_weight(weight, 8)
         return lambda rows: apply(rows, blocked, bias, "none", [], "")
     return lambda rows: F.linear(rows, weight, bias)
+
+
+def _prepare_half(weight: Tensor, bias: Tensor | None) -> Apply:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch announces the function's end; the pin decides when that matters
+        parts = [_pack_half(part.float()) for part in weight.chunk(_threads_for(weight))]
+        _apply_half(weight[:1].float(), parts[0], None)  # it warns once, now
+        apart = _apart() if len(parts) > 1 else None
+    if apart is None:
+        return lambda rows: _apply_half(rows, parts[0], bias)
+    return lambda rows: apart(rows, parts) if bias is None else apart(rows, parts).add_(bias)
+
+
+def _threads_for(weight: Tensor) -> int:
+    return max(1, min(torch.get_num_threads(), 2 * weight.numel() // PART))
+
+
+@cache
+def _apart() -> Callable[[Tensor, list[Tensor]], Tensor]:
+    """Make a function from rows and parts of a matrix to their product, each part in a thread of its own."""
+    source = """
+def product(rows: Tensor, part: Tensor) -> Tensor:
+    return torch.fbgemm_linear_fp16_weight_fp32_activation(rows, part, None)
+
+def apart(rows: Tensor, parts: List[Tensor]) -> Tensor:
+    others = torch.jit.annotate(List[Future[Tensor]], [])
+    for part in parts[1:]:
+        others.append(torch.jit.fork(product, rows, part))
+    products = [product(rows, parts[0])]
+    for other in others:
+        products.append(torch.jit.wait(other))
+    return torch.cat(products, 1)
+"""
+    made: Callable[[Tensor, list[Tensor]], Tensor] = torch.jit.CompilationUnit(source).apart
+    return made
 
 
 def prepare_adding(weight: Tensor, bias: Tensor | None, layout: Layout) -> Add:

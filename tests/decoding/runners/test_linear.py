@@ -56,6 +56,25 @@ def test_a_row_is_the_same_alone_and_among_others(layout: Layout) -> None:
         assert torch.equal(apply(rows[:count].contiguous()), whole[:count])
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_large_matrix_gives_the_same_numbers_whether_threads_share_it_or_not(biased: bool) -> None:
+    matrix, bias, half = weight(4096, 1024), weight(1, 4096)[0] if biased else None, Layout("half", torch.float32)
+    rows = torch.randn(5, 1024, generator=torch.Generator().manual_seed(1))
+    before = torch.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            with torch.inference_mode():
+                apply = laid_out(matrix, bias, half)
+                recorded = torch.jit.trace(apply, (rows[:1],), check_trace=False)
+                results += [torch.cat((apply(rows), recorded(rows[:1])))]
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(result, results[0]) for result in results)
+
+
 def test_only_weights_that_float16_holds_are_narrowed() -> None:
     assert fits_half(weight(64, 64))
     assert fits_half(weight(64, 64, spread=1e-4))
