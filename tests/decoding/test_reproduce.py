@@ -26,6 +26,7 @@ from decoding.reproduce.drawing import draw
 from decoding.reproduce.figure import Drawn, Figure, described, filled
 from decoding.reproduce.files import FILES
 from decoding.reproduce.files.plate import Text, plate
+from decoding.reproduce.methods import methods
 from decoding.reproduce.outcomes import Outcomes, Tally, play, total
 from decoding.reproduce.runs import Ran
 from decoding.reproduce.shelf import InMemory
@@ -239,6 +240,20 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
     found = {figure["slug"]: figure for figure in figures}
     assert "nothing is ever hit" in found["broken"]["needs"] and found["fine"]["why"] == "It is fine."
     assert shelf.kept.keys() == {"figure fine"}
+
+
+def test_methods_tell_of_shared_passes_only_where_texts_were_run_together() -> None:
+    facts = {
+        "pair": "a pair",
+        "hardware": {"device_name": "a CPU", "threads": 1, "dtype": "float32", "torch": "2"},
+        "prompts": {"set": "code", "count": 4},
+        "sampling": Sampling().to_dict(),
+    }
+    by_formula, run = (
+        methods(facts, [FIGURE | {"slug": "ssd-6", "series": [{"origin": origin}]}])
+        for origin in ("theory", "measured")
+    )
+    assert "share passes" in run and "at most 64 new tokens" in run and "share passes" not in by_formula
 
 
 def test_a_run_whose_hits_are_counted_by_source_can_be_stored_and_read_again() -> None:
