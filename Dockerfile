@@ -30,7 +30,8 @@ RUN torch="$(grep '^torch==' requirements.txt)" \
     && pip install ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} "$torch" \
     && pip install -r requirements.txt
 COPY . .
-ENV GLIBC_TUNABLES=glibc.malloc.hugetlb=1
+# numba keeps compiled kernels there; the rest of the file system is read-only.
+ENV GLIBC_TUNABLES=glibc.malloc.hugetlb=1 NUMBA_CACHE_DIR=/tmp/numba
 USER drafthouse
 ENTRYPOINT ["python", "-m", "worker"]
 CMD ["--queue", "cpu"]

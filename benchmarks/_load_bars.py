@@ -30,8 +30,7 @@ from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.replay.ahead_at_load import Preparing
-from decoding.replay.at_load import Recorded, play
+from decoding.replay.at_load import play
 from decoding.replay.confirming import run_all
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.joint_probing import measure
@@ -42,7 +41,9 @@ from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.accounting import answers_of
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
+from decoding.ssd.simulation.preparing import Preparing
 from decoding.ssd.simulation.recording import plan_of, track_of
+from decoding.ssd.simulation.together import Tracked
 from decoding.ssd.simulation.track import Track
 from decoding.ssd.theory import without_hits
 from worker.engine.tracing import Tracing
@@ -274,11 +275,10 @@ class _Simulated:
     def over_fixed(self, own: Choice, preparing: Preparing, users: int) -> tuple[float, float]:
         """Speed relative to the fixed lookahead, and hit rate."""
         plan, placement = plan_of(own, self.pair.vocab, None), ANYTIME if self.pair.process_of(own) else IN_TURN
-        ahead = preparing.simulate(self.tracks, plan, self.costs, users, placement)
-        plain = [Recorded(track.record, 1) for track in self.tracks]
-        return ahead.tokens_per_s / play(
-            plain, self.fixed.policy, self.costs, users
-        ).tokens_per_s_device, ahead.hit_rate
+        texts = [Tracked(track.record, 1, track=track) for track in self.tracks]
+        ahead = preparing.simulate(texts, plan, self.costs, users, placement)
+        fixed = play(texts, self.fixed.policy, self.costs, users)
+        return ahead.tokens_per_s_device / fixed.tokens_per_s_device, ahead.hit_rate
 
 
 def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> float:

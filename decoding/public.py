@@ -36,13 +36,15 @@ from decoding.prompts.forms import FORMS, form_of
 from decoding.prompts.prompt import Prompt
 from decoding.prompts.rows import BrokenRow
 from decoding.replay.costs import Costs, cost_in_tree, costs_from, drafting_is_clear
+from decoding.replay.joint_costs import JointCosts
 from decoding.reproduce import published as papers
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory
+from decoding.ssd.simulation.preparing import Preparing
 from decoding.strategies import BASELINE, STRATEGIES
 from decoding.strategy import LLAMA_CPP, Slider, Strategy
 from decoding.vocabularies.shared import METHODS
-from decoding.what_if.ahead import Played, Stood, ahead_of, stood, surer
+from decoding.what_if.ahead import Ahead, Played, Stood, ahead_of, stood, surer
 from decoding.what_if.at_load import AtLoad, simulate_at_load
 from decoding.what_if.joint_prices import MOST_USERS as MOST_USERS_ASKED
 from decoding.what_if.joint_prices import Shared, reading_cost, shared

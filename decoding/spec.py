@@ -60,6 +60,20 @@ class Choice:
         made: Mix = self.spec.mixes(memory, now, **more, **self.settled)
         return made
 
+    def drafting(
+        self, now: Callable[[], int], judge: Judges | None = None
+    ) -> Callable[[], Policy | TreePolicy | Proposer | Mix]:
+        """Return what makes the object that drafts for one text, as a replay drives it. The texts of a run share what
+        their strategy shares. `now` is a clock in ns, `judge` is the classifier's of copies."""
+        memory: dict[str, Any] = {}
+        if self.spec.tree:
+            return self.tree_policies()
+        if self.spec.proposer:
+            return lambda: self.proposer(memory, judge)
+        if self.spec.mixes:
+            return lambda: self.mix(memory, now, judge)
+        return self.policy
+
     def setting_in(self, engine: str) -> str:
         """Return this setting in another engine's words; nothing if that engine cannot do it."""
         return next((export.setting for export in self.spec.exports(self.settled) if export.engine == engine), "")

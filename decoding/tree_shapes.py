@@ -4,6 +4,7 @@ arXiv 2402.12374). Standard library only, so that decode loop, replay and planne
 from __future__ import annotations
 
 import heapq
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -214,12 +215,20 @@ class Ranked:
         """Play the text. A round reads what a live one reads, since the draft lists what it listed then."""
         at = 0
         while at < len(self):
-            shape = policy.shape().within(self.room - at - 1)
-            path = shape.path(self.ranks[at:])
-            yield TreeRound(shape, path)
-            followed = sum(1 for place in (-1, *path) if shape.children[place + 1])
-            policy.judged([min(rank, policy.listed) for rank in self.ranks[at : at + followed]])
-            at += len(path) + 1
+            played = self.draft(policy, at)
+            yield played
+            self.judge(policy, at, played)
+            at += len(played.path) + 1
+
+    def draft(self, policy: TreePolicy, at: int, room: int = sys.maxsize) -> TreeRound:
+        """Play the round that starts here. The text may be cut after so many tokens more."""
+        shape = policy.shape().within(min(room, self.room - at - 1))
+        return TreeRound(shape, shape.path(self.ranks[at:]))
+
+    def judge(self, policy: TreePolicy, at: int, played: TreeRound) -> None:
+        """Tell the policy the verdict on the round that started here."""
+        followed = sum(1 for place in (-1, *played.path) if played.shape.children[place + 1])
+        policy.judged([min(rank, policy.listed) for rank in self.ranks[at : at + followed]])
 
 
 @dataclass(frozen=True)
@@ -233,3 +242,8 @@ class TreeRound:
         shape = self.shape
         opened = [sum(1 for number in level if shape.children[number + 1]) for level in shape.levels[:-1]]
         return [1, *opened] if len(shape) else []
+
+    @property
+    def drafted(self) -> list[int]:
+        """Tokens that each pass of the draft brings: those of a level."""
+        return [len(level) for level in self.shape.levels]

@@ -11,8 +11,9 @@ from decoding.loop import never
 from decoding.projecting.card import Card
 from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, steps_of_trees, tokens_per_s
 from decoding.projecting.texts import Text
-from decoding.replay.at_load import Recorded, play
+from decoding.replay.at_load import play
 from decoding.replay.planning import Study
+from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Choice, choose
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
 from decoding.ssd.simulation.recording import plan_of, track_of

@@ -5,8 +5,9 @@ Their decisions depend on times, so a clock advances by the measured costs while
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from decoding.mixing import Judgement, Mix, Mixing
 from decoding.proposing import Proposer
@@ -29,19 +30,18 @@ def replay_mixed(texts: Iterable[Text], mix: Callable[[Callable[[], int]], Mix],
     What the draft model would add to a copy that the target refuses is not recorded. Its length is taken from the same
     position of the text.
     """
-    total = Counts()
-    clock = _Clock(costs)
+    total, clock = Counts(), Clock()
     for text in texts:
         made = mix(clock.now)
-        total.add(_Playing(text, text.proposed(made.proposer), made.policy, clock).counts())
+        playing = Playing(text, text.proposed(made.proposer), made.policy, clock)
+        total.add(_counts(playing, costs))
     return total
 
 
 @dataclass
-class _Clock:
+class Clock:
     """Time that the passes take."""
 
-    costs: Costs
     seconds: float = 0.0
 
     def now(self) -> int:
@@ -49,70 +49,92 @@ class _Clock:
 
 
 @dataclass
-class _Playing:
+class Playing:
+    """One text, round by round. Whoever drives it lets the clock go on by each pass."""
+
     text: Text
     proposed: Proposed
     policy: Mixing
-    clock: _Clock
+    clock: Clock
+    copied: int = field(default=0, init=False)  # tokens of this round's draft
+    drafted: int = field(default=0, init=False)  # tokens that the draft model added
+    rows: int = field(default=0, init=False)  # of the draft model's first pass
     _late: int = field(default=1, init=False)  # committed tokens that the draft model has not read
 
-    def counts(self) -> Counts:
-        counts, at = Counts(tokens=len(self.proposed)), 0
-        while at < len(self.proposed):
-            at += self._round(at, counts)
-        return counts
-
-    def _round(self, at: int, counts: Counts) -> int:
-        """Play one round. Return how many tokens it adds to the text."""
-        policy = self.policy
+    def drafting(self, at: int, room: int = sys.maxsize) -> Iterator[int]:
+        """Draft, and yield the rows of each pass of the draft model."""
+        policy, began = self.policy, self.clock.now()
         agreed, found = self.proposed.at(at)
+        self._at, self._agreed, self._found = at, min(agreed, room), min(found, room)
         if policy.sees == "fate":
             policy.foresees(self.text.record.runs[at])
-        taken = policy.takes(self._estimates(agreed, found))
-        place = min(at + taken, len(self.proposed) - 1)
-        run = self.text.record.runs[place] if taken <= agreed else 0
-        began = self.clock.now()
-        drafted = self._draft(place, run, taken, counts)
-        drafting = self.clock.now() - began
-        accepted = min(taken, agreed) + (min(run, drafted) if taken <= agreed else 0)
-        self._verify(Judgement(taken, drafted, drafted, accepted, drafting=drafting), counts)
-        shown = min(found, accepted + 1, len(self.proposed) - at)
-        policy.looked_back(min(agreed, shown), shown)
-        return accepted + 1
+        self.copied = policy.takes(self._estimates())
+        place = min(at + self.copied, len(self.proposed) - 1)
+        self._run = self.text.record.runs[place] if self.copied <= self._agreed else 0
+        self.rows = self._late + self.copied
+        yield from self._by_model(place, room - self.copied)
+        self._ready = self.clock.now()
+        self._drafting = self._ready - began
 
-    def _estimates(self, agreed: int, found: int) -> Sequence[float]:
-        if self.policy.sees == "fate":
-            return [1.0] * agreed + [0.0] * (found > agreed)  # up to the first that the target refuses
-        return self.proposed.proposer.estimates[:found]
+    def _estimates(self) -> Sequence[float]:
+        if self.policy.sees == "fate":  # up to the first that the target refuses
+            return [1.0] * self._agreed + [0.0] * (self._found > self._agreed)
+        return self.proposed.proposer.estimates[: self._found]
 
-    def _draft(self, place: int, run: int, taken: int, counts: Counts) -> int:
-        """Let the draft model draft from here. Return how many tokens it adds."""
-        policy, clock, costs = self.policy, self.clock, self.clock.costs
+    def _by_model(self, place: int, room: int) -> Iterator[int]:
+        """Let the draft model draft from here."""
+        policy = self.policy
         policy.begin(lambda: self.text.seen.words(place))
-        fates = [*[1.0] * run, 0.0]
+        fates = [*[1.0] * self._run, 0.0]
         row = fates if policy.sees == "fate" else self.text.seen.row(place)
-        drafted, rows = 0, self._late + taken
-        most = min(policy.lookahead, self.text.record.limits[place])
+        most = min(policy.lookahead, self.text.record.limits[place], room)
         most = most if self.text.seen.is_whole else min(most, len(row))
-        while drafted < most:
-            first = costs.draft_round + costs.catching_up(rows) if not drafted else 0.0
-            clock.seconds += first + costs.draft + costs.looking(policy.sees)
-            drafted += 1
-            if drafted <= len(row) and policy.stops(row[drafted - 1]):
+        self.drafted = 0
+        while self.drafted < most:
+            yield 1 if self.drafted else self.rows
+            self.drafted += 1
+            if self.drafted <= len(row) and policy.stops(row[self.drafted - 1]):
                 break
-        if drafted:
-            counts.catch_ups += rows > 1
-            counts.late_rows += max(0, rows - 2)
-        return drafted
 
-    def _verify(self, round: Judgement, counts: Counts) -> None:
-        whole, costs = round.copied + round.drafted, self.clock.costs
-        took = costs.verify(whole + 1)
-        self.clock.seconds += took + costs.round
-        counts.rounds[whole] += 1
-        counts.accepted += round.accepted
-        counts.copied += round.copied
-        counts.copied_rounds += not round.drafted and round.copied > 0
-        missed = 1 + (round.accepted == whole)
-        self._late = missed if round.drafted else self._late + round.accepted + 1
-        self.policy.verified(replace(round, took=took * 1e9))
+    def verified(self) -> Judgement:
+        """Take the verdict, which comes now."""
+        whole, accepted = self.copied + self.drafted, min(self.copied, self._agreed)
+        if self.copied <= self._agreed:
+            accepted += min(self._run, self.drafted)
+        took = self.clock.now() - self._ready
+        verdict = Judgement(self.copied, self.drafted, self.drafted, accepted, took, self._drafting)
+        self._late = 1 + (accepted == whole) if self.drafted else self._late + accepted + 1
+        self.policy.verified(verdict)
+        shown = min(self._found, accepted + 1, len(self.proposed) - self._at)
+        self.policy.looked_back(min(self._agreed, shown), shown)
+        return verdict
+
+
+def _counts(playing: Playing, costs: Costs) -> Counts:
+    """Play a text for one user, and count its passes."""
+    counts, at = Counts(tokens=len(playing.proposed)), 0
+    while at < len(playing.proposed):
+        _draft(playing, at, costs)
+        playing.clock.seconds += costs.verify(playing.copied + playing.drafted + 1)
+        verdict = playing.verified()
+        playing.clock.seconds += costs.round
+        _note(counts, verdict, playing.rows)
+        at += verdict.accepted + 1
+    return counts
+
+
+def _draft(playing: Playing, at: int, costs: Costs) -> None:
+    each = costs.draft + costs.looking(playing.policy.sees)
+    for number, rows in enumerate(playing.drafting(at)):
+        first = costs.draft_round + costs.catching_up(rows) if not number else 0.0
+        playing.clock.seconds += first + each
+
+
+def _note(counts: Counts, verdict: Judgement, rows: int) -> None:
+    counts.rounds[verdict.copied + verdict.drafted] += 1
+    counts.accepted += verdict.accepted
+    counts.copied += verdict.copied
+    counts.copied_rounds += not verdict.drafted and verdict.copied > 0
+    if verdict.drafted:
+        counts.catch_ups += rows > 1
+        counts.late_rows += max(0, rows - 2)

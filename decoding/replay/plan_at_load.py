@@ -6,7 +6,7 @@ The result is plain data, for the terminal and for pages.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from decoding.load import Load
@@ -30,6 +30,8 @@ from decoding.replay.planning_at_load import (
 )
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling
+from decoding.strategies import STRATEGIES
+from decoding.strategy import Export
 
 SHOWN = 4  # strategies that run at each load, beside the baseline
 
@@ -83,7 +85,7 @@ def document(
     best: Mapping[int, Sequence[AtLoad]], measured: Mapping[str, Mapping[str, Any]], planned: Choice
 ) -> dict[str, Any]:
     rows = [_row(users, row, measured.get(row.choice.label)) for users, of in best.items() for row in of]
-    exports = planned.spec.exports(planned.params)
+    exports = [*planned.spec.exports(planned.params), *_copying(rows)]
     return {
         "users": [*best],
         "rows": rows,
@@ -91,6 +93,23 @@ def document(
         "planned": planned.label,
         "elsewhere": [dataclasses.asdict(export) for export in exports],
     }
+
+
+def _copying(rows: Sequence[Mapping[str, Any]]) -> Iterator[Export]:
+    """Export the best setting of each strategy that copies from the text, if that is a gain at any load. Engines take
+    one setting for all loads."""
+    for strategy in dict.fromkeys(row["strategy"] for row in rows if STRATEGIES[row["strategy"]].proposer):
+        best = max((row for row in rows if row["strategy"] == strategy), key=_gain)
+        if _gain(best) > 1:
+            for export in STRATEGIES[strategy].exports(best["params"]):
+                note = f"{best['label']}, the best for {Load(best['users'])}, without a draft model. {export.note}"
+                yield dataclasses.replace(export, note=note.strip())
+
+
+def _gain(row: Mapping[str, Any]) -> float:
+    """Speed-up as measured if it ran, else as predicted."""
+    gain: float = row["measured"]["median"] if row["measured"] else row["speedup"]
+    return gain
 
 
 def _row(users: int, row: AtLoad, measured: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -5,16 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import Judge
 from decoding.load import Load
 from decoding.measure.crossover import bracket, crossing
 from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
-from decoding.replay.at_load import Recorded, Run, play
+from decoding.replay.at_load import Run, play
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts
+from decoding.replay.mixed import Clock
 from decoding.replay.planning import ALONE, Rows, Study
+from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Choice, choose
 from decoding.strategies import BASELINE, STRATEGIES
 from decoding.strategies import schedule as schedule_strategy
@@ -40,18 +44,27 @@ class Material:
     classifier: Classifier | None = None
     ahead: AheadAtLoad | None = None  # strategies that prepare ahead; None: they are left out
 
+    @cached_property
+    def judge(self) -> Judge | None:
+        """The classifier's judge of copies; None if it knows nothing about them."""
+        return Judge(self.classifier) if self.classifier and self.classifier.knows_copies else None
+
     def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
-        if choice.spec.tree:
-            return play(self._requests(()), choice.tree_policies(), self.joint, users, self.costs.in_tree)
-        sees = choice.policy().sees
-        rows = self.study.shown(sees, estimates)
-        look = self.costs.looking(sees)
-        requests = self._requests(rows)
-        return play(requests, choice.policy, self.joint, users, look, drafts=choice.spec.needs_draft)
+        spec, clock = choice.spec, Clock()
+        sees = spec.sees or "nothing"
+        look = self.costs.in_tree if spec.tree else self.costs.looking(sees)
+        requests, drafting = self._requests(self.study.shown(sees, estimates)), choice.drafting(clock.now, self.judge)
+        return play(requests, drafting, self.joint, users, look, drafts=spec.needs_draft, clock=clock)
 
     def _requests(self, rows: Rows) -> list[Recorded]:
         return [
-            Recorded(recording.record, recording.prompt_tokens, self.study.seen(i, rows[i] if rows else ()), ranked)
+            Recorded(
+                recording.record,
+                recording.prompt_tokens,
+                self.study.seen(i, rows[i] if rows else ()),
+                ranked,
+                recording.proposed,
+            )
             for i, (recording, ranked) in enumerate(zip(self.study.recordings, self.study.ranked, strict=True))
         ]
 
@@ -69,21 +82,18 @@ def predict_at_load(material: Material, users: Sequence[int]) -> dict[int, list[
     found: dict[int, list[AtLoad]] = {}
     for count in users:
         alone = material.run(ALONE, count).tokens_per_s_device
-        runs = [
-            (choice, material.run(choice, count, estimates).tokens_per_s_device)
-            for choice in _settings(has_classifier=material.classifier is not None)
-        ]
+        runs = [(choice, material.run(choice, count, estimates).tokens_per_s_device) for choice in _settings(material)]
         runs += material.prepared(count)
         rows = [AtLoad(choice.at(Load(count)), speed, speed / alone) for choice, speed in runs]
         found[count] = sorted(rows, key=lambda row: -row.tokens_per_s_device)
     return found
 
 
-def _settings(has_classifier: bool) -> Iterator[Choice]:
+def _settings(material: Material) -> Iterator[Choice]:
     yield ALONE
     for strategy in STRATEGIES.values():
-        is_played = strategy.tree or (strategy.policy and (has_classifier or strategy.sees != "estimate"))
-        if is_played and strategy.role == "ranked":
+        lacks = material.judge is None if strategy.judges_copies else material.classifier is None
+        if strategy.can_replay and strategy.role == "ranked" and not (strategy.needs_classifier and lacks):
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 
 

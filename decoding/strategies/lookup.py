@@ -43,7 +43,11 @@ def _grid() -> Iterator[Settings]:
 
 def _exports(params: Settings) -> Iterator[Export]:
     tokens, ngram = int(params["lookahead"]), int(params["ngram"])
-    yield Export("transformers", f"generate(prompt_lookup_num_tokens={tokens}, max_matching_ngram_size={ngram})")
+    yield Export(
+        "transformers",
+        f"generate(prompt_lookup_num_tokens={tokens}, max_matching_ngram_size={ngram})",
+        "For 1 text at a time: generate copies for a batch of one only.",
+    )
     vllm = {"method": "ngram", "num_speculative_tokens": tokens, "prompt_lookup_max": ngram, "prompt_lookup_min": 1}
     yield Export("vLLM", f"--speculative-config '{json.dumps(vllm)}'")
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from decoding.events import Anticipated, Drafted, Event, Finished, Verified
+from decoding.replay.costs import Costs
 from decoding.spec import Choice
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Plan, Simulated
+from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan, Simulated
+from decoding.ssd.simulation.preparing import Preparing
 from decoding.ssd.simulation.prices import Prices, prices_from
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
@@ -99,14 +101,27 @@ class Ahead:
     alone: Sequence[float]  # seconds that autoregressive takes for each text
     prices: Prices
     is_beside: bool  # the draft ran beside the target
+    prompt_tokens: Sequence[int]  # of each text
+    at: Mapping[int, Preparing] = field(default_factory=dict)  # prices by number of users, from 2 up
+
+    @property
+    def placement(self) -> Placement:
+        return ANYTIME if self.is_beside else IN_TURN
 
     def play(self, choice: Choice) -> Played:
-        params = choice.params
-        settings = Settings(int(params["lookahead"]), int(params["branches"]), str(params["fanout"]), "neural")
-        plan = Plan(settings)
-        placement = ANYTIME if self.is_beside else IN_TURN
-        low, high = (simulate(tracks, plan, self.prices, placement) for tracks in (self.refused, self.accepted))
+        plan = plan_of(choice)
+        low, high = (simulate(tracks, plan, self.prices, self.placement) for tracks in (self.refused, self.accepted))
         return Played(self, low, high)
+
+    def preparing(self, users: int, branches: int, costs: Costs) -> Preparing:
+        """Prices of preparing for so many users: those of the largest load that ran and is no larger."""
+        loads = [load for load in self.at if load <= users]
+        return self.at[max(loads)] if loads else Preparing.alone(self.prices, costs, branches)
+
+
+def plan_of(choice: Choice) -> Plan:
+    params = choice.params
+    return Plan(Settings(int(params["lookahead"]), int(params["branches"]), str(params["fanout"]), "neural"))
 
 
 def ahead_of(
@@ -124,7 +139,8 @@ def ahead_of(
     few = heads[:: max(1, round(sum(len(text) for text, _, _ in heads) / MOST_TOKENS))]
     refused, accepted = ([track(*of, hopes=hopes) for of in few] for hopes in (False, True))
     seconds = [alone(len(text)) for text, _, _ in few]
-    return Ahead(refused, accepted, seconds, prices_from(priced, ahead), is_beside)
+    prompts = [places.prompt_length for _, places, _ in few]
+    return Ahead(refused, accepted, seconds, prices_from(priced, ahead), is_beside, prompts)
 
 
 @dataclass(frozen=True)

@@ -3,33 +3,34 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
 
 from decoding.replay import at_load
-from decoding.replay.records import Counts, Record, WholeProposal
-from decoding.spec import Choice
-from decoding.strategy import Policy
-from decoding.what_if.places import Places
+from decoding.replay.mixed import Clock
+from decoding.replay.texts_at_load import Recorded as Request
+from decoding.replay.texts_at_load import Round
+from decoding.spec import Choice, choose
+from decoding.ssd.simulation.together import Tracked
+from decoding.ssd.simulation.track import Track
+from decoding.strategies import BASELINE
+from decoding.what_if.ahead import plan_of
 from decoding.what_if.possible import Possible
 from decoding.what_if.recorded import Recorded
-from decoding.what_if.simulation import Simulation, simulate
-
-_FREE = ((1, 0.0),)  # a line of prices: copied tokens take no pass of a draft model
 
 
 @dataclass(frozen=True)
 class AtLoad(Possible):
-    """A setting for several users: the counterpart of `simulation.Simulation`, whose counts hold at any load."""
+    """A setting for several users: the counterpart of `simulation.Simulation`."""
 
     users: int
-    one_user: Simulation
+    widest: int | None  # rows of the widest verification that was measured for so many users; None: no run shows any
     alone: at_load.Run
     refused: at_load.Run
     accepted: at_load.Run
-    hit_rate: ClassVar[None] = None  # nothing is prepared ahead
+    hit_rate: float | None = None  # None: nothing is prepared ahead
 
     @cached_property
     def ratios(self) -> list[tuple[float, float]]:
@@ -41,60 +42,69 @@ class AtLoad(Possible):
     @property
     def unmeasured(self) -> float:
         """Share of verifications whose price no run shows."""
-        found = self.one_user.found
-        widest = found.widest_by_users.get(self.users)
-        if widest is None:
+        if self.widest is None:
             return 1.0
-
-        def wider(counts: Counts) -> float:
-            return sum(n for drafted, n in counts.rounds.items() if self.users * (drafted + 1) > widest)
-
-        return self.one_user.over(lambda counts: wider(counts) / counts.target_passes)
+        widest = self.widest
+        return self._over(lambda rounds: statistics.mean(self.users * (one.drafted + 1) > widest for one in rounds))
 
     @property
     def mean_acceptance_length(self) -> float:
-        return self.one_user.mean_acceptance_length
+        return self._over(_acceptance_length)
 
     @property
     def num_target_passes(self) -> int:
-        return self.one_user.num_target_passes
+        return round(self._over(len))
 
     @property
     def num_draft_passes(self) -> int:
-        return self.one_user.num_draft_passes
+        return round(self._over(lambda rounds: sum(one.passes for one in rounds)))
+
+    def _over(self, number: Callable[[Sequence[Round]], float]) -> float:
+        """Mean of a figure over the two cases."""
+        cases = [[one for request in run.requests for one in request.rounds] for run in (self.refused, self.accepted)]
+        return statistics.mean(map(number, cases))
+
+
+def _acceptance_length(rounds: Sequence[Round]) -> float:
+    drafted = [one.accepted for one in rounds if one.drafted]
+    return 1 + statistics.mean(drafted) if drafted else 1.0
 
 
 def simulate_at_load(found: Recorded, choice: Choice, users: int) -> AtLoad:
-    play = _Playing(found, users)
-    alone = play.run([(places, record) for places, record in found.if_refused], Policy, False, drafts=False)
-    one_user = simulate(found, choice)
-    if choice.spec.proposer:
-        memory: dict[str, Any] = {}
-        copied = [(places, places.proposed(choice.proposer(memory)).record()) for places in found.prompts]
-        exact = play.run(copied, WholeProposal, False, drafts=False)
-        return AtLoad(users, one_user, alone, exact, exact)
-    refused = play.run(found.if_refused, choice.policy, False)
-    accepted = play.run(found.if_accepted, choice.policy, True)
-    return AtLoad(users, one_user, alone, refused, accepted)
+    if choice.spec.prepares_ahead:
+        return _ahead(found, choice, users)
+    refused = _play(found, choice, users, False)
+    accepted = refused if choice.spec.proposer else _play(found, choice, users, True)
+    alone = _play(found, choose(BASELINE), users, False)
+    return AtLoad(users, found.widest_by_users.get(users), alone, refused, accepted)
 
 
-@dataclass(frozen=True)
-class _Playing:
-    found: Recorded
-    users: int
+def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.Run:
+    spec, clock = choice.spec, Clock()
+    sees = spec.sees or "nothing"
+    requests = [
+        Request(record, places.prompt_length, places.seen(record, sees, hopes), places.ranked(hopes), places.proposed)
+        for places, record in (found.if_accepted if hopes else found.if_refused)
+    ]
+    look = found.costs.in_tree if spec.tree else found.costs.looking(sees)
+    drafting = choice.drafting(clock.now)
+    return at_load.play(requests, drafting, found.joint, users, look, drafts=spec.needs_draft, clock=clock)
 
-    def run(
-        self,
-        texts: Sequence[tuple[Places, Record]],
-        policy: Callable[[], Policy],
-        hopes: bool,
-        *,
-        drafts: bool = True,
-    ) -> at_load.Run:
-        requests = [
-            at_load.Recorded(record, places.prompt_length, places.seen(record, policy(), hopes))
-            for places, record in texts
-        ]
-        costs = self.found.joint if drafts else replace(self.found.joint, draft=_FREE)
-        look = self.found.costs.looking(policy().sees)
-        return at_load.play(requests, policy, costs, self.users, look, drafts=drafts)
+
+def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
+    """Simulate a strategy that prepares ahead, on the texts that are simulated for one user."""
+    ahead, plan = found.ahead, plan_of(choice)
+    assert ahead, f"nobody knows what {choice.label} costs"
+    preparing = ahead.preparing(users, plan.settings.branches, found.costs)
+
+    def texts(tracks: Sequence[Track]) -> list[Tracked]:
+        each = zip(tracks, ahead.prompt_tokens, strict=True)
+        return [Tracked(track.record, tokens, track=track) for track, tokens in each]
+
+    refused, accepted = (
+        preparing.simulate(texts(tracks), plan, found.joint, users, ahead.placement)
+        for tracks in (ahead.refused, ahead.accepted)
+    )
+    alone = at_load.play(texts(ahead.refused), choose(BASELINE).policy, found.joint, users, drafts=False)
+    hit_rate = statistics.mean((refused.hit_rate, accepted.hit_rate))
+    return AtLoad(users, found.widest_by_users.get(users), alone, refused, accepted, hit_rate)

@@ -8,7 +8,7 @@ from typing import Any
 
 from decoding.proposing import Proposer
 from decoding.replay.records import Proposed, Record, Seen
-from decoding.strategy import WORDS, Policy
+from decoding.strategy import WORDS, Sight
 from decoding.tree_shapes import RANKS, Ranked
 
 
@@ -108,12 +108,12 @@ class Places:
         """Last words before a position."""
         return self.prompt * (place < WORDS) + "".join(self.pieces[max(0, place - WORDS) : place])
 
-    def seen(self, record: Record, policy: Policy, hopes: bool) -> Seen:
-        """Return what a policy may see of the text. At the first token that no run drafted, the policy stops; with
-        `hopes`, it goes on."""
+    def seen(self, record: Record, sees: Sight, hopes: bool) -> Seen:
+        """Return what a policy with this sight may see of the text. At the first token that no run drafted, the policy
+        stops; with `hopes`, it goes on."""
 
         def row(start: int) -> Sequence[float]:
             miss = start + record.runs[start]
             return [*self.confidence[start : miss + 1], *self.tails.get(miss, ())]
 
-        return Seen(row, self.words, is_whole=not hopes or policy.sees == "nothing")
+        return Seen(row, self.words, is_whole=not hopes or sees == "nothing")

@@ -87,7 +87,7 @@ def _trees(found: Recorded, choice: Choice, hopes: bool) -> list[Counts]:
 
 def _play(found: Recorded, policy: Callable[[], Policy]) -> Simulation:
     def played(places: Places, record: Record, hopes: bool) -> Counts:
-        return replay([record], policy, lambda i: places.seen(record, policy(), hopes))
+        return replay([record], policy, lambda i: places.seen(record, policy().sees, hopes))
 
     refused = [played(places, record, False) for places, record in found.if_refused]
     accepted = [played(places, record, True) for places, record in found.if_accepted]
@@ -97,7 +97,7 @@ def _play(found: Recorded, policy: Callable[[], Policy]) -> Simulation:
 def _mix(found: Recorded, choice: Choice, texts: Sequence[tuple[Places, Record]], hopes: bool) -> Sequence[Counts]:
     """Counts of a strategy that copies and drafts, by prompt."""
     policy = choice.mix({}, lambda: 0).policy
-    shown = [Text(places.proposed, record, places.seen(record, policy, hopes)) for places, record in texts]
+    shown = [Text(places.proposed, record, places.seen(record, policy.sees, hopes)) for places, record in texts]
     return replay_mixed(shown, partial(choice.mix, {}), found.costs).parts
 
 

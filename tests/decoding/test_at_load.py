@@ -22,11 +22,13 @@ from decoding.loop import never
 from decoding.measure.crossover import paying
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
-from decoding.replay.at_load import Recorded, play
+from decoding.replay.at_load import play
 from decoding.replay.joint_costs import JointCosts
+from decoding.replay.plan_at_load import document
 from decoding.replay.planning import ALONE, Study, study
-from decoding.replay.planning_at_load import Material, crossovers, predict_at_load, schedule, worth_running
+from decoding.replay.planning_at_load import AtLoad, Material, crossovers, predict_at_load, schedule, worth_running
 from decoding.replay.records import Record
+from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Sampling, choose, parse_choices
 from decoding.stopping import Driven, no_words
 from decoding.strategies.budget import Budget
@@ -297,6 +299,41 @@ def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops
         [alone] = [row for row in rows if row.choice.strategy == ALONE.strategy]
         assert alone.speedup == pytest.approx(1)
     assert found[1][0].speedup > found[16][0].speedup
+
+
+def test_a_plan_at_load_plays_what_copies_and_what_copies_or_drafts(recorded: Study) -> None:
+    judged = {"disco-suffix", "disco-lookup", "disco-hybrid"}
+    for classifier, more in ((None, set[str]()), (some_classifier(), judged)):
+        [rows] = predict_at_load(Material(recorded, CHEAP, COSTS, classifier), (4,)).values()
+        strategies = {row.choice.strategy for row in rows}
+        assert strategies >= {"lookup", "suffix", "suffix-memory", "hybrid"} and strategies & judged == more
+        assert "best-source" not in strategies, "a bound"
+
+
+def test_a_copy_costs_its_rows_and_no_pass_of_the_draft(recorded: Study) -> None:
+    slow = dataclasses.replace(CHEAP, draft=[(n, 9.0) for n in SIZES], prompts=[(0, 0.0), (10, 9.0)])
+    copies = choose("lookup", {"lookahead": 4, "ngram": 1})
+    fast, dear = (Material(recorded, costs, COSTS).run(copies, 4) for costs in (CHEAP, slow))
+    assert fast.tokens_per_s_device == dear.tokens_per_s_device
+    rounds = [one for request in fast.requests for one in request.rounds]
+    assert any(one.drafted for one in rounds) and not any(one.passes for one in rounds)
+
+
+def test_a_plan_says_how_other_engines_copy_where_that_is_a_gain_at_any_load(recorded: Study) -> None:
+    copies = choose("lookup", {"lookahead": 4, "ngram": 2})
+
+    def exported(*speedups: float) -> list[dict[str, str]]:
+        best = {
+            users: [AtLoad(copies.at(Load(users)), 1.0, speedup)]
+            for users, speedup in zip((1, 4), speedups, strict=True)
+        }
+        return document(best, {}, choose("schedule", {"table": "4:0"}))["elsewhere"]
+
+    assert exported(0.9, 0.8) == []
+    found = {one["engine"]: one for one in exported(1.2, 1.4)}
+    assert "prompt_lookup_num_tokens=4" in found["transformers"]["setting"]
+    assert '"method": "ngram"' in found["vLLM"]["setting"] and "lookup:4 @4" not in found["vLLM"]["note"]
+    assert "the best for 4 at once, without a draft model" in found["vLLM"]["note"]
 
 
 def test_the_planned_schedule_drafts_less_for_more_users(recorded: Study) -> None:

@@ -8,15 +8,18 @@ from typing import Any
 import pytest
 
 from decoding.load import Load
-from decoding.replay.ahead_at_load import AheadAtLoad, Preparing
-from decoding.replay.at_load import Recorded, play
+from decoding.replay.ahead_at_load import AheadAtLoad
+from decoding.replay.at_load import play
 from decoding.replay.planning import Study, study
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import Material, predict_at_load
 from decoding.replay.records import replay_trees
+from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Sampling, choose
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
+from decoding.ssd.simulation.preparing import Preparing
 from decoding.ssd.simulation.recording import plan_of, track_of
+from decoding.ssd.simulation.together import Tracked
 from tests.decoding.test_at_load import CHEAP, DEAR
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_load import PROMPTS
@@ -78,11 +81,11 @@ def test_prices_of_preparing_leave_out_what_slowed_everything_down() -> None:
 
 @pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
 def test_more_branches_cost_what_was_measured_for_them(recorded: Study, placement: Any) -> None:
-    tracks = [track_of(recording) for recording in recorded.recordings]
+    texts = [Tracked(each.record, each.prompt_tokens, track=track_of(each)) for each in recorded.recordings]
     plan = plan_of(SSD, pair().vocab, None)
 
     def speed(passes: list[tuple[float, float]], slower: float = 1.0) -> float:
-        return Preparing(passes, slower).simulate(tracks, plan, CHEAP, 4, placement).tokens_per_s
+        return Preparing(passes, slower).simulate(texts, plan, CHEAP, 4, placement).tokens_per_s_device
 
     assert speed([(6, 0.001), (18, 0.003)]) == pytest.approx(speed([(12, 0.002)]))
     assert speed([(12, 0.0005)]) > speed([(12, 0.02)])

@@ -34,7 +34,7 @@ from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan
 from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.simulation.together import simulate_together
+from decoding.ssd.simulation.together import Tracked, simulate_together
 from decoding.ssd.simulation.track import Track
 from tests.decoding.test_comparison import LETTERS, Letters, comparison
 from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, texts
@@ -291,8 +291,16 @@ COSTS = JointCosts(
 )
 
 
-def recorded_texts(count: int) -> list[Track]:
-    return [tracked(World.of_tables(14, 7, noise=0.5), Sampling(max_new_tokens=40), number) for number in range(count)]
+def recorded_texts(count: int) -> list[Tracked]:
+    return [
+        untimed(tracked(World.of_tables(14, 7, noise=0.5), Sampling(max_new_tokens=40), number))
+        for number in range(count)
+    ]
+
+
+def untimed(track: Track) -> Tracked:
+    """A request whose prompt takes no time."""
+    return Tracked(track.record, 1, track=track)
 
 
 def plan(branches: int) -> Plan:
@@ -304,9 +312,11 @@ def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alo
     tracks = recorded_texts(4)
     found = simulate_together(tracks, plan(10), COSTS, 1, 1.0, placement)
     passes = Costs((0.0, *(10.0 + rows for rows in range(1, 9))), 1.0, 0.0, 0.0, 0.0)
-    alone = simulate(tracks, plan(10), Prices("made up", passes, (0.0, 1.0), opening=1.0), placement)
+    alone = simulate(
+        [text.track for text in tracks], plan(10), Prices("made up", passes, (0.0, 1.0), opening=1.0), placement
+    )
     assert found.hit_rate == pytest.approx(alone.rates["hit_rate"])
-    assert found.tokens_per_s == pytest.approx(alone.tokens_per_s, rel=1e-6)
+    assert found.tokens_per_s_device == pytest.approx(alone.tokens_per_s, rel=1e-6)
 
 
 def test_where_rows_suffice_texts_that_are_simulated_together_hit_as_they_do_alone_and_fewer_rows_hit_less() -> None:
@@ -327,16 +337,16 @@ def test_a_draft_beside_the_target_hides_what_it_prepares_until_that_takes_longe
         for pass_s in (0.1, 1.0, 9.0)
     ]
     for in_turn, beside in speeds:
-        assert beside.tokens_per_s > in_turn.tokens_per_s
+        assert beside.tokens_per_s_device > in_turn.tokens_per_s_device
     for in_turn, beside in speeds[:2]:  # there is time for all of it
         assert beside.hit_rate == in_turn.hit_rate
-    assert speeds[0][1].tokens_per_s == pytest.approx(speeds[1][1].tokens_per_s)
-    assert speeds[2][1].tokens_per_s < speeds[1][1].tokens_per_s
+    assert speeds[0][1].tokens_per_s_device == pytest.approx(speeds[1][1].tokens_per_s_device)
+    assert speeds[2][1].tokens_per_s_device < speeds[1][1].tokens_per_s_device
 
 
 def test_a_simulated_batch_hits_as_often_as_a_live_one() -> None:
     world = World.of_tables(14, 7, noise=0.5)
-    tracks = [tracked(world, Sampling(max_new_tokens=40), number) for number in range(4)]
+    tracks = [untimed(tracked(world, Sampling(max_new_tokens=40), number)) for number in range(4)]
     made = [
         World(world.target.model.new_runner(), world.draft.model.new_runner()).sequence(
             ssd("ssd:4,branches=10,backup=neural"), [3, 1], Sampling(max_new_tokens=40), number, None, Recorder()

@@ -6,10 +6,10 @@ import pytest
 
 from decoding.events import Drafted, Event, Started, Verified
 from decoding.load import Load
-from decoding.replay.at_load import Recorded as Request
 from decoding.replay.at_load import play
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts
+from decoding.replay.texts_at_load import Recorded as Request
 from decoding.spec import choose
 from decoding.strategies.static import SameLength
 from decoding.what_if.at_load import AtLoad, simulate_at_load

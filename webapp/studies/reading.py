@@ -82,17 +82,23 @@ def by_batch(rows: Sequence[Mapping[str, Any]]) -> list[tuple[int, list[dict[str
 
 
 def at_load(document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Part of a plan for several users at once: the rows that ran, by load, and a sentence for each crossover."""
+    """Part of a plan for several users at once: its rows by load, those that ran first, and a sentence for each
+    crossover."""
     found = document.get("at_load")
     if not found:
         return None
-    ran = [setting(row) for row in found["rows"] if row["measured"]]
-    ran.sort(key=lambda row: -row["measured"]["median"])
+    rows = sorted(map(setting, found["rows"]), key=lambda row: (not row["measured"], -_gain(row)))
     return {
         **found,
-        "loads": [(Load(users), [row for row in ran if row["users"] == users]) for users in found["users"]],
+        "loads": [(Load(users), [row for row in rows if row["users"] == users]) for users in found["users"]],
         "paying": [paying(crossover) for crossover in found["crossovers"]],
     }
+
+
+def _gain(row: Mapping[str, Any]) -> float:
+    """Speed-up as measured if the row ran, else as predicted."""
+    gain: float = row["measured"]["median"] if row["measured"] else row["speedup"]
+    return gain
 
 
 def proof(found: Study) -> dict[str, Any]:

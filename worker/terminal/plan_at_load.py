@@ -40,18 +40,20 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>7}   95 % interval"
     for users in found["users"]:
         yield from ("", str(Load(users)))
-        yield from (_line(row) for row in found["rows"] if row["users"] == users and row["measured"])
+        yield from (_line(row) for row in found["rows"] if row["users"] == users)
     yield ""
     yield from (paying(crossover) for crossover in found["crossovers"])
     yield from ("", f"As a schedule: {found['planned']}", "To set elsewhere (start searching from there):")
     for one in found["elsewhere"]:
         yield from (f"  {one['engine']}:", f"    {one['setting']}", *([f"    {one['note']}"] if one["note"] else []))
     if not found["elsewhere"]:
-        yield "  Nothing: no fixed lookahead is a gain at these loads."
+        yield "  Nothing: no fixed lookahead and no copy is a gain at these loads."
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    gain = row["measured"]
-    words = f"  {row['label']:26} {row['speedup']:9.2f} {gain['median']:9.2f}"
+    gain, words = row["measured"], f"  {row['label']:26} {row['speedup']:9.2f}"
+    if not gain:
+        return f"{words} {'not run':>9}"
+    words += f" {gain['median']:9.2f}"
     off = f"{words} {row['speedup'] / gain['median'] - 1:+7.1%}"
     return off if gain["low"] is None else f"{off}   {gain['low']:.2f} to {gain['high']:.2f}"

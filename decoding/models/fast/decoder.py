@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.models.fast.fused import Kernels
+from decoding.models.fast.fused import Gate, Kernels
 from decoding.models.fast.linear import Add, Apply, Layout, fastest, prepare, prepare_adding
 from decoding.models.fast.rope import turn, turns
 from decoding.models.fast.shape import GELU_TANH, Shape
@@ -44,13 +44,32 @@ class Slotted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Feed:
+    """The feed-forward part of a layer."""
+
+    inner: Apply
+    down: Add
+    activation: Apply
+    width: int | None = None  # of the gate, the first half of what `inner` returns; None: there is no gate
+    kernel: Gate | None = None
+
+    def __call__(self, rows: Tensor, residual: Tensor) -> Tensor:
+        both, width = self.inner(rows), self.width
+        if width is None:
+            return self.down(self.activation(both), residual)
+        if self.kernel:
+            return self.down(self.kernel(both), residual)
+        return self.down(self.activation(both[:, :width]).mul_(both[:, width:]), residual)
+
+
+@dataclass(frozen=True, slots=True)
 class Layer:
     norm_1: Apply
     qkv: Apply
     head_norm: Tensor | None
     out: Add
     norm_2: Apply
-    feed: Add
+    feed: Feed
 
 
 class Decoder:
@@ -92,7 +111,7 @@ class Decoder:
     def layered(self, hidden: Tensor, turns: Tensor | None, memory: Memory) -> Tensor:
         """Take rows [rows, hidden] through all layers."""
         for number, layer in enumerate(self.layers):
-            queries = self._place(number, layer, layer.qkv(layer.norm_1(hidden)), turns, memory)
+            queries = self.place(number, layer, layer.qkv(layer.norm_1(hidden)), turns, memory)
             attended = memory.attend(number, queries)
             hidden = layer.out(attended.to(self.layout.dtype), hidden)
             hidden = layer.feed(layer.norm_2(hidden), hidden)
@@ -102,7 +121,7 @@ class Decoder:
         needed = hidden[len(hidden) - need :] if isinstance(need, int) else hidden[need]
         return self.head(self.norm(needed)).float()
 
-    def _place(self, number: int, layer: Layer, mixed: Tensor, turns: Tensor | None, memory: Memory) -> Tensor:
+    def place(self, number: int, layer: Layer, mixed: Tensor, turns: Tensor | None, memory: Memory) -> Tensor:
         """Norm and turn queries and keys, write keys and values, and return the queries. The arithmetic is float32,
         whatever the linear layers use."""
         shape, kernel = self.shape, self.kernels.place
@@ -147,19 +166,10 @@ class Decoder:
         bias = None if part.bias is None else part.bias.to(self.device)
         return prepare_adding(part.weight.to(self.device), bias, self.layout)
 
-    def _feed(self, weights: LayerWeights) -> Add:
-        activation = _ACTIVATIONS[self.shape.activation]
-        inner, down, width = self._linear(weights.inner), self._adding(weights.down), self.shape.inner
-        if not weights.is_gated:
-            return lambda rows, residual: down(activation(inner(rows)), residual)
-
-        def gated(rows: Tensor, residual: Tensor) -> Tensor:
-            both = inner(rows)
-            if self.kernels.gate:
-                return down(self.kernels.gate(both), residual)
-            return down(activation(both[:, :width]).mul_(both[:, width:]), residual)
-
-        return gated
+    def _feed(self, weights: LayerWeights) -> Feed:
+        inner, down = self._linear(weights.inner), self._adding(weights.down)
+        width = self.shape.inner if weights.is_gated else None
+        return Feed(inner, down, _ACTIVATIONS[self.shape.activation], width, self.kernels.gate)
 
     def _norm(self, part: Part) -> Apply:
         eps, size, dtype = self.shape.norm_eps, self.shape.hidden, self.layout.dtype
@@ -168,19 +178,22 @@ class Decoder:
             bias = None if part.bias is None else part.bias.to(self.device, dtype)
             return lambda rows: F.layer_norm(rows, (size,), weight, bias, eps)
         if self.device.type == "cpu" and dtype == torch.float32:
-            return _small_rms_norm(weight, eps)
+            return SmallNorm(weight, eps)
         return lambda rows: F.rms_norm(rows, (size,), weight, eps)
 
 
-def _small_rms_norm(weight: Tensor, eps: float) -> Apply:
-    """Make a norm for a few rows on a CPU. It takes 2/3 of the time of `F.rms_norm`, a chain of calls there."""
-    offset, share = torch.tensor(eps), 1.0 / weight.numel()
+class SmallNorm:
+    """A norm for a few rows on a CPU. It takes 2/3 of the time of `F.rms_norm`, a chain of calls there."""
 
-    def norm(rows: Tensor) -> Tensor:
+    def __init__(self, weight: Tensor, eps: float) -> None:
+        self.weight, self.eps = weight.contiguous(), eps
+        self._offset, self._share = torch.tensor(eps), 1.0 / weight.numel()
+
+    def __call__(self, rows: Tensor) -> Tensor:
         length = torch.linalg.vector_norm(rows, 2, -1, True)
-        return torch.mul(rows, torch.addcmul(offset, length, length, value=share).rsqrt_()).mul_(weight)
-
-    return norm
+        return torch.mul(rows, torch.addcmul(self._offset, length, length, value=self._share).rsqrt_()).mul_(
+            self.weight
+        )
 
 
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

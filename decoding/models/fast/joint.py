@@ -4,14 +4,13 @@ its place in a slab."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 
 import torch
 from torch import Tensor
 
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.few import FEW, FewRows, kernel_for
 from decoding.models.fast.kv import Rows, chain_rows
+from decoding.models.fast.lean import Lean
 from decoding.models.fast.runner import PASS, FastBranches, FastRunner, FastTree
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.slab import MOST_ROWS, Slab, SlabCache
@@ -20,12 +19,14 @@ from decoding.models.runner import Feed, Reader, TreePass
 
 
 @torch.inference_mode()
-def extend_jointly(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
+def extend_jointly(decoder: Decoder, lean: Lean, feeds: Sequence[Feed]) -> list[Tensor]:
     """Extend each runner of one model, in as few passes as `PASS` rows each allow."""
     logits: list[Tensor] = []
     for some in _packed(feeds):
         logits += (
-            [runner.extend(tokens, need) for runner, tokens, need in some] if len(some) == 1 else _pass(decoder, some)
+            [runner.extend(tokens, need) for runner, tokens, need in some]
+            if len(some) == 1
+            else _pass(decoder, lean, some)
         )
     return logits
 
@@ -42,12 +43,13 @@ def _packed(feeds: Sequence[Feed]) -> Iterator[list[Feed]]:
     yield pack
 
 
-def _pass(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
+def _pass(decoder: Decoder, lean: Lean, feeds: Sequence[Feed]) -> list[Tensor]:
     ids, parts = zip(*[_part(decoder.shape, feed) for feed in feeds], strict=True)
     needs = [need for _, _, need in feeds]
-    rows = JointRows(parts, decoder.shape)
     needed = _needed([part.count for part in parts], needs)
-    return list(torch.split_with_sizes(decoder(torch.cat(ids), rows, needed), needs))
+    rows = JointRows(parts, decoder.shape)
+    hidden = lean.layered(*decoder.embedded(torch.cat(ids), rows), parts, rows)
+    return list(torch.split_with_sizes(decoder.logits(hidden, needed), needs))
 
 
 def _part(shape: Shape, feed: Feed) -> tuple[Tensor, Rows]:
@@ -119,31 +121,20 @@ class JointRows:
 
     def __init__(self, parts: Sequence[Rows], shape: Shape) -> None:
         self.positions = torch.cat([_positions(part) for part in parts])
+        self._parts = parts
         self._shape = shape
-        firsts = accumulate((part.count for part in parts), initial=0)
-        numbered = list(zip(firsts, parts, strict=False))
-        kernel = kernel_for(shape) if any(map(_has_few, parts)) else None
-        few = [(first, part) for first, part in numbered if kernel and _has_few(part)]
-        self._few = FewRows(kernel, shape, few) if few else None
-        self._others = [
-            (slice(first, first + part.count), part) for first, part in numbered if not (kernel and _has_few(part))
-        ]
-        self._fresh: Tensor
+        self._counts = [part.count for part in parts]
+        self._grouped = [part.count * shape.group for part in parts]
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
-        self._fresh = keys_and_values  # the kernel writes those of its rows
-        for rows, part in self._others:
-            part.write(layer, keys_and_values[rows])
+        turned = keys_and_values.permute(1, 2, 0, 3)
+        for part, new in zip(self._parts, torch.split_with_sizes(turned, self._counts, 2), strict=True):
+            part.new[layer].copy_(new)
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
-        """[rows, heads, head_dim] -> [rows, heads * head_dim]"""
-        mixed = queries.new_empty(len(queries), self._shape.heads * self._shape.head_dim)
-        if self._few:
-            self._few.attend(layer, queries, self._fresh, mixed)
-        for rows, part in self._others:
-            mixed[rows] = part.attend(layer, queries[rows])
-        return mixed
-
-
-def _has_few(part: Rows) -> bool:
-    return part.is_plain and part.count <= FEW
+        """[rows, heads, head_dim] -> [rows, heads * head_dim]. What each text need not do alone is done for all."""
+        shape = self._shape
+        grouped = queries.reshape(1, -1, shape.kv_heads, shape.head_dim).transpose(1, 2)
+        own = zip(self._parts, torch.split_with_sizes(grouped, self._grouped, 2), strict=True)
+        mixed = torch.cat([part.mix(layer, asked) for part, asked in own], 2)
+        return mixed.transpose(1, 2).reshape(len(queries), shape.heads * shape.head_dim)

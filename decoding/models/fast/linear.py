@@ -95,11 +95,20 @@ def apart(rows: Tensor, parts: List[Tensor]) -> Tensor:
     return made
 
 
+@dataclass(frozen=True, slots=True)
+class Adding:
+    """A product that is added to a residual in a step of its own."""
+
+    product: Apply
+
+    def __call__(self, rows: Tensor, residual: Tensor) -> Tensor:
+        return self.product(rows).add_(residual)
+
+
 def prepare_adding(weight: Tensor, bias: Tensor | None, layout: Layout) -> Add:
     """Make a function that adds the product of rows to a residual."""
     if not layout.is_fused:
-        apply = prepare(weight, bias, layout)
-        return lambda rows, residual: apply(rows).add_(residual)
+        return Adding(prepare(weight, bias, layout))
     turned = weight.to(layout.dtype).t()
     if bias is None:
         return lambda rows, residual: residual.addmm_(rows, turned)

@@ -13,12 +13,12 @@ from decoding.models.fast.decoder import Decoder, cpu_layout
 from decoding.models.fast.fused import chosen
 from decoding.models.fast.joint import extend_in_slabs, extend_jointly
 from decoding.models.fast.kv import Cache
+from decoding.models.fast.lean import Lean
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.passes import Passes, SlicedPasses, StaticPasses
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.slab import Slab
-from decoding.models.fast.traced import TracedLayers
 from decoding.models.fast.weights import ModelWeights
 from decoding.models.runner import Feed, ModelRunner
 
@@ -50,7 +50,7 @@ class FastModel:
         self._capturing = Capturing(self.device) if self.device.type == "cuda" else None
         kernels = chosen(shape, layout, self._capturing) if self._capturing and self._is_static else None
         self.decoder = Decoder(shape, weights, layout, self.context, self.device, kernels)
-        self._layers = TracedLayers(self.decoder)
+        self._lean = Lean(self.decoder)
         self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
 
     def new_runner(self) -> FastRunner:
@@ -63,7 +63,7 @@ class FastModel:
         return [FastRunner(self, slab.cache(place)) for place in range(count)]
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
-        return extend_in_slabs(feeds) if self._is_static else extend_jointly(self.decoder, feeds)
+        return extend_in_slabs(feeds) if self._is_static else extend_jointly(self.decoder, self._lean, feeds)
 
     def bytes_for(self, tokens: int) -> int:
         shape = self.shape
@@ -85,7 +85,7 @@ class FastModel:
     def passes_over(self, cache: Cache) -> Passes:
         if self._is_static:
             return StaticPasses(self.decoder, cache, self._capturing)
-        return SlicedPasses(self.decoder, cache, self._layers)
+        return SlicedPasses(self.decoder, cache, self._lean)
 
 
 def _layout(weights: ModelWeights, dtype: str, device: torch.device, is_static: bool) -> Layout:

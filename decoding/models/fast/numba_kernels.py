@@ -1,8 +1,9 @@
-"""A CPU kernel, in numba's subset of Python: attention of several texts that have a few rows each.
+"""CPU kernels, in numba's subset of Python: all that lies between the matrix products of a layer, for a few rows.
 
-torch takes a call for each text and layer, which costs more than the arithmetic of a few rows. This kernel takes one
-call for each layer. It is compiled for the processor on first use, in about a second, and numba keeps the result on
-disk. `few` decides whether it is used.
+torch takes some fourteen calls for it in each layer, and each costs more than the arithmetic. These take four. They are
+compiled for the processor on first use, in a few seconds, and numba keeps the results on disk. `lean` uses them.
+
+Addresses are integers, and everything at them is float32, laid out without gaps, unless said otherwise.
 """
 
 from __future__ import annotations
@@ -18,10 +19,19 @@ from numba.extending import intrinsic
 
 LOOSE = {"reassoc", "contract", "arcp", "nsz"}  # sums in any order; NaN and infinity as ever
 FLOAT = np.float32
-LEAST = FLOAT(-126.0)  # exponents below have no ordinary float32
-HALF = FLOAT(0.5)
+ONE, HALF = FLOAT(1.0), FLOAT(0.5)
+LEAST = FLOAT(-126.0)  # exponents below, and above its opposite, have no ordinary float32
+LOG2_E = FLOAT(math.log2(math.e))
 # 2^x for x in -½ … ½, to 1e-7: Taylor's terms of x ln 2
 TERMS = tuple(FLOAT(math.log(2) ** n / math.factorial(n)) for n in range(7))
+
+
+def compiled(kernel: Any) -> Any:
+    options = {"fastmath": LOOSE, "nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **options)(kernel)
+    except RuntimeError:  # no folder for it can be written
+        return numba.njit(**options)(kernel)
 
 
 @intrinsic
@@ -35,11 +45,45 @@ def floats_at(context: Any, address: Any) -> Any:
     return signature, generate
 
 
+@intrinsic
+def integers_at(context: Any, address: Any) -> Any:
+    """Return a pointer to the int32 numbers at an address."""
+    signature = types.CPointer(types.int32)(address)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+
+    return signature, generate
+
+
 @numba.njit(inline="always")
-def write(fresh, head, keys, values, slot, size):
+def power(x, bits, j):
+    """Return the mantissa of 2^x, and write its exponent into `bits`, which floats are read from afterwards."""
+    whole = np.floor(x + HALF)
+    rest = x - whole  # NaN stays NaN
+    least = whole if whole > LEAST else LEAST
+    bits[j] = (np.int32(least if least < -LEAST else -LEAST) + 127) << 23
+    tail = TERMS[4] + rest * (TERMS[5] + rest * TERMS[6])
+    return TERMS[0] + rest * (TERMS[1] + rest * (TERMS[2] + rest * (TERMS[3] + rest * tail)))
+
+
+@numba.njit(inline="always")
+def turn(head, turns, size):
+    """Multiply pairs of a head's numbers, as complex numbers, by those of its position."""
+    for pair in range(size // 2):
+        real, imaginary = head[2 * pair], head[2 * pair + 1]
+        head[2 * pair] = real * turns[2 * pair] - imaginary * turns[2 * pair + 1]
+        head[2 * pair + 1] = real * turns[2 * pair + 1] + imaginary * turns[2 * pair]
+
+
+@numba.njit(inline="always")
+def normed(head, weight, size, eps):
+    square = FLOAT(0)
     for d in range(size):
-        keys[slot, d] = fresh[0, head, d]
-        values[slot, d] = fresh[1, head, d]
+        square += head[d] * head[d]
+    factor = ONE / np.sqrt(square / FLOAT(size) + eps)
+    for d in range(size):
+        head[d] *= factor * weight[d]
 
 
 @numba.njit(inline="always")
@@ -53,24 +97,13 @@ def score(asked, head, keys, seen, scale, group, size, scores):
 
 
 @numba.njit(inline="always")
-def exponentials(scores, bits, count):
-    """Replace scores by 2 to the power of them, relative to the greatest, and return their sum. `bits` is scratch space
-    that is read as integers here and as floats by the caller: the exponents."""
+def shares(scores, bits, exponents, count):
+    """Make powers of 2 of the scores, and shares of 1 of those."""
     top = scores[0]
     for j in range(1, count):
         top = scores[j] if scores[j] > top else top
     for j in range(count):
-        power = scores[j] - top
-        whole = np.floor(power + HALF)
-        x = power - whole  # NaN stays NaN
-        bits[j] = (np.int32(whole if whole > LEAST else LEAST) + 127) << 23
-        tail = TERMS[4] + x * (TERMS[5] + x * TERMS[6])
-        scores[j] = TERMS[0] + x * (TERMS[1] + x * (TERMS[2] + x * (TERMS[3] + x * tail)))
-
-
-@numba.njit(inline="always")
-def shares(scores, exponents, count):
-    """Make the scores' mantissas and exponents shares of 1."""
+        scores[j] = power(scores[j] - top, bits, j)
     total = FLOAT(0)
     for j in range(count):
         scores[j] *= exponents[j]
@@ -81,48 +114,95 @@ def shares(scores, exponents, count):
 
 @numba.njit(inline="always")
 def mix(scores, head, values, seen, group, size, found):
+    for g in range(group):
+        found[g, head] = FLOAT(0)
     for j in range(seen):
         for g in range(group):
             for d in range(size):
                 found[g, head, d] += scores[g, j] * values[j, d]
 
 
+@compiled
+def norm(hidden, product, weight, out, rows, size, eps):
+    """Add the product to the hidden rows, unless its address is 0, and write their root mean square norm to `out`."""
+    weights = numba.carray(floats_at(weight), (size,))
+    for row in range(rows):
+        own = numba.carray(floats_at(hidden + 4 * row * size), (size,))
+        if product:
+            more = numba.carray(floats_at(product + 4 * row * size), (size,))
+            for d in range(size):
+                own[d] += more[d]
+        square = FLOAT(0)
+        for d in range(size):
+            square += own[d] * own[d]
+        factor = ONE / np.sqrt(square / FLOAT(size) + FLOAT(eps))
+        found = numba.carray(floats_at(out + 4 * row * size), (size,))
+        for d in range(size):
+            found[d] = own[d] * factor * weights[d]
+
+
+@compiled
+def gate(both, out, scratch, rows, width):
+    """Write the sigmoid linear unit of the first half of each row, times the second, to `out`."""
+    bits = numba.carray(integers_at(scratch), (width,))
+    exponents = numba.carray(floats_at(scratch), (width,))
+    for row in range(rows):
+        own = numba.carray(floats_at(both + 8 * row * width), (2, width))
+        found = numba.carray(floats_at(out + 4 * row * width), (width,))
+        for d in range(width):
+            found[d] = power(-own[0, d] * LOG2_E, bits, d)
+        for d in range(width):
+            found[d] = own[0, d] * own[1, d] / (ONE + found[d] * exponents[d])
+
+
 @cache
 def attention(group: int, size: int) -> Any:
     """Compile the kernel for heads of this size, of which a group shares keys and values."""
-    kernel = _attention(group, size)
-    options = {"fastmath": LOOSE, "nogil": True, "error_model": "numpy"}
-    try:
-        return numba.njit(cache=True, **options)(kernel)
-    except RuntimeError:  # no folder for it can be written
-        return numba.njit(**options)(kernel)
+    return compiled(_attention(group, size))
 
 
 def _attention(group: int, size: int) -> Any:
     scale = FLOAT(math.log2(math.e) / math.sqrt(size))
 
-    def attend(texts, layer, kv_heads, queries, stride, fresh, fresh_stride, mixed, scores, bits, exponents):
-        """Write the fresh keys and values of all texts, and attend. `texts` has a row for each: its first row, its
-        number of rows, the slot of the first, the address of its cache, and slots of the cache. `queries`, `fresh` and
-        `mixed` are addresses, strides are floats from row to row."""
+    def attend(texts, layer, kv_heads, heads, turns, weight, eps, mixed, scratch, longest):
+        """Norm queries and keys if there is a weight, turn them if there are turns, write keys and values of all
+        texts, and attend into `mixed`. `texts` has a row for each text: its first row in the pass, its number of rows,
+        the slot of the first, the address of its cache, and slots of the cache. `scratch` has room for two numbers for
+        each slot seen and query of a group."""
+        width = (group + 2) * kv_heads
+        scores = numba.carray(floats_at(scratch), (group, longest))
+        bits = numba.carray(integers_at(scratch + 4 * group * longest), (group, longest))
+        exponents = numba.carray(floats_at(scratch + 4 * group * longest), (group, longest))
         for text in range(len(texts)):
             first, count, start, cache, slots = texts[text]
+            for row in range(first, first + count):
+                prepare(heads, turns, weight, eps, row, width, (group + 1) * kv_heads, size)
             for head in range(kv_heads):
                 key = cache + 4 * size * slots * (2 * kv_heads * layer + head)
                 keys = numba.carray(floats_at(key), (slots, size))
                 values = numba.carray(floats_at(key + 4 * size * slots * kv_heads), (slots, size))
                 for row in range(first, first + count):
-                    new = numba.carray(floats_at(fresh + 4 * row * fresh_stride), (2, kv_heads, size))
-                    write(new, head, keys, values, start + row - first, size)
+                    own = numba.carray(floats_at(heads + 4 * row * width * size), (group + 2, kv_heads, size))
+                    keys[start + row - first] = own[group, head]
+                    values[start + row - first] = own[group + 1, head]
                 for row in range(first, first + count):
                     seen = start + row - first + 1
-                    asked = numba.carray(floats_at(queries + 4 * row * stride), (group, kv_heads, size))
+                    own = numba.carray(floats_at(heads + 4 * row * width * size), (group + 2, kv_heads, size))
                     found = numba.carray(floats_at(mixed + 4 * row * group * kv_heads * size), (group, kv_heads, size))
-                    score(asked, head, keys, seen, scale, group, size, scores)
+                    score(own, head, keys, seen, scale, group, size, scores)
                     for g in range(group):
-                        exponentials(scores[g], bits[g], seen)
-                        shares(scores[g], exponents[g], seen)
-                        found[g, head] = FLOAT(0)
+                        shares(scores[g], bits[g], exponents[g], seen)
                     mix(scores, head, values, seen, group, size, found)
 
     return attend
+
+
+@numba.njit(inline="always")
+def prepare(heads, turns, weight, eps, row, width, count, size):
+    """Norm and turn a row's queries and keys."""
+    own = numba.carray(floats_at(heads + 4 * row * width * size), (width, size))
+    for head in range(count):
+        if weight:
+            normed(own[head], numba.carray(floats_at(weight + 4 * head * size), (size,)), size, FLOAT(eps))
+        if turns:
+            turn(own[head], numba.carray(floats_at(turns + 4 * row * size), (size,)), size)

@@ -16,7 +16,7 @@ from torch import Tensor
 from decoding.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import HIDDEN, Cache, Rows, chain_rows
-from decoding.models.fast.traced import TracedLayers
+from decoding.models.fast.lean import Lean
 
 SHORTEST = 256  # slots that a static pass looks at; it doubles as the text grows
 MOST_CAPTURED_ROWS = 64  # a longer pass is a prompt, and comes once
@@ -37,11 +37,11 @@ class SlicedPasses:
 
     captures = False
 
-    def __init__(self, decoder: Decoder, cache: Cache, layers: TracedLayers) -> None:
-        """Passes over caches of one model share `layers`."""
+    def __init__(self, decoder: Decoder, cache: Cache, lean: Lean) -> None:
+        """Passes over caches of one model share `lean`."""
         self._decoder = decoder
         self._cache = cache
-        self._layers = layers
+        self._lean = lean
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
         return self._read(ids, chain_rows(self._cache, self._decoder.shape, start, len(ids)), need)
@@ -52,7 +52,8 @@ class SlicedPasses:
         return self._read(ids, rows, count)
 
     def _read(self, ids: Tensor, rows: Rows, need: int) -> Tensor:
-        return self._decoder.logits(self._layers(*self._decoder.embedded(ids, rows), rows), need)
+        hidden = self._lean.layered(*self._decoder.embedded(ids, rows), [rows], rows)
+        return self._decoder.logits(hidden, need)
 
 
 class StaticPasses:

@@ -3,12 +3,17 @@ verifications. The draft takes turns with the target, or works beside it. Standa
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
+from decoding.events import Anticipated
+from decoding.replay import texts_at_load
+from decoding.replay.at_load import PIECE, Run, pieces_of, serve
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts
+from decoding.replay.mixed import Clock
+from decoding.replay.texts_at_load import Pass, Recorded
 from decoding.ssd.policy.together import shared_out
 from decoding.ssd.simulation.playing import IN_TURN, Placement, Plan, SimulatedDraft
 from decoding.ssd.simulation.prices import Prices
@@ -16,89 +21,115 @@ from decoding.ssd.simulation.simulator import Text
 from decoding.ssd.simulation.track import Track
 
 
-@dataclass
-class Together:
-    """Totals of a simulation in which so many users ask at any time."""
+@dataclass(frozen=True)
+class Tracked(Recorded):
+    """One request, with the track of its text."""
 
-    users: int
-    tokens: int = 0
-    seconds: float = 0.0
-    hits: int = 0
-    answered: int = 0  # verdicts that a draft followed
+    track: Track = field(kw_only=True)
 
-    @property
-    def tokens_per_s(self) -> float:
-        return self.tokens / self.seconds
+
+class Together(Run):
+    """All requests of one setting at one load."""
 
     @property
     def hit_rate(self) -> float:
-        return self.hits / max(1, self.answered)
+        """Share of hits in the verdicts that a draft followed."""
+        sources = Counter(one.source for request in self.requests for one in request.rounds)
+        return sources["hit"] / max(1, sources["hit"] + sources["miss"])
+
+
+@dataclass(eq=False)
+class _Ahead(texts_at_load.Text):
+    text: Text
+    sent: SimulatedDraft = field(init=False)
+    passes: int = field(default=0, init=False)  # of the draft in this round, with those that prepared
+
+    def drafting(self) -> Iterator[Pass]:
+        text, known = self.text, len(self.text.events)
+        text.number += 1
+        self.sent, passes, _ = text.answer()
+        self.drafted = len(self.sent.tokens)
+        prepared = (event.passes for event in text.events[known:] if isinstance(event, Anticipated))
+        self.passes = passes + sum(prepared)
+        yield from [Pass(1, 1)] * passes
+
+    def accepted(self) -> int:
+        self.text.settle(self.sent)
+        return self.sent.accepted
 
 
 def simulate_together(
-    tracks: Sequence[Track],
+    requests: Sequence[Tracked],
     plan: Plan,
     costs: JointCosts,
     users: int,
     pass_s: float,
     placement: Placement = IN_TURN,
 ) -> Together:
-    """Play every text once, while `users` texts run; the first ones come again to keep the machine full. `pass_s` is
-    the time of one joint pass over all branches. Costs are those of the placement: two models that run at once slow
-    each other down.
+    """Play every request once, with `users` under way at any time. `pass_s` is the time of one joint pass over all
+    branches. Costs are those of the placement: two models that run at once slow each other down.
 
     The backup must not depend on times: a trial would need a clock that all texts share."""
     assert plan.settings.backup not in ("auto", "by-batch")
-    prices, found = _prices(costs, users, pass_s), Together(users)
-    queue = deque([*tracks, *(tracks[number % len(tracks)] for number in range(users))])
-    running = [Text(queue.popleft(), plan, prices, placement) for _ in range(users)]
-    while queue:
-        _round(running, plan.settings.branches, costs, pass_s, found)
-        for place, text in enumerate(running):
-            if text.at >= len(text.track.text) and queue:
-                running[place] = Text(queue.popleft(), plan, prices, placement)
-                running[place].ended_s = text.ended_s
-    return found
+    clock = Clock()
+    batch = _Batch(plan, costs, _prices(costs, users, pass_s), placement, pass_s, clock)
+    tracked = {id(request): request.track for request in requests}
+    begin = lambda request, end: batch.begin(request, tracked[id(request)], end)  # noqa: E731
+    return Together(users, serve(requests, begin, batch.step, users, clock).requests)
 
 
-def _round(texts: Sequence[Text], rows: int, costs: JointCosts, pass_s: float, found: Together) -> None:
-    began_s = texts[0].ended_s
-    drafts = [_answered(text) for text in texts]
-    sent = [draft for draft, _ in drafts]
-    free_s = max(text.now_s - text.prices.drafting(passes) for text, (_, passes) in zip(texts, drafts, strict=True))
-    now_s = free_s + _steps([passes for _, passes in drafts], costs)
-    preparing_s = _prepared(texts, sent, rows, now_s, pass_s)
-    if not texts[0].placement.beside:
-        now_s += preparing_s
-    ended_s = now_s + costs.verifying(len(texts), sum(len(draft.tokens) + 1 for draft in sent))
-    for text, draft in zip(texts, sent, strict=True):
-        before = text.at
-        text.ended_s = ended_s
-        text.settle(draft)
-        found.tokens += min(text.at, len(text.track.text)) - before
-        found.answered += draft.source in ("hit", "miss")
-        found.hits += draft.source == "hit"
-    found.seconds += ended_s - began_s
+@dataclass
+class _Batch:
+    plan: Plan
+    costs: JointCosts
+    prices: Prices
+    placement: Placement
+    pass_s: float
+    clock: Clock
 
+    def begin(self, request: Recorded, track: Track, end: int) -> _Ahead:
+        if end < request.tokens:
+            track = replace(track, room=end)
+        return _Ahead(request, self.clock.seconds, end, Text(track, self.plan, self.prices, self.placement))
 
-def _answered(text: Text) -> tuple[SimulatedDraft, int]:
-    """Return the text's next draft, and the passes of the model for it."""
-    text.number += 1
-    sent, passes, _ = text.answer()
-    return sent, passes
+    def step(self, texts: Sequence[texts_at_load.Text]) -> None:
+        """Play one round of all texts. Those whose prompt is still being read take part in the verification."""
+        ready = [text for text in texts if isinstance(text, _Ahead) and text.unread <= 0]
+        if ready:
+            self._draft(ready)
+        pieces = pieces_of(texts, PIECE if ready else 10**9)
+        rows = sum(text.drafted + 1 for text in ready) + sum(pieces.values())
+        self.clock.seconds += self.costs.verifying(len(ready) + len(pieces), rows)
+        for text in ready:
+            text.settle(text.passes, text.sent.source)
+            text.first = text.first or self.clock.seconds
+        for reading, count in pieces.items():
+            reading.read(count)
+            if reading.begins_to_draft:
+                self.clock.seconds += self.costs.reading(reading.request.prompt_tokens)
 
+    def _draft(self, texts: Sequence[_Ahead]) -> None:
+        """Answer the last verdicts, draft what missed in joint steps, and prepare."""
+        for text in texts:
+            text.text.ended_s = self.clock.seconds
+        asked = [len([*text.drafting()]) for text in texts]
+        free = [text.text.now_s - self.prices.drafting(passes) for text, passes in zip(texts, asked, strict=True)]
+        self.clock.seconds = max(free) + _steps(asked, self.costs)
+        took_s = self._prepare(texts)
+        if not self.placement.beside:
+            self.clock.seconds += took_s
 
-def _prepared(texts: Sequence[Text], sent: Sequence[SimulatedDraft], rows: int, now_s: float, pass_s: float) -> float:
-    """Let all texts prepare within one budget of rows. Return the seconds that it takes."""
-    asked = {number: text.choose(draft) for number, (text, draft) in enumerate(zip(texts, sent, strict=True))}
-    granted = shared_out(asked, rows)
-    count = sum(len(chosen.outcomes) for chosen in granted.values())
-    for number, (text, draft) in enumerate(zip(texts, sent, strict=True)):
-        text.now_s = now_s
-        text.prepare(draft, granted[number], count)
-    deepest = max((text.preparing.most for text in texts if text.preparing), default=0)
-    opens = any(draft.tokens and not text.is_read for text, draft in zip(texts, sent, strict=True))
-    return (opens + deepest) * pass_s
+    def _prepare(self, texts: Sequence[_Ahead]) -> float:
+        """Let all texts prepare within one budget of rows. Return the seconds that it takes."""
+        asked = {number: text.text.choose(text.sent) for number, text in enumerate(texts)}
+        granted = shared_out(asked, self.plan.settings.branches)
+        count = sum(len(chosen.outcomes) for chosen in granted.values())
+        for number, text in enumerate(texts):
+            text.text.now_s = self.clock.seconds
+            text.text.prepare(text.sent, granted[number], count)
+        deepest = max((text.text.preparing.most for text in texts if text.text.preparing), default=0)
+        opens = any(text.sent.tokens and not text.text.is_read for text in texts)
+        return (opens + deepest) * self.pass_s
 
 
 def _steps(passes: Sequence[int], costs: JointCosts) -> float:

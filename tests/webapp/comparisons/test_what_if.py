@@ -214,12 +214,13 @@ def test_what_if_is_asked_for_several_users_and_says_which_prices_were_measured(
     assert [point["unmeasured"] for point in many["curve"]["points"]] == [1.0]
 
 
-def test_what_if_says_which_strategies_it_plays_for_one_user_only(world):
-    made = comparison(world, "static:4", prompts=6)
+def test_trees_and_mixes_are_played_for_several_users_beside_those_that_ran(world):
+    made = comparison(world, "static:4,tree:3/22,hybrid", prompts=6, concurrency=[1, 4])
     decode(made)
-    for strategy in ("ssd", "tree"):
-        answer = ask(world.api(world.bob), made, f"strategy={strategy}&users=4")
-        assert answer.status_code == 409, answer.json()
+    found = ask(world.api(world.bob), made, "strategy=tree&rows=6&depth=3&users=4").json()
+    assert found["label"] == "tree:auto,rows=6,depth=3 @4" and found["possible"]["high"] >= found["speedup"]["median"]
+    replayed = {row["label"]: bool(row["simulated"]) for row in found["measured"]}
+    assert replayed == {"static:4 @4": True, "tree:3/22 @4": True, "hybrid @4": True}
 
 
 def test_a_policy_may_read_the_prompts_end_before_the_first_round(world):

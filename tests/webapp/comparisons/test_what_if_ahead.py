@@ -111,6 +111,26 @@ def test_over_rest_each_answer_adds_its_point_to_the_curve(world):
     assert [row["simulated"] for row in first["measured"] if row["strategy"] == "static"] == [None]
 
 
+def test_over_rest_several_users_are_answered_at_the_price_of_preparing_for_one(world):
+    made = comparison(world, "static:3,ssd:4,branches=8,placement=in-turn", prompts=4)
+    decode(made)
+    found = ask(world.api(world.bob), made, "strategy=ssd&lookahead=2&branches=6&users=4").json()
+    assert found["label"] == "ssd:2,branches=6 @4" and 0 < found["hit_rate"] <= 1 and found["speedup"]["median"] > 0
+    assert "Preparing for 4 users is priced as for 1" in " ".join(found["notes"])
+    assert [point["value"] for point in found["curve"]["points"]] == [2] and found["curve"]["missing"]
+
+
+def test_over_rest_a_run_with_several_users_shows_its_own_price_of_preparing_and_checks_the_answer(world):
+    made = comparison(world, "static:3,ssd:4,branches=8,placement=in-turn", prompts=4, concurrency=[1, 4])
+    decode(made)
+    bob = world.api(world.bob)
+    four, many = (ask(bob, made, f"strategy=ssd&lookahead=2&branches=6&users={users}").json() for users in (4, 16))
+    assert "Preparing is priced as measured here with 4 users." in four["notes"]
+    assert "Preparing for 16 users is priced as for 4" in " ".join(many["notes"])
+    [ran] = [row for row in four["measured"] if row["strategy"] == "ssd"]
+    assert ran["label"] == "ssd:4,branches=8,placement=in-turn @4" and ran["simulated"]
+
+
 def test_over_rest_a_place_where_the_slider_has_been_is_not_played_again(world):
     made = comparison(world, "static:3,ssd:4,branches=8,placement=in-turn")
     decode(made)
@@ -128,6 +148,10 @@ def test_over_rest_what_cannot_be_simulated_is_refused_in_words(world):
     decode(made)
     bob = world.api(world.bob)
     assert "No ssd has run here" in ask(bob, made, "strategy=ssd").json()["detail"]
+    assert "1 among the users at once" in ask(bob, made, "strategy=ssd&users=4").json()["hint"]
+    judged = ask(bob, made, "strategy=ssd-disco&users=4")
+    assert judged.status_code == 400 and "A plan replays with the classifier." in judged.json()["detail"]
+    assert "Run it: its result is replayed too." in ask(bob, made, "strategy=hybrid").json()["detail"]
     many = ask(bob, made, "strategy=ssd&branches=64")
     assert (many.status_code, "branches up to 32" in many.json()["detail"]) == (400, True)
     assert ask(bob, made, "strategy=ssd&lookahead=2&branches=6&fanout=2/2/2").status_code == 400

@@ -141,7 +141,10 @@ def test_a_plan_for_several_users_shows_the_best_settings_by_load_and_what_to_se
         assert html.escape(paying(crossover)) in shown
     study.document["at_load"] = {**at_load, "elsewhere": []}
     study.save()
-    assert "no fixed lookahead is a gain" in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert (
+        "no fixed lookahead and no copy is a gain"
+        in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    )
     study.document["at_load"] = None  # made for one user
     study.save()
     assert "At several users at once" not in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()

@@ -43,7 +43,7 @@ from webapp.comparisons.what_if.recorded import (
     version,
 )
 from webapp.comparisons.what_if.refusals import nothing_recorded, refusal, unknown
-from webapp.core.problems import Conflict, Invalid
+from webapp.core.problems import Invalid
 
 ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
 STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → parameter and values of its curve
@@ -106,7 +106,9 @@ def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
 
 def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
     if strategy not in STEPS:
-        raise Invalid(f"{strategy[:40]!r} cannot be replayed; {', '.join(STEPS)} can.", field="strategy")
+        raise Invalid(
+            f"{strategy[:40]!r} cannot be replayed; {', '.join(STEPS)} can.{_why(strategy)}", field="strategy"
+        )
     try:
         choice = choose(strategy, params)
     except BadStrategy as error:
@@ -114,6 +116,14 @@ def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
     for slider in choice.spec.sliders:
         _check(choice, slider)
     return choice
+
+
+def _why(strategy: str) -> str:
+    """Say why a strategy of ours cannot be asked, and what can be done."""
+    spec = STRATEGIES.get(strategy)
+    if spec and spec.needs_classifier:
+        return " A classifier decides for it, and these traces do not hold it. A plan replays with the classifier."
+    return " It has no setting that a slider could move. Run it: its result is replayed too." if spec else ""
 
 
 def _check(choice: Choice, slider: Slider) -> None:
@@ -132,22 +142,11 @@ def _is_ahead(strategy: str) -> bool:
 
 
 def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
-    if not choice.spec.prepares_ahead:
-        if refused := unknown(found, choice):
-            raise refused
-        users = choice.load.concurrency
-        return simulate(found, choice) if users == 1 else simulate_at_load(found, choice, users)
+    if refused := unknown(found, choice):
+        raise refused
     if choice.load != ONE:
-        raise Conflict(
-            f"{choice.strategy} is simulated for one user at a time: its draft works beside the target.",
-            code="not-replayable", hint="Set users at once to 1.",
-        )  # fmt: skip
-    if found.ahead is None:
-        raise Conflict(
-            f"No {choice.strategy} has run here, so nobody knows what preparing ahead costs on this machine.",
-            code="nothing-recorded", hint=f"Clone this with {choice.strategy}.",
-        )  # fmt: skip
-    return found.ahead.play(choice)
+        return simulate_at_load(found, choice, choice.load.concurrency)
+    return found.ahead.play(choice) if found.ahead and choice.spec.prepares_ahead else simulate(found, choice)
 
 
 def _fit(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, load: Load = ONE) -> dict[str, Any]:

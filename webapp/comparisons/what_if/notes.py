@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.public import STRATEGIES, AtLoad, Played, Recorded, Simulation, Strategy
+from decoding.public import STRATEGIES, Ahead, AtLoad, Played, Recorded, Simulation, Strategy
 
 
 def _prices(found: Recorded, simulation: AtLoad) -> Iterator[str]:
@@ -22,7 +22,20 @@ def _prices(found: Recorded, simulation: AtLoad) -> Iterator[str]:
             f"Nothing here ran with {users} users. Prices were measured for {measured} "
             f"{'texts' if found.at else 'text'} in a pass. The simulation assumes the same price per row beyond that."
         )
+    if found.ahead and simulation.hit_rate is not None:
+        yield _preparing(found.ahead, users)
     yield "A request's time includes waiting and reading the prompt. Autoregressive has as many users."
+
+
+def _preparing(ahead: Ahead, users: int) -> str:
+    """Say where the price of preparing comes from."""
+    if users in ahead.at:
+        return f"Preparing is priced as measured here with {users} users."
+    known = max((load for load in ahead.at if load < users), default=1)
+    return (
+        f"Preparing for {users} users is priced as for {known}: all texts share the branches, so a joint pass of the "
+        "draft has as many rows for any number of users."
+    )
 
 
 def _counted(numbers: Sequence[int]) -> str:
@@ -73,7 +86,7 @@ def notes_of(found: Recorded, simulation: Simulation | AtLoad | Played, fit: Map
             "the time that measured strategies spend between passes."
         )
     yield from _above_the_oracle(fit)
-    if isinstance(simulation, Played):
+    if simulation.hit_rate is not None:
         yield "After a miss, the simulation uses the draft model: the traces do not hold what an n-gram would propose."
     if len(simulation.middle) < found.prompt_count:
         yield f"Replayed on {len(simulation.middle)} of {found.prompt_count} prompts, evenly spread."

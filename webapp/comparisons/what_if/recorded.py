@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,9 @@ from decoding.public import (
     STRATEGIES,
     Costs,
     Event,
+    JointCosts,
     Places,
+    Preparing,
     Recorded,
     Shared,
     Started,
@@ -31,7 +33,7 @@ from decoding.public import (
     surer,
 )
 from webapp.comparisons import trace
-from webapp.comparisons.models import Comparison, Sample, SampleQuerySet
+from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
 from webapp.comparisons.report import devices_in
 
 DRAFTED_BY_THE_PAIR = {slug for slug, strategy in STRATEGIES.items() if strategy.drafts_with_the_pair}
@@ -103,7 +105,8 @@ def _read(comparison: Comparison) -> Recorded | None:
         is_clear=not drafted or drafting_is_clear(priced),
     )
     seen_texts = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
-    return replace(found, ahead=ahead_of(seen_texts, priced, ahead, found.alone, is_beside=_is_beside(comparison)))
+    played_ahead = ahead_of(seen_texts, priced, ahead, found.alone, is_beside=_is_beside(comparison))
+    return replace(found, ahead=played_ahead and replace(played_ahead, at=_preparing(comparison, found.joint)))
 
 
 def _note_start(
@@ -117,14 +120,27 @@ def _note_start(
 
 def _shared_passes(comparison: Comparison) -> dict[int, Shared]:
     """Read what passes cost that several texts share, from the runs with several users."""
-    runs = comparison.runs.filter(concurrency__gt=1, concurrency__lte=MOST_USERS_ASKED, strategy__in=PRICED)
     traces: dict[int, list[list[list[Event]]]] = {}
-    for run in runs:
-        samples = {sample.pk: sample for sample in run.samples.finished().filter(repeat=1)[:MOST_SAMPLES_OF_A_RUN]}
-        events = [[from_dict(event) for event in of] for _, of, _ in trace.read_all(samples)]
+    for run, events in _at_load(comparison, PRICED):
         traces.setdefault(run.concurrency or 1, []).append(events)
     found = {users: shared(users, of) for users, of in traces.items()}
     return {users: at for users, at in found.items() if at}
+
+
+def _preparing(comparison: Comparison, joint: JointCosts) -> dict[int, Preparing]:
+    """Read what preparing ahead costs for several users, from the runs that did."""
+    traces: dict[int, list[tuple[int, list[list[Event]]]]] = {}
+    for run, events in _at_load(comparison, AHEAD):
+        traces.setdefault(run.concurrency or 1, []).append((int(run.choice.settled["branches"]), events))
+    found = {users: Preparing.traced(of, joint, users) for users, of in traces.items()}
+    return {users: at for users, at in found.items() if at}
+
+
+def _at_load(comparison: Comparison, strategies: Collection[str]) -> Iterator[tuple[Run, list[list[Event]]]]:
+    """Read some traces of each run of these strategies with several users."""
+    for run in comparison.runs.filter(concurrency__gt=1, concurrency__lte=MOST_USERS_ASKED, strategy__in=strategies):
+        samples = {sample.pk: sample for sample in run.samples.finished().filter(repeat=1)[:MOST_SAMPLES_OF_A_RUN]}
+        yield run, [[from_dict(event) for event in of] for _, of, _ in trace.read_all(samples)]
 
 
 def _is_beside(comparison: Comparison) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from decoding.public import BASELINE, ONE, STRATEGIES, Choice, Recorded, Sampling, alone
+from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, alone
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.recorded import COPYING, DRAFTED_BY_THE_PAIR, PRICED, one_user
 from webapp.core.problems import Conflict
@@ -43,15 +43,16 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
             "copies.", code="nothing-recorded", hint="Clone this comparison.",
         )  # fmt: skip
+    if choice.spec.prepares_ahead and not found.ahead:
+        return Conflict(
+            f"No {choice.strategy} has run here for one user, so nobody knows what preparing ahead costs on this "
+            "machine.", code="nothing-recorded",
+            hint=f"Clone this with {choice.strategy}, and with 1 among the users at once.",
+        )  # fmt: skip
     if choice.spec.judges_copies:
         return Conflict(
             f"A classifier judges the copies of {choice.strategy}, and these traces do not hold it.",
             code="not-replayable", hint="Plan it: a plan replays with the classifier.",
-        )  # fmt: skip
-    if (choice.spec.tree or choice.spec.mixes) and choice.load != ONE:
-        return Conflict(
-            f"What-if plays {choice.strategy} for one user at a time.",
-            code="not-replayable", hint="Set users at once to 1.",
         )  # fmt: skip
     if choice.spec.tree and not choice.shapes_trees:
         return Conflict(

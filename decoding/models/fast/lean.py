@@ -1,0 +1,163 @@
+"""Layers of passes with few rows on a CPU: torch multiplies matrices, and compiled kernels do all between the products.
+
+Such a pass is hundreds of small operations, and torch's share of each is larger than the arithmetic of a small model.
+Passes that the kernels do not know go through the decoder, a text's next row as a recording (`traced`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from decoding.models.fast.decoder import Decoder, Layer, Memory, SmallNorm
+from decoding.models.fast.kv import Rows
+from decoding.models.fast.linear import Adding
+from decoding.models.fast.traced import TracedLayers
+
+FEW = 8  # rows of one text, up to which a kernel attends faster than torch
+CLOSE = 1e-4  # error of the last hidden rows, relative to the greatest number
+MOST_FOR_ONE = 1 << 14  # products of queries and keys in a layer; torch divides more than that among its threads
+
+
+class Lean:
+    """Runs a decoder's layers, for all texts of a model."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+        self._traced = TracedLayers(decoder)
+        self._kernels: Kernels | None = None
+        self._is_tried = False
+
+    def layered(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows], memory: Memory) -> Tensor:
+        """Take the rows of all parts through all layers. `memory` is that of their pass."""
+        if self._takes(parts):
+            if not self._is_tried:
+                return self._try(hidden, turns, parts, memory)
+            if self._kernels:
+                return self._kernels.layered(hidden, turns, parts)
+        if isinstance(memory, Rows):
+            return self._traced(hidden, turns, memory)
+        return self._decoder.layered(hidden, turns, memory)
+
+    def _takes(self, parts: Sequence[Rows]) -> bool:
+        few = [part for part in parts if has_few(part)]
+        if not few:
+            return False
+        asked = sum(part.count * (part.start + part.count) for part in few) * self._decoder.shape.heads
+        return asked <= MOST_FOR_ONE or torch.get_num_threads() == 1
+
+    def _try(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows], memory: Memory) -> Tensor:
+        """Compile the kernels, and keep them if they give the decoder's numbers."""
+        self._is_tried = True
+        expected = self._decoder.layered(hidden.clone(), turns, memory)
+        try:
+            kernels = Kernels.of(self._decoder)
+            found = kernels.layered(hidden, turns, parts) if kernels else expected
+        except Exception:  # whatever a compiler, or a missing one, fails with: torch needs neither
+            return expected
+        if (found - expected).abs().max() > CLOSE * expected.abs().max():
+            return expected
+        self._kernels = kernels
+        return found
+
+
+def has_few(part: Rows) -> bool:
+    return part.is_plain and part.count <= FEW
+
+
+@dataclass(frozen=True)
+class Weights:
+    """One layer, as the kernels see it. Norms and the weight of heads are addresses."""
+
+    norm_1: int
+    qkv: Callable[[Tensor], Tensor]
+    head_norm: int
+    out: Callable[[Tensor], Tensor]
+    norm_2: int
+    inner: Callable[[Tensor], Tensor]
+    down: Callable[[Tensor], Tensor]
+
+    @classmethod
+    def of(cls, layer: Layer) -> Weights | None:
+        norms, adds = (layer.norm_1, layer.norm_2), (layer.out, layer.feed.down)
+        if not all(isinstance(each, SmallNorm) for each in norms) or not all(isinstance(each, Adding) for each in adds):
+            return None
+        head_norm = 0 if layer.head_norm is None else layer.head_norm.data_ptr()
+        first, second = (norm.weight.data_ptr() for norm in norms)  # type: ignore[attr-defined]
+        out, down = (add.product for add in adds)  # type: ignore[attr-defined]
+        return cls(first, layer.qkv, head_norm, out, second, layer.feed.inner, down)
+
+
+class Kernels:
+    def __init__(self, decoder: Decoder, layers: Sequence[Weights]) -> None:
+        from decoding.models.fast import numba_kernels
+
+        shape = decoder.shape
+        self._decoder, self._shape, self._layers = decoder, shape, layers
+        self._norm, self._gate = numba_kernels.norm, numba_kernels.gate
+        self._attend = numba_kernels.attention(shape.group, shape.head_dim)
+
+    @classmethod
+    def of(cls, decoder: Decoder) -> Kernels | None:
+        """Return the kernels for a decoder, None if they do not know its layers."""
+        layers = [Weights.of(layer) for layer in decoder.layers]
+        known = [layer for layer in layers if layer]
+        is_known = len(known) == len(layers) and decoder.shape.activation in ("silu", "swish")
+        if not is_known or decoder.device.type != "cpu" or decoder.layers[0].feed.width is None:
+            return None
+        return cls(decoder, known)
+
+    def layered(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows]) -> Tensor:
+        """Take rows through all layers. `hidden` is used up."""
+        shape, count = self._shape, len(hidden)
+        space = Space.of(parts)
+        normed, mixed = torch.empty_like(hidden), hidden.new_empty(count, shape.heads * shape.head_dim)
+        gated = hidden.new_empty(count, shape.inner)
+        scratch = hidden.new_empty(max(2 * shape.group * space.longest, shape.inner))
+        to_normed, to_mixed, to_scratch = normed.data_ptr(), mixed.data_ptr(), scratch.data_ptr()
+        rows, turned = hidden.data_ptr(), 0 if turns is None else turns.data_ptr()
+        size, eps, product = shape.hidden, shape.norm_eps, hidden
+        for number, layer in enumerate(self._layers):
+            self._norm(rows, product.data_ptr() if number else 0, layer.norm_1, to_normed, count, size, eps)
+            heads = layer.qkv(normed)
+            asked = heads.data_ptr(), turned, layer.head_norm, eps
+            self._attend(space.texts, number, shape.kv_heads, *asked, to_mixed, to_scratch, space.longest)
+            for own, part in space.others:
+                self._beside(number, heads[own], None if turns is None else turns[own], part, mixed[own])
+            product = layer.out(mixed)
+            self._norm(rows, product.data_ptr(), layer.norm_2, to_normed, count, size, eps)
+            both = layer.inner(normed)
+            self._gate(both.data_ptr(), gated.data_ptr(), to_scratch, count, shape.inner)
+            product = layer.down(gated)
+        return hidden.add_(product)
+
+    def _beside(self, number: int, mixed: Tensor, turns: Tensor | None, part: Rows, found: Tensor) -> None:
+        """Attend with torch for a text of many rows, or one whose rows do not see all before them."""
+        layer = self._decoder.layers[number]
+        found.copy_(part.attend(number, self._decoder.place(number, layer, mixed, turns, part)))
+
+
+@dataclass(frozen=True)
+class Space:
+    """The texts that the kernel attends for, and the others with their rows."""
+
+    texts: np.ndarray
+    longest: int
+    others: Sequence[tuple[slice, Rows]]
+
+    @classmethod
+    def of(cls, parts: Sequence[Rows]) -> Space:
+        texts, others, first, longest = [], [], 0, 0
+        for part in parts:
+            end = first + part.count
+            if has_few(part):
+                texts.append((first, part.count, part.start, part.cache.values.data_ptr(), part.cache.slots))
+                longest = max(longest, part.start + part.count)
+            else:
+                others.append((slice(first, end), part))
+            first = end
+        return cls(np.array(texts, np.int64), longest, others)

@@ -1,0 +1,115 @@
+"""Passes with few rows: compiled kernels give the decoder's numbers, text by text."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from decoding.models.fast.lean import FEW, Kernels
+from decoding.models.fast.model import FastModel
+from decoding.models.fast.numba_kernels import attention
+from decoding.models.fast.runner import FastRunner
+from tests.decoding.models import LLAMA, fast_runner, save
+
+ROOT = Path(__file__).parents[3]
+PROMPTS = ([3, 1, 4, 1, 5], [9], [2, 6, 5, 3, 5, 8, 9, 7])
+LEAN = ("llama", "mistral", "qwen2", "qwen3")
+
+
+@pytest.fixture(params=LEAN)
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> FastModel:
+    return model_of(request.param, tmp_path)
+
+
+def model_of(family: str, folder: Path) -> FastModel:
+    found = fast_runner(save(folder, family, **LLAMA)).model
+    assert isinstance(found, FastModel)
+    return found
+
+
+def with_prompts(model: FastModel) -> list[FastRunner]:
+    runners = [model.new_runner() for _ in PROMPTS]
+    for runner, prompt in zip(runners, PROMPTS, strict=True):
+        runner.extend(prompt)
+    return runners
+
+
+def test_the_kernels_know_these_families(model: FastModel) -> None:
+    assert Kernels.of(model.decoder)
+
+
+def test_one_text_alone_gets_the_decoders_numbers(model: FastModel) -> None:
+    runner = model.new_runner()
+    runner.extend([3, 1, 4])
+    for tokens in ([1], [5, 9], [2]):
+        before = list(runner.tokens)
+        found = runner.extend(tokens, len(tokens))
+        expected = model.new_runner().extend([*before, *tokens, *[0] * FEW], len(tokens) + FEW)[: len(tokens)]
+        torch.testing.assert_close(found, expected, atol=2e-5, rtol=1e-4)
+
+
+def test_texts_together_get_the_numbers_of_each_alone(model: FastModel) -> None:
+    fed = ([1, 7], [2], [int(token) for token in torch.arange(20) % 9])  # the last is a piece of a prompt
+    alone = [runner.extend(tokens, len(tokens)) for runner, tokens in zip(with_prompts(model), fed, strict=True)]
+    feeds = [(runner, tokens, len(tokens)) for runner, tokens in zip(with_prompts(model), fed, strict=True)]
+    for found, expected in zip(model.extend_all(feeds), alone, strict=True):
+        torch.testing.assert_close(found, expected, atol=2e-5, rtol=1e-4)
+
+
+def test_a_text_is_attended_to_with_the_same_numbers_in_any_company() -> None:
+    attend, kv_heads, slots, size = attention(3, 8), 2, 40, 8
+    torch.manual_seed(1)
+    heads, weight = torch.randn(4, 5 * kv_heads, size), torch.randn(4 * kv_heads, size)
+    turns, scratch = torch.randn(4, size), torch.empty(2 * 3 * slots)
+
+    def mixed(texts: list[tuple[int, int, int]]) -> Tensor:
+        """Rows of texts, each with its first row, rows and length."""
+        torch.manual_seed(2)
+        caches = [torch.randn(1, 2, kv_heads, slots, size) for _ in texts]
+        table = np.array([(*text, cache.data_ptr(), slots) for text, cache in zip(texts, caches, strict=True)])
+        own, found = heads.clone(), torch.full((4, 3 * kv_heads * size), torch.nan)
+        asked = own.data_ptr(), turns.data_ptr(), weight.data_ptr(), 1e-6
+        attend(table, 0, kv_heads, *asked, found.data_ptr(), scratch.data_ptr(), slots)
+        return found
+
+    together, alone = mixed([(0, 2, 30), (2, 1, 7), (3, 1, 11)]), mixed([(0, 2, 30)])
+    assert torch.equal(together[:2], alone[:2])
+    assert together.isfinite().all()
+    assert alone[2:].isnan().all(), "rows of others stay as they are"
+
+
+def test_a_text_of_nan_leaves_the_others_alone(tmp_path: Path) -> None:
+    model = model_of("llama", tmp_path)
+    sick, well, _ = with_prompts(model)
+    sick.cache.values.fill_(torch.nan)
+    found = model.extend_all([(sick, [1], 1), (well, [2], 1)])
+    assert found[0].isnan().all()
+    assert found[1].isfinite().all()
+
+
+def test_without_numba_torch_does_all(tmp_path: Path) -> None:
+    save(tmp_path, "llama", **LLAMA)
+    said = subprocess.run(
+        [sys.executable, "-c", WITHOUT, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    runner = model_of("llama", tmp_path).new_runner()
+    runner.extend([3, 1, 4])
+    assert said.stdout.split() == [str(int(runner.extend([token]).argmax())) for token in (1, 5, 9)]
+
+
+WITHOUT = """
+import sys
+sys.modules["numba"] = None
+from pathlib import Path
+from tests.decoding.models import fast_runner
+runner = fast_runner(Path(sys.argv[1]))
+runner.extend([3, 1, 4])
+for token in (1, 5, 9):
+    print(int(runner.extend([token]).argmax()))
+"""
