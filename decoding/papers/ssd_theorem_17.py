@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,8 @@ def draw(evidence: Evidence) -> Drawn:
 def _why(critical: float, run: list[Series]) -> str:
     words = f"By the formula random tokens win {_from(critical)}, with both terms at prices of one text"
     for measured in run:
-        first = next((point.x for point in measured.points if point.y < 1), math.inf)
-        words += f"; in the runs {_from(first)}"
+        won = [point.x for point in itertools.takewhile(lambda point: point.y < 1, reversed(measured.points))]
+        words += f"; in the runs {_from(min(won, default=math.inf))}"
     return (
         f"{words}; in the paper {_from(2)}. {'' if run else f'{NOT_RUN} '}The point depends on what a draft costs "
         "beside a verification and on the hit rate under each backup."

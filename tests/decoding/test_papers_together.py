@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from decoding.papers import ssd_theorem_17
 from decoding.reproduce import together
+from decoding.reproduce.figure import Point, Series
 from decoding.reproduce.runs import Ran
 from decoding.reproduce.settings import BATCHES, LONGEST_TOGETHER
 from decoding.reproduce.together import Together
@@ -49,6 +51,15 @@ def test_a_verification_is_compared_with_one_of_a_fixed_lookahead_of_as_many_tok
     plain, ahead = together.plain(8)[1], together.ahead(8, "neural")[1]
     found = Together(Ran({}, verifying={plain.label: 0.004, ahead.label: 0.006}))
     assert found.slower(ahead) == pytest.approx(1.5)
+
+
+def test_random_tokens_win_from_the_batch_size_on_from_which_they_win_at_every_larger_one() -> None:
+    def told(*ratios: float) -> str:
+        return ssd_theorem_17._why(3.0, [Series("ours", "measured", [Point(2**n, y) for n, y in enumerate(ratios)])])
+
+    assert "in the runs from 4 texts on" in told(1.2, 1.1, 0.9, 0.8)
+    assert "in the runs from 8 texts on" in told(1.2, 0.9, 1.1, 0.8)
+    assert "in the runs at no batch size" in told(0.9, 0.9, 0.9, 1.1)
 
 
 def test_hits_are_counted_over_all_texts() -> None:
