@@ -23,10 +23,10 @@ def draw(evidence: Evidence) -> Drawn:
     replayed = [(n, speedup(n)) for n in range(1, len(STATICS) + 1)]
     ran = [(n, evidence.ran.ratio(STATICS[n - 1].label, ALONE.label)) for n in sorted({5, evidence.lookahead})]
     top = max(found.value for _, found in replayed)
-    near = [n for n, found in replayed if found.value > 0.97 * top]
+    near = [f"{n}" for n, found in replayed if found.value > 0.97 * top and n != evidence.lookahead]
     return Drawn(
         [series("replayed here", "replayed", replayed), series("run here", "measured", ran, is_line=False)],
-        f"{evidence.lookahead} tokens are best here, and {', '.join(map(str, near))} are within 3 % of it. The best "
+        f"{evidence.lookahead} tokens are best here; {', '.join(near) or 'no others'} are within 3 % of it. The best "
         "lookahead depends on how well the draft fits and on what rows and drafted tokens cost; the paper "
         "searched it for each set.",
     )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import Clock, Race
-from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, published, series
+from decoding.papers.base import NOT_RUN, Clock, Race
+from decoding.reproduce.bootstrap import Estimate
+from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, Series, published, series
 from decoding.reproduce.outcomes import total
 from decoding.reproduce.settings import BATCHES
 from decoding.ssd.theory import critical_batch
 
 if TYPE_CHECKING:
     from decoding.reproduce.evidence import Evidence
+    from decoding.reproduce.together import Together
 
 FAST, NEURAL = (249, 244, 237, 207, 170), (256, 214, 186, 160, 135)
 
@@ -26,12 +29,31 @@ def draw(evidence: Evidence) -> Drawn:
         points.append((batch, race.ratio(neural, fast, batch)))
     both = [race.tuned(1, is_random=r) for r in (False, True)]
     critical = critical_batch(*(clock.speculation(one.way, total(one.tallies)) for one in both))
-    turn = "never" if math.isinf(critical) else f"from {math.ceil(critical)}"
-    return Drawn(
-        [series("ours", "theory", points)],
-        f"Random tokens win {turn} texts on here, with both terms at prices of one text, and from 2 on in the paper. "
-        "The point depends on what a draft costs beside a verification and on the hit rate under each backup.",
+    ran = evidence.ran_together
+    run = [series("ours", "measured", _run(ran))] if ran else []
+    return Drawn([series("ours", "theory", points), *run], _why(critical, run))
+
+
+def _why(critical: float, run: list[Series]) -> str:
+    words = f"By the formula random tokens win {_from(critical)}, with both terms at prices of one text"
+    for measured in run:
+        won = [point.x for point in itertools.takewhile(lambda point: point.y < 1, reversed(measured.points))]
+        words += f"; in the runs {_from(min(won, default=math.inf))}"
+    return (
+        f"{words}; in the paper {_from(2)}. {'' if run else f'{NOT_RUN} '}The point depends on what a draft costs "
+        "beside a verification and on the hit rate under each backup."
     )
+
+
+def _from(batch: float) -> str:
+    return "at no batch size" if math.isinf(batch) else f"from {math.ceil(batch)} text{'s' * (batch > 1)} on"
+
+
+def _run(ran: Together) -> list[tuple[float, Estimate]]:
+    """The fastest that ran with one backup over the fastest with the other."""
+    return [
+        (batch, ran.ran.ratio(ran.ahead(batch, "neural").label, ran.ahead(batch, "random").label)) for batch in BATCHES
+    ]
 
 
 FIGURE = Figure(
@@ -42,7 +64,7 @@ FIGURE = Figure(
     x=Axis("texts in the batch", log=True),
     y=Axis("model / random tokens", "times"),
     draw=draw,
-    uses=("greedy", "ran ssd", "joint"),
+    uses=("greedy", "ran ssd", "joint", "together"),
     published=(
         published(
             "70B/1B, fan-out 1",

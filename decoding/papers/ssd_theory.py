@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import ALONE, DEEPEST, Clock, Race, Tuned, Way
+from decoding.papers.base import ALONE, DEEPEST, NOT_RUN, Clock, Race, Tuned, Way
 from decoding.reproduce.bootstrap import Estimate
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, Series, series
 from decoding.reproduce.outcomes import total
@@ -83,7 +83,7 @@ def _why(evidence: Evidence, shown: list[Series], slower: list[float]) -> str:
     by_name = {each.name: {point.x: point.y for point in each.points} for each in shown}
     words = _against_corollary_8(slower)
     if not evidence.has_second_core:
-        return words + "Nothing is run: this machine has no second core for the draft."
+        return words + NOT_RUN
     run, played, formula = (by_name[name] for name in ("SSD, run here", "simulated", "Theorem 7"))
     off = [f"{k:g} tokens {formula[k] / y - 1:+.0%} and {played[k] / y - 1:+.0%}" for k, y in run.items()]
     return words + (

@@ -7,12 +7,14 @@ from typing import Any
 
 from decoding.papers import FIGURES
 from decoding.replay import probing
+from decoding.reproduce import together
 from decoding.reproduce.evidence import Evidence
 from decoding.reproduce.figure import Figure, described, filled, kept_as
 from decoding.reproduce.settings import BATCHES, CONSTANTS, LOOKAHEADS, TEMPERATURES
+from decoding.strategies.disco import RULES
 
 FORMAT = "drafthouse.papers/1"
-TABLE = 6  # choices of DISCO's speed-up table, autoregressive among them
+TABLE = 5  # choices of DISCO's speed-up table, autoregressive among them; more by each rule of DISCO
 
 # Pieces of evidence in the order in which they are made. Figures name those that they use.
 PIECES: Mapping[str, Callable[[Evidence], object]] = {
@@ -22,24 +24,33 @@ PIECES: Mapping[str, Callable[[Evidence], object]] = {
     "greedy": lambda e: e.outcomes(0.0),
     "ran ssd": lambda e: e.ran_ssd,
     "joint": lambda e: e.joint,
+    "together": lambda e: e.ran_together,
     "temperatures": lambda e: [e.outcomes(temperature) for temperature in TEMPERATURES],
     "constants": lambda e: e.outcomes_held_back(1.0, CONSTANTS),
 }
 
 
-def samples(pieces: Sequence[str], prompts: int, *, has_classifier: bool) -> dict[str, int]:
-    """Phases of these pieces, each with the samples that it decodes: progress is counted in them."""
+def samples(evidence: Evidence, figures: Sequence[Figure]) -> dict[str, int]:
+    """Phases of the figures that are still to be drawn, each with the samples that it decodes: progress is counted in
+    them."""
+    prompts, has_classifier = len(evidence.prompts), evidence.classifier is not None
     phases = {
         "study": {"recording": prompts},
         "costs": {"measuring prices": probing.samples(prompts, classifiers=int(has_classifier))},
-        "ran": {"running DISCO's table": (TABLE - (not has_classifier)) * prompts},
+        "ran": {"running DISCO's table": (TABLE + len(RULES) * has_classifier) * prompts},
         "greedy": {"recording at temperature 0": prompts},
         "ran ssd": {"running SSD": (1 + 2 * len(LOOKAHEADS)) * prompts},
         "joint": {"measuring joint passes": len(BATCHES)},
+        "together": {together.phase(n): len(together.choices(n)) * prompts for n in BATCHES * evidence.has_second_core},
         "temperatures": {f"recording at temperature {t:g}": prompts for t in TEMPERATURES[1:]},
         "constants": {"recording at temperature 1": prompts},
     }
-    return {phase: count for piece in PIECES if piece in pieces for phase, count in phases[piece].items()}
+    pieces = pieces_of([figure for figure in figures if _is_due(figure, evidence)])
+    return {phase: count for piece in pieces for phase, count in phases[piece].items()}
+
+
+def _is_due(figure: Figure, evidence: Evidence) -> bool:
+    return not evidence.lacks(figure.needs) and evidence.shelf.read(kept_as(figure.slug)) is None
 
 
 def pieces_of(figures: Sequence[Figure]) -> list[str]:

@@ -17,6 +17,7 @@ from decoding.replay.costs import Costs, costs_from
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import Study
 from decoding.replay.records import Counts
+from decoding.reproduce import together
 from decoding.reproduce.bootstrap import Estimate, median
 from decoding.reproduce.recordings import Recordings
 from decoding.reproduce.runs import Ran, Traces, run
@@ -27,6 +28,7 @@ from decoding.reproduce.settings import (
     LOOKAHEADS,
     NEEDS,
 )
+from decoding.reproduce.together import Together
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.settings import Settings
@@ -146,13 +148,15 @@ class Evidence(Recordings):
             "confidence of 0.4": parse_choices(f"{threshold.STRATEGY.slug}:0.4,cap={CAP}")[0],
         }
         if self.classifier:
-            found["DISCO"] = choose(disco.STRATEGY.slug, {"classifier": self.classifier_name})
+            for rule in RULES:
+                named = {"rule": rule, "classifier": self.classifier_name}
+                found[f"DISCO, {rule}"] = choose(disco.STRATEGY.slug, named)
         return found
 
     @cached_property
     def ran(self) -> Ran:
         """DISCO's table, run."""
-        return self._ran("running DISCO's table", [*self.stopping.values()], self.sampling)[0]
+        return self._ran("running DISCO's table", [planning.ALONE, *self.stopping.values()], self.sampling)[0]
 
     @property
     def speculating(self) -> list[Choice]:
@@ -182,11 +186,19 @@ class Evidence(Recordings):
 
     @cached_property
     def _ssd(self) -> tuple[Ran, Prices, Costs]:
-        ran, made = self._ran("running SSD", self.speculating, self.at(0.0), _priced)
+        ran, made = self._ran("running SSD", [planning.ALONE, *self.speculating], self.at(0.0), _priced)
         assert made is not None
         beside = made["beside"]
         prices = Prices(**{**beside, "passes": _costs(beside["passes"]), "branch_step": tuple(beside["branch_step"])})
         return ran, prices, _costs(made["alone"])
+
+    @cached_property
+    def ran_together(self) -> Together | None:
+        """SSD and static by batch size, each size kept as soon as it has run. None without a second core."""
+        if not self.has_second_core:
+            return None
+        sampling = together.shortened(self.at(0.0))
+        return Together.of(self._ran(together.phase(n), together.choices(n), sampling)[0] for n in BATCHES)
 
     def simulated(self, lookaheads: Iterable[int]) -> dict[int, Estimate]:
         """Tokens per second of SSD by the simulator: the median over greedy texts."""
@@ -204,7 +216,7 @@ class Evidence(Recordings):
         sampling: Sampling,
         also: Callable[[Sequence[Choice], Traces], dict[str, Any]] | None = None,
     ) -> tuple[Ran, dict[str, Any] | None]:
-        every = [*{choice.label: choice for choice in (planning.ALONE, *choices)}.values()]
+        every = [*{choice.label: choice for choice in choices}.values()]
         due = len(every) * len(self.prompts)
 
         def make() -> dict[str, Any]:

@@ -130,7 +130,7 @@ def filled(figure: Figure, models: str, drawn: Drawn) -> dict[str, Any]:
     found = described(figure, models)
     ours = [dataclasses.asdict(each) for each in drawn.series]
     x = {**found["x"], "names": list(drawn.names or figure.x.names)}
-    return {**found, "x": x, "series": [*found["series"], *ours], "why": _spaced(drawn.why)}
+    return {**found, "x": x, "series": [*found["series"], *ours], "why": _spaced(drawn.why).strip()}
 
 
 def _spaced(words: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from decoding.papers import FIGURES
 from decoding.reproduce.figure import ORIGINS
+from decoding.reproduce.settings import LONGEST_TOGETHER
 
 
 def methods(facts: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> str:
@@ -24,6 +26,10 @@ def methods(facts: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> s
         f"{sampling['seed']}; SSD's use temperatures 0, 0.3, 0.7 and 1, and above 0 the expectation under the ratio "
         "rule.",
         "Times are of decoding: prefill is excluded. Runs took turns in rotated order, prompt by prompt.",
+        f"Texts that share passes ran strategy by strategy in a closed loop and have at most {LONGEST_TOGETHER} new "
+        "tokens."
+        if _ran_together(figures)
+        else "",
         f"Our points are {'; '.join(origins)}." if origins else "",
         "Intervals are 95 % percentile bootstrap intervals over prompts (400 draws); those of formulas and of replays "
         "hold the prices fixed.",
@@ -31,3 +37,8 @@ def methods(facts: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> s
         "Published points are from arXiv 2405.04304 and 2603.03251; each names how it was read.",
     ]
     return " ".join(filter(None, sentences))
+
+
+def _ran_together(figures: Sequence[Mapping[str, Any]]) -> bool:
+    own = {slug for slug, figure in FIGURES.items() if "together" in figure.uses}
+    return any(f["slug"] in own and any(each["origin"] == "measured" for each in f["series"]) for f in figures)

@@ -9,6 +9,7 @@ from typing import Any
 from decoding.events import Event, EventSink, Recorder
 from decoding.loop import never
 from decoding.measure.comparison import Comparison
+from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
@@ -20,11 +21,13 @@ Traces = Mapping[str, Sequence[Sequence[Event]]]  # by label
 
 @dataclass(frozen=True)
 class Ran:
-    """Speeds of each choice on each prompt, in tokens per second, and the hits of what prepares ahead."""
+    """Speeds of each choice on each prompt, in tokens per second, the hits of what prepares ahead, and what a
+    verification takes."""
 
     speeds: Mapping[str, Mapping[str, float]]  # label -> prompt -> tokens/s
     hits: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)  # label -> counts of each sample
     hardware: Mapping[str, str] = field(default_factory=dict)
+    verifying: Mapping[str, float] = field(default_factory=dict)  # label -> mean seconds of a verification
 
     def ratio(self, label: str, baseline: str, factor: float = 1.0) -> Estimate:
         """Speed over the baseline's on the same prompt, times a factor: the median over prompts."""
@@ -62,5 +65,10 @@ def run(
         {label: {s.prompt: s.tokens_per_s for s in samples if s.strategy == label} for label in labels},
         {label: [dict(s.hits) for s in samples if s.strategy == label and s.hits] for label in labels},
         {choice.label: pair.hardware_of(choice) for choice in choices},
+        {label: _verifying_s([s for s in samples if s.strategy == label]) for label in labels},
     )
     return ran, {label: [r.events for (own, _), r in recorders.items() if own == label] for label in labels}
+
+
+def _verifying_s(samples: Sequence[Sample]) -> float:
+    return 1e-9 * sum(s.verify_ns for s in samples) / max(1, sum(s.num_target_passes or 0 for s in samples))

@@ -7,6 +7,7 @@ LOOKAHEADS = (2, 4, 6)  # that run
 BRANCHES_EACH = 3  # for each accepted count, as the reference code's commands
 WIDEST = 128  # branches at one accepted count
 BATCHES = (1, 2, 4, 8, 16)
+LONGEST_TOGETHER = 64  # new tokens of a text that runs in a batch: all batch sizes have to end within two minutes
 CAP = 20  # of a threshold's draft, as in transformers
 
 NEEDS = {

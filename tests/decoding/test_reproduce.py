@@ -18,12 +18,15 @@ import torch
 
 from decoding.events import Drafted, Event, Verified
 from decoding.papers import FIGURES, base, figures_in
+from decoding.replay.joint_costs import JointCosts
 from decoding.replay.records import Record
 from decoding.reproduce import bootstrap
 from decoding.reproduce.chances import held_back, outcomes_of
 from decoding.reproduce.drawing import draw
-from decoding.reproduce.figure import Drawn, filled
+from decoding.reproduce.figure import Drawn, Figure, described, filled
 from decoding.reproduce.files import FILES
+from decoding.reproduce.files.plate import Text, plate
+from decoding.reproduce.methods import methods
 from decoding.reproduce.outcomes import Outcomes, Tally, play, total
 from decoding.reproduce.runs import Ran
 from decoding.reproduce.shelf import InMemory
@@ -118,6 +121,13 @@ def test_saguaro_sampling_takes_probability_from_the_tokens_with_a_branch() -> N
     assert held_back(scores, 1.0, branches=1)[0].tolist() == pytest.approx([0.56, 0.28, 0.10, 0.06])
 
 
+def test_a_verification_of_more_rows_is_never_free_where_noise_makes_long_passes_look_short() -> None:
+    noisy = JointCosts({2: [(2, 0.004), (4, 0.006), (8, 0.006), (16, 0.001)]}, [(2, 0.001)], [(2, 0.0)])
+    clock = base.Clock(SimpleNamespace(joint=noisy))  # type: ignore[arg-type]
+    assert noisy.verifying(2, 18) == 0.0
+    assert [clock.verify(lookahead, 2) for lookahead in (1, 8)] == [0.006, 0.004]
+
+
 def test_tallies_add_up() -> None:
     one = Tally(hits=1, tokens_on_hit=3, misses=1, tokens_on_miss=1)
     assert total([one, one]) == dataclasses.replace(one, hits=2, tokens_on_hit=6, misses=2, tokens_on_miss=2)
@@ -210,6 +220,14 @@ def test_svg_and_pdf_show_the_same_words_and_are_whole() -> None:
         assert pdf[int(line[:10]) :].startswith(b"%d 0 obj" % number)
 
 
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_no_title_is_wider_than_its_plate(figure: Figure) -> None:
+    drawn = plate(described(figure, "MODELS"))
+    lines = [part for part in drawn.parts if isinstance(part, Text) and part.is_bold]
+    assert " ".join(line.text for line in lines) == drawn.title
+    assert all(line.x + 0.7 * line.size * len(line.text) < drawn.width and line.y > line.size for line in lines)
+
+
 def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
     def fail(evidence: object) -> Drawn:
         raise ZeroDivisionError("nothing is ever hit")
@@ -222,6 +240,20 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
     found = {figure["slug"]: figure for figure in figures}
     assert "nothing is ever hit" in found["broken"]["needs"] and found["fine"]["why"] == "It is fine."
     assert shelf.kept.keys() == {"figure fine"}
+
+
+def test_methods_tell_of_shared_passes_only_where_texts_were_run_together() -> None:
+    facts = {
+        "pair": "a pair",
+        "hardware": {"device_name": "a CPU", "threads": 1, "dtype": "float32", "torch": "2"},
+        "prompts": {"set": "code", "count": 4},
+        "sampling": Sampling().to_dict(),
+    }
+    by_formula, run = (
+        methods(facts, [FIGURE | {"slug": "ssd-6", "series": [{"origin": origin}]}])
+        for origin in ("theory", "measured")
+    )
+    assert "share passes" in run and "at most 64 new tokens" in run and "share passes" not in by_formula
 
 
 def test_a_run_whose_hits_are_counted_by_source_can_be_stored_and_read_again() -> None:

@@ -12,10 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from decoding.reproduce import together
+from decoding.reproduce.runs import Ran
+from decoding.reproduce.settings import BATCHES
 from worker.terminal import papers
 
 STARTER = Path(__file__).parents[2] / "starter"
 SMALL = ["--threads", "1", "--max-new-tokens", "24", "--limit", "4"]
+TINY = ["--threads", "1", "--max-new-tokens", "8", "--limit", "4"]
 QUICK = "disco-4,disco-5,ssd-fan-outs"  # needs no clock
 
 
@@ -26,6 +30,11 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
         return papers.main()
 
     return run
+
+
+def origins(out: Path, slug: str) -> set[str]:
+    with (out / f"{slug}.csv").open() as file:
+        return {row["origin"] for row in csv.DictReader(file)}
 
 
 def test_figures_are_drawn_stored_and_told(
@@ -56,6 +65,16 @@ def test_a_rerun_takes_finished_figures_and_texts_from_the_folder(
     told = capsys.readouterr()
     assert "Drawn before." in told.out and "ssd-fan-outs: Theorem 12" in told.out
     assert "recording at temperature 0:" in told.err and "recording: " not in told.err
+
+
+def test_what_an_earlier_run_has_finished_does_not_make_the_rest_look_short() -> None:
+    progress = papers.Progress({"recording": 10, "running": 10, "joint": 5, "together": 40})
+    progress("running", 10, 10)  # both came from the folder, and the first without a word
+    assert progress.left() == "time left unknown yet"
+    for done in (0, 5):
+        progress("joint", done, 5)
+    progress("together", 1, 40)
+    assert progress.phases == {"joint": 5, "together": 40} and sum(progress.done.values()) == 6
 
 
 def test_evidence_of_other_prompts_or_another_chat_template_is_not_mixed_in(
@@ -91,10 +110,49 @@ def test_on_one_core_a_figure_that_needs_a_second_says_so(
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
-        assert command(*SMALL, "--figures", "ssd-speedups", "--out", tmp_path) == 0
+        assert command(*TINY, "--figures", "ssd-speedups,ssd-6,ssd-7,ssd-theorem-17", "--out", tmp_path) == 0
     finally:
         os.sched_setaffinity(0, cores)
-    assert "not drawn; it needs a second core or device for the draft" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "not drawn; it needs a second core or device for the draft" in told.out
+    assert told.out.count("Nothing is run: this machine has no second core") == 3 and "at once" not in told.err
+    assert {origin for slug in ("ssd-6", "ssd-7", "ssd-theorem-17") for origin in origins(tmp_path, slug)} == {
+        "published", "theory"
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_batch_sizes_that_were_run_before_a_kill_are_not_run_again(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(*TINY, "--figures", "disco-4", "--out", tmp_path) == 0
+    for texts in (1, 4, 8, 16):
+        keep_a_run_of(texts, tmp_path / "evidence")
+    capsys.readouterr()
+    assert command(*TINY, "--figures", "ssd-6,ssd-7", "--out", tmp_path) == 0
+    told = capsys.readouterr().err
+    run = [texts for texts in BATCHES if f"{together.phase(texts)}: 1/28" in told]
+    assert run == [2]
+    assert "measured" in origins(tmp_path, "ssd-6") & origins(tmp_path, "ssd-7")
+    with (tmp_path / "ssd-6.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["origin"] == "measured"]
+    assert [float(row["x"]) for row in rows] == [*BATCHES] * 2
+    assert {float(row["y"]) for row in rows if row["x"] != "2"} == {1.5}
+    assert all(float(row["y"]) > 0 and row["low"] and " / static:" in row["label"] for row in rows)
+
+
+def keep_a_run_of(texts: int, evidence: Path) -> None:
+    """Leave what a run of this batch size leaves, in which SSD was 1.5 times as fast as static."""
+    labels = {choice.label: choice.spec.prepares_ahead for choice in together.choices(texts)}
+    [texts_by_prompt] = evidence.glob("texts-*.json")
+    prompts = [*json.loads(texts_by_prompt.read_text())]
+    ran = Ran(
+        {label: dict.fromkeys(prompts, 15.0 if is_ahead else 10.0) for label, is_ahead in labels.items()},
+        dict.fromkeys(labels, ()),
+        verifying=dict.fromkeys(labels, 0.002),
+    )
+    kept = {"ran": ran.to_dict(), "also": None}
+    (evidence / f"{together.phase(texts).replace(' ', '-')}.json").write_text(json.dumps(kept))
 
 
 def test_a_classifier_of_another_sampling_is_told_of(

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,11 +17,13 @@ from decoding.disco import features
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.errors import BadStrategy
 from decoding.projecting.card import card_called
+from tests.decoding.models import LLAMA, save
 from worker.terminal import oracle, plan, project, train_disco
 from worker.terminal.compare import main as compare
 
 STARTER = Path(__file__).parents[2] / "starter"
 PROSE = STARTER / "prompts" / "prose.jsonl"
+NOISE = 0.015  # makes the draft of a target that it often agrees with
 SMALL = ["--threads", "1", "--max-new-tokens", "32", "--limit"]
 
 
@@ -31,6 +34,25 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
         return main()
 
     return run
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> list[Any]:
+    """Arguments for a small random pair that agrees on about half the tokens. The last is a file of prompts for it."""
+    folder = tmp_path / "tiny"
+    target, draft = folder / "target", folder / "draft"
+    save(target, "llama", **{**LLAMA, "num_hidden_layers": 1, "max_position_embeddings": 256})
+    shutil.copytree(target, draft)
+    weights, noise = load_file(target / "model.safetensors"), torch.Generator().manual_seed(1)
+    blurred = {name: weight + NOISE * torch.randn(weight.shape, generator=noise) for name, weight in weights.items()}
+    save_file(blurred, draft / "model.safetensors", {"format": "pt"})
+    splits = [split for split in ("train", "validation", "test") for _ in range(20)]
+    rows = [
+        {"id": f"p{n}", "text": f"w{n + 1} w{2 * n % 90 + 1} w{3 * n % 90 + 1}", "split": split}
+        for n, split in enumerate(splits)
+    ]
+    (folder / "words.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return ["--target", target, "--draft", draft, "--prompts", folder / "words.jsonl"]
 
 
 def test_a_classifier_is_trained_stored_and_used(
@@ -70,32 +92,33 @@ def test_a_classifier_is_trained_stored_and_used(
 
 
 def test_a_published_classifier_begins_from_another_of_its_design_only(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Callable[..., int], tiny: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    assert command(train_disco.main, *SMALL, 8, "--design", "paper", "--out", first) == 0
-    assert command(train_disco.main, *SMALL, 8, "--design", "paper", "--start", first, "--out", second) == 0
+    assert command(train_disco.main, *tiny, *SMALL, 8, "--design", "paper", "--out", first) == 0
+    assert command(train_disco.main, *tiny, *SMALL, 8, "--design", "paper", "--start", first, "--out", second) == 0
     cards = [json.loads((folder / "card.json").read_text()) for folder in (first, second)]
     assert [card["design"] for card in cards] == ["paper", "paper"]
     assert [card["start"] for card in cards] == [None, cards[0]["pair"]]
-    assert compare([*SMALL, "2", "--strategies", f"disco:threshold,classifier={second}"]) == 0
+    assert compare([*map(str, tiny), *SMALL, "2", "--strategies", f"disco:threshold,classifier={second}"]) == 0
     capsys.readouterr()
-    assert command(train_disco.main, *SMALL, 8, "--start", first, "--out", tmp_path / "third") == 2
+    assert command(train_disco.main, *tiny, *SMALL, 8, "--start", first, "--out", tmp_path / "third") == 2
     assert "start from a classifier of that design" in capsys.readouterr().err
     assert not (tmp_path / "third").exists()
 
 
 def test_the_worst_prompts_of_a_comparison_train_a_classifier_as_they_are(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Callable[..., int], tiny: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """They come from the test split alone."""
-    worst, out = tmp_path / "worst.jsonl", tmp_path / "classifier"
-    short = ("--threads", "1", "--max-new-tokens", "8", "--limit", "20")
+    test, worst, out = (tmp_path / name for name in ("test.jsonl", "worst.jsonl", "classifier"))
+    test.write_text("".join(line for line in tiny[-1].read_text().splitlines(True) if '"test"' in line))
+    tiny[-1] = test
+    short = (*map(str, tiny), "--threads", "1", "--max-new-tokens", "8")
     assert compare([*short, "--strategies", "static:3", "--worst", str(worst)]) == 0
     assert len(worst.read_text().splitlines()) == 20
-    assert command(train_disco.main, "--prompts", worst, "--threads", 1, "--max-new-tokens", 96, "--out", out) == 0, (
-        capsys.readouterr().err
-    )
+    asked = (*tiny[:-1], worst, "--threads", 1, "--max-new-tokens", 96, "--out", out)
+    assert command(train_disco.main, *asked) == 0, capsys.readouterr().err
     card = json.loads((out / "card.json").read_text())
     assert card["prompts"] == {"training": 12, "validation": 4, "test": 4}
 

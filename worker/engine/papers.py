@@ -42,9 +42,9 @@ def draw(
     pair, loaded = load_pair(order.pair, residents)
     emit(loaded)
     figures, classifier = [*FIGURES.values()], next(iter(order.pair.classifiers), None)
-    due = drawing.samples(drawing.pieces_of(figures), len(order.prompts), has_classifier=classifier is not None)
-    steps, before = Steps(emit, due), noise.mark(os.getpid())
-    evidence = Evidence(pair, order.prompts, order.sampling, Reported(kept, keep), steps, cancelled, classifier)
+    shelf = Reported(kept, keep)
+    evidence = Evidence(pair, order.prompts, order.sampling, shelf, cancelled=cancelled, classifier_name=classifier)
+    evidence.on_progress, before = Steps(emit, drawing.samples(evidence, figures)), noise.mark(os.getpid())
     models = f"--target TARGET --draft DRAFT --prompts PROMPTS --limit {len(order.prompts)}"
     try:
         found = [*drawing.draw(evidence, figures, models)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import shlex
@@ -106,11 +107,8 @@ def _draw(bench: Bench, ready: LoadedPair, shelf: Folder, args: argparse.Namespa
     from decoding.reproduce import drawing
     from decoding.reproduce.evidence import Evidence
 
-    has_classifier = ready.pair.classifier_at("") is not None
-    progress = Progress(
-        drawing.samples(drawing.pieces_of(args.figures), len(bench.prompts), has_classifier=has_classifier)
-    )
-    evidence = Evidence(ready.pair, bench.prompts, bench.sampling, shelf, progress)
+    evidence = Evidence(ready.pair, bench.prompts, bench.sampling, shelf)
+    evidence.on_progress = progress = Progress(drawing.samples(evidence, args.figures))
     found = []
     for figure in drawing.draw(evidence, args.figures, _models(bench)):
         progress.clear()
@@ -145,21 +143,26 @@ class Progress:
     """One line, redrawn in place on a terminal: phase, share of all samples, and the time left."""
 
     def __init__(self, phases: Mapping[str, int]) -> None:
-        self.phases, self.done = phases, dict.fromkeys(phases, 0.0)
+        self.phases, self.done = dict(phases), dict[str, float]()
         self.began, self.redraws, self.phase = time.monotonic(), sys.stderr.isatty(), ""
 
     def __call__(self, phase: str, done: int, due: int) -> None:
+        self._forget_kept(phase, done == due)
         self.done[phase] = self.phases.get(phase, 0) * done / max(1, due)
-        for earlier in self.phases:
-            if earlier == phase:
-                break
-            self.done[earlier] = self.phases[earlier]
         line = f"{phase}: {done}/{due}, {self.left()}"
         if self.redraws:
             print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
         elif phase != self.phase or done == due:
             print(line, file=sys.stderr, flush=True)
         self.phase = phase
+
+    def _forget_kept(self, phase: str, is_whole: bool) -> None:
+        """Do not count phases that an earlier run has finished: they take no time, so they say nothing of what is left.
+        Such a phase is whole when it is first reported, or never reported."""
+        earlier = itertools.takewhile(lambda each: each != phase, [*self.phases])
+        for each in (*earlier, *([phase] if is_whole else [])):
+            if each not in self.done:
+                self.phases.pop(each, None)
 
     def left(self) -> str:
         """Time left, if the rest takes as long for each sample as what is done."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-WIDTH, HEIGHT = 420.0, 280.0
-LEFT, RIGHT, TOP, BOTTOM = 54.0, 12.0, 28.0, 56.0
-ROW = 11.0  # of the legend
+WIDTH, HEIGHT = 420.0, 292.0
+LEFT, RIGHT, TOP, BOTTOM = 54.0, 12.0, 40.0, 56.0
+ROW = 11.0  # of the legend and the title
+TITLE = 58  # letters of a line of the title, in the widest font that may stand in for ours
 SMALL, USUAL = 8.0, 9.0  # sizes of letters
 GREY, RULE, INK = "#777777", "#dddddd", "#222222"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's, for ours
@@ -75,8 +77,15 @@ def plate(figure: Mapping[str, Any]) -> Plate:
     height = HEIGHT + ROW * rows
     title = f"{figure['number']}. {figure['title']}"
     x, y = _across(figure), _up(figure)
-    parts = [*_axes(figure, x, y), *_series(figure, x, y), Text(LEFT, 14.0, title, size=USUAL, is_bold=True)]
+    parts = [*_axes(figure, x, y), *_series(figure, x, y), *_title(title)]
     return Plate(title, WIDTH, height, [*parts, *_legend(figure["series"])])
+
+
+def _title(words: str) -> Iterator[Text]:
+    """Lines of the title; the last one stands above the label of the axis."""
+    lines = textwrap.wrap(words, TITLE)
+    for number, line in enumerate(lines):
+        yield Text(LEFT, TOP - 14 - ROW * (len(lines) - 1 - number), line, size=USUAL, is_bold=True)
 
 
 def _points(figure: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -1,0 +1,92 @@
+"""Runs of several texts at once: SSD with either backup beside ordinary speculative decoding."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from decoding.load import Load
+from decoding.replay import planning
+from decoding.reproduce.bootstrap import Estimate
+from decoding.reproduce.runs import Ran
+from decoding.reproduce.settings import LONGEST_TOGETHER
+from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.accounting import answers_of
+from decoding.ssd.answers import HIT
+from decoding.strategies import ssd
+
+Backup = Literal["neural", "random"]
+LOOKAHEADS = (2, 4)  # of each kind; longer drafts do not pay where texts share passes
+BACKUPS: tuple[Backup, ...] = ("neural", "random")
+
+
+def phase(texts: int) -> str:
+    return f"running SSD, {Load(texts)}"
+
+
+def shortened(sampling: Sampling) -> Sampling:
+    return dataclasses.replace(sampling, max_new_tokens=min(LONGEST_TOGETHER, sampling.max_new_tokens))
+
+
+def alone(texts: int) -> Choice:
+    return planning.ALONE.at(Load(texts))
+
+
+def plain(texts: int) -> list[Choice]:
+    """Ordinary speculative decoding of so many texts."""
+    return [planning.static(k).at(Load(texts)) for k in LOOKAHEADS]
+
+
+def ahead(texts: int, backup: Backup) -> list[Choice]:
+    """SSD of so many texts, with one branch for each accepted count of each text, as in the paper."""
+    settings = [
+        {"lookahead": k, "branches": texts * (k + 1), "fanout": "uniform", "backup": backup} for k in LOOKAHEADS
+    ]
+    return [choose(ssd.STRATEGY.slug, each).at(Load(texts)) for each in settings]
+
+
+def choices(texts: int) -> list[Choice]:
+    return [alone(texts), *plain(texts), *(choice for backup in BACKUPS for choice in ahead(texts, backup))]
+
+
+@dataclass(frozen=True)
+class Together:
+    """Finished runs of every number of texts."""
+
+    ran: Ran
+
+    @classmethod
+    def of(cls, runs: Iterable[Ran]) -> Together:
+        merged = Ran({})
+        for ran in runs:
+            merged = Ran(**{name: {**had, **getattr(ran, name)} for name, had in vars(merged).items()})
+        return cls(merged)
+
+    def alone(self, texts: int) -> Choice:
+        return alone(texts)
+
+    def plain(self, texts: int) -> Choice:
+        """The fastest fixed lookahead."""
+        return self._fastest(plain(texts))
+
+    def ahead(self, texts: int, *backups: Backup) -> Choice:
+        """The fastest SSD with one of these backups, or with any."""
+        return self._fastest([choice for backup in backups or BACKUPS for choice in ahead(texts, backup)])
+
+    def gain(self, choice: Choice) -> Estimate:
+        """Speed of a text over that of one text alone without a draft."""
+        return self.ran.ratio(choice.label, alone(1).label)
+
+    def hit_rate(self, choice: Choice) -> float:
+        rounds = answers_of(self.ran.hits[choice.label]).rounds
+        return rounds[HIT] / max(1, rounds.total())
+
+    def slower(self, choice: Choice) -> float:
+        """How many times as long a verification takes as with a fixed lookahead of as many tokens."""
+        number = LOOKAHEADS.index(int(choice.params["lookahead"]))
+        return self.ran.verifying[choice.label] / self.ran.verifying[plain(choice.load.concurrency)[number].label]
+
+    def _fastest(self, found: Iterable[Choice]) -> Choice:
+        return max(found, key=lambda choice: self.ran.speed(choice.label).value)

@@ -1,0 +1,74 @@
+"""Runs of several texts at once, for the SSD paper's figures by batch size."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoding.papers import ssd_theorem_17
+from decoding.reproduce import together
+from decoding.reproduce.figure import Point, Series
+from decoding.reproduce.runs import Ran
+from decoding.reproduce.settings import BATCHES, LONGEST_TOGETHER
+from decoding.reproduce.together import Together
+from decoding.spec import Choice, Sampling
+
+
+def ran(texts: int, speeds: dict[str, float]) -> Ran:
+    """Speeds of the choices of one batch size; those that are not named write 10 tokens/s."""
+    labels = [choice.label for choice in together.choices(texts)]
+    return Ran({label: {"p1": speeds.get(label, 10.0), "p2": speeds.get(label, 10.0)} for label in labels})
+
+
+@pytest.mark.parametrize("texts", BATCHES)
+def test_every_text_gets_one_branch_for_each_accepted_count_and_every_kind_the_same_lookaheads(texts: int) -> None:
+    found = together.choices(texts)
+    ahead = [choice for choice in found if choice.spec.prepares_ahead]
+    assert {choice.params["branches"] / (int(choice.params["lookahead"]) + 1) for choice in ahead} == {texts}
+    assert {choice.params["backup"] for choice in ahead} == {"neural", "random"}
+    lookaheads = [choice.params["lookahead"] for choice in found if "lookahead" in choice.params]
+    assert sorted(lookaheads) == sorted([*together.LOOKAHEADS] * 3)
+    assert {choice.load.concurrency for choice in found} == {texts} and len({c.label for c in found}) == len(found)
+
+
+def test_the_fastest_of_a_kind_is_taken_at_its_own_batch_size() -> None:
+    def label(choice: Choice) -> str:
+        return choice.label
+
+    fast, random = together.plain(2)[1], together.ahead(4, "random")[0]
+    runs = [ran(2, {label(fast): 30.0}), ran(4, {label(random): 20.0})]
+    found = Together.of(runs)
+    assert label(found.plain(2)) == label(fast) and found.plain(4).load.concurrency == 4
+    assert label(found.ahead(4)) == label(random)
+    assert found.ahead(4, "neural").params["backup"] == "neural"
+
+
+def test_a_gain_is_over_one_text_without_a_draft() -> None:
+    found = Together.of([ran(1, {"autoregressive": 5.0}), ran(8, {})])
+    assert found.gain(found.alone(8)).value == 2.0
+
+
+def test_a_verification_is_compared_with_one_of_a_fixed_lookahead_of_as_many_tokens() -> None:
+    plain, ahead = together.plain(8)[1], together.ahead(8, "neural")[1]
+    found = Together(Ran({}, verifying={plain.label: 0.004, ahead.label: 0.006}))
+    assert found.slower(ahead) == pytest.approx(1.5)
+
+
+def test_random_tokens_win_from_the_batch_size_on_from_which_they_win_at_every_larger_one() -> None:
+    def told(*ratios: float) -> str:
+        return ssd_theorem_17._why(3.0, [Series("ours", "measured", [Point(2**n, y) for n, y in enumerate(ratios)])])
+
+    assert "in the runs from 4 texts on" in told(1.2, 1.1, 0.9, 0.8)
+    assert "in the runs from 8 texts on" in told(1.2, 0.9, 1.1, 0.8)
+    assert "in the runs at no batch size" in told(0.9, 0.9, 0.9, 1.1)
+
+
+def test_hits_are_counted_over_all_texts() -> None:
+    choice = together.ahead(2, "neural")[0]
+    answers = {"tokens": {}, "in_use_tokens": {}, "in_use_ns": {}, "verifying_ns": 1, "preparing_ns": 0}
+    counted = [{"answers": {**answers, "drafting_ns": 0, "rounds": {"hit": n, "neural": 2}}} for n in (3, 5)]
+    assert Together(Ran({}, {choice.label: counted})).hit_rate(choice) == pytest.approx(8 / 12)
+
+
+def test_texts_of_batches_are_short_and_never_longer_than_asked_for() -> None:
+    lengths = [together.shortened(Sampling(max_new_tokens=count)).max_new_tokens for count in (20, 500)]
+    assert lengths == [20, LONGEST_TOGETHER]
