@@ -15,6 +15,7 @@ from decoding.ending import Decoded
 from decoding.errors import BadStrategy, BrokenModel
 from decoding.events import EventSink
 from decoding.load import ONE, Arrived, Load, Queue
+from decoding.strategy import CLASSIFIER, Strategy
 from decoding.timing import Clock
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from decoding.sequence import Sequence
     from decoding.serving import Place, Places
     from decoding.spec import Choice, Sampling
-    from decoding.strategy import Strategy
 
 SHARE_FOR_CACHES = 0.8  # of the memory that is free
 
@@ -76,14 +76,16 @@ class Ours(Contestant):
         """Return the crowd of a choice. It outlives the texts, because what it knows is about the machine."""
         choice = request.choice
         if choice.label not in self._crowds:
-            costs = self._measured(request.sampling, most) if choice.spec.prices_rounds else None
+            costs = self._measured(request, most) if choice.spec.prices_rounds else None
             self._crowds[choice.label] = Crowd(costs)
         return self._crowds[choice.label]
 
-    def _measured(self, sampling: Sampling, most: int) -> JointCosts:
+    def _measured(self, request: Request, most: int) -> JointCosts:
         from decoding.replay.joint_probing import measure
 
-        return measure(self._pair, self.places, most, sampling)
+        choice, pair = request.choice, self._pair
+        classifier = pair.classifier(str(choice.settled[CLASSIFIER.name])) if choice.spec.needs_classifier else None
+        return measure(pair, self.places, most, request.sampling, classifier)
 
     def _most(self, load: Load, *, has_process: bool) -> int:
         """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches. The

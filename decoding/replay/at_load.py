@@ -55,7 +55,7 @@ def play(
     """Play every request once, with `users` under way at any time. Requests that fill and empty the machine are not
     counted, as in a comparison. `decision` is the time of one look at a drafted token, or of a tree's token besides its
     passes, and `drafts` says whether a draft model reads the prompts. `clock` is the one that a mix reads."""
-    crowd, clock = Crowd(costs), clock or Clock()
+    crowd, clock = Crowd(costs.with_looks(decision)), clock or Clock()
 
     def step(texts: Sequence[Text]) -> None:
         reading = [text for text in texts if text.unread > 0]

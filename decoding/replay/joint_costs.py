@@ -7,7 +7,7 @@ They are measured in the loop itself (`replay.joint_probing`). A policy under lo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 Line = Sequence[tuple[float, float]]  # points, by rising first value
@@ -34,6 +34,10 @@ class JointCosts:
     def drafting(self, texts: float) -> float:
         """Seconds of one draft step that so many texts share."""
         return on_line(self.draft, texts)
+
+    def with_looks(self, seconds: float) -> JointCosts:
+        """Return the same with so many seconds for each look at a drafted token: texts do not share those."""
+        return replace(self, draft=[(texts, step + texts * seconds) for texts, step in self.draft])
 
     def reading(self, tokens: int) -> float:
         """Seconds in which the draft reads a prompt."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
 
 from decoding.dice import dice_for
+from decoding.disco.classifier import Classifier
+from decoding.disco.stops import estimating
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.rule import StopRule
 from decoding.ending import Ending
@@ -18,6 +21,8 @@ from decoding.loop import Batch
 from decoding.models.devices import Launched
 from decoding.replay.joint_costs import JointCosts
 from decoding.sequence import Sequence as Text
+from decoding.stopping import no_words
+from decoding.strategy import Policy
 from decoding.timing import Clock
 
 if TYPE_CHECKING:
@@ -36,14 +41,32 @@ class Fixed(StopRule):
         self.lookahead = lookahead
 
 
-def measure(pair: Pair, places: Places, most: int, sampling: Sampling) -> JointCosts:
-    """Measure 1, 2, 4, … texts, up to `most` of them."""
+class Looking(Policy):
+    """Looks at the estimate of each token, and drafts so many all the same."""
+
+    sees = "estimate"
+
+    def __init__(self, lookahead: int) -> None:
+        self.lookahead = lookahead
+
+    def stops(self, seen: float) -> bool:
+        return False
+
+
+Rule = Callable[[int], StopRule]
+
+
+def measure(
+    pair: Pair, places: Places, most: int, sampling: Sampling, classifier: Classifier | None = None
+) -> JointCosts:
+    """Measure 1, 2, 4, … texts, up to `most` of them. With a classifier, a draft step includes its looks."""
+    rule = partial(_looking, classifier) if classifier else Fixed
     taken = [place for _ in range(most) if (place := places.take(most))]
     most = len(taken)
     sizes = [size for size in (2**power for power in range(9)) if size < most] + [most]
     try:
         with torch.inference_mode():
-            found = {size: [_measured(pair, taken[:size], k, sampling) for k in LOOKAHEADS] for size in sizes}
+            found = {size: [_measured(pair, taken[:size], rule, k, sampling) for k in LOOKAHEADS] for size in sizes}
             prompts = [(length, _reading(pair, taken[0], length, sampling)) for length in PROMPTS]
     finally:
         for place in taken:
@@ -59,10 +82,16 @@ def measure(pair: Pair, places: Places, most: int, sampling: Sampling) -> JointC
     )
 
 
-def _measured(pair: Pair, places: Sequence[Place], lookahead: int, sampling: Sampling) -> tuple[float, float, float]:
+def _looking(classifier: Classifier, lookahead: int) -> StopRule:
+    return estimating(Looking(lookahead), classifier, no_words)
+
+
+def _measured(
+    pair: Pair, places: Sequence[Place], rule: Rule, lookahead: int, sampling: Sampling
+) -> tuple[float, float, float]:
     """Median seconds of a draft step, of a verification, and of the rest of a round."""
     batch, clock = Batch(), Clock()  # one clock, so that the texts' times can be compared
-    texts = [_text(pair, place, lookahead, number, sampling, clock) for number, place in enumerate(places)]
+    texts = [_text(pair, place, rule(lookahead), number, sampling, clock) for number, place in enumerate(places)]
     for text in texts:
         batch.admit(text)
     while any(text.is_reading for text in texts):
@@ -80,7 +109,7 @@ def _measured(pair: Pair, places: Sequence[Place], lookahead: int, sampling: Sam
 
 def _reading(pair: Pair, place: Place, length: int, sampling: Sampling) -> float:
     """Median seconds in which the draft reads a prompt."""
-    text = _text(pair, place, 1, length, sampling, Clock())
+    text = _text(pair, place, Fixed(1), length, sampling, Clock())
     prompt = [(5 * at) % pair.vocab for at in range(min(length, place.target.context // 2))]
     times = []
     for _ in range(ROUNDS + 1):
@@ -103,11 +132,11 @@ def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
     return (max(end for _, end in times) - min(start for start, _ in times)) * 1e-9 if times else 0.0
 
 
-def _text(pair: Pair, place: Place, lookahead: int, number: int, sampling: Sampling, clock: Clock) -> Text:
+def _text(pair: Pair, place: Place, rule: StopRule, number: int, sampling: Sampling, clock: Clock) -> Text:
     """A text that does not end. What it says does not matter: a pass takes the same time."""
     assert place.draft, "a batch of drafts is measured with a draft"
     length = max(1, min(LENGTH, pair.target.context // 2, place.draft.context // 2))
     prompt = [(7 * number + 3 * at) % pair.vocab for at in range(length)]
     dice = dice_for(sampling, pair.vocab, number)
-    drafter = ModelDrafter(place.draft, Fixed(lookahead), dice, (), pair.choosings.of(sampling, None))
+    drafter = ModelDrafter(place.draft, rule, dice, (), pair.choosings.of(sampling, None))
     return Text(prompt, 10**6, Ending(frozenset()), place.target, drafter, dice, Recorder(), clock)

@@ -203,6 +203,18 @@ def test_texts_take_a_step_together_that_would_pay_for_none_of_them_alone() -> N
     assert drafted == [2] * 16
 
 
+def test_looks_at_drafted_tokens_are_priced_text_by_text() -> None:
+    priced = CHEAP.with_looks(0.001)
+    assert [priced.drafting(n) - CHEAP.drafting(n) for n in SIZES] == pytest.approx([0.001 * n for n in SIZES])
+    few, many = Budget("stop", 6), Budget("stop", 6)
+    lengths = []
+    for policy, costs in ((few, CHEAP), (many, CHEAP.with_looks(0.01))):
+        settled(policy, costs, 4)
+        policy.begin(str)
+        lengths.append(next((depth for depth in range(1, 7) if policy.stops(0.9)), 7))
+    assert lengths[0] > lengths[1], "dear looks end drafts sooner"
+
+
 def test_a_second_is_worth_the_tokens_of_the_best_fixed_lookahead_whatever_the_clock_says() -> None:
     crowd = settled(Budget("stop", 6), CHEAP, 1)
     for accepted in (0, 1, 2, 3) * 40:
