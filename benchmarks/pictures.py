@@ -52,6 +52,8 @@ def main() -> None:
             page.wait_for_function(
                 "done => document.getElementById('progress')?.value >= done", arg=SAMPLES, timeout=DONE
             )
+            page.uncheck("#follow")
+            page.click("#before")  # the lanes of a prompt that is done
             page.evaluate("scrollTo(0, 0)")
             take(page, out, "live", "#verdict", ".heat")
             page.wait_for_selector("#mode[data-mode=finished]", timeout=DONE)
