@@ -44,7 +44,10 @@ class Crowd:
         self._common: dict[Callable[[], object], object] = {}
         self._idle = 0  # rounds in which nobody drafted
         self._times: dict[int, list[float]] = {}  # by texts: seconds of a round by its lookahead
+        # Of this round. Every text asks for them after every token.
         self._pace: float | None = None
+        self._row: float | None = None
+        self._prices: dict[int, float] = {}
 
     @property
     def first(self) -> float:
@@ -60,7 +63,8 @@ class Crowd:
         """Begin a round of so many texts."""
         self.running = max(1, running)
         self.round += 1
-        self._pace = None
+        self._pace = self._row = None
+        self._prices = {}
 
     def common(self, make: Callable[[], Common]) -> Common:
         """Return what the policies of all texts share, made when the first one asks."""
@@ -95,7 +99,21 @@ class Crowd:
             ]
         return self._times[self.running]
 
-    def share(self, depth: int) -> float:
+    @property
+    def row(self) -> float:
+        """Price of one more row in the verification, in tokens."""
+        if self._row is None:
+            assert self.costs, "no policy prices rounds"
+            self._row = self.pace * self.costs.row(self.running)
+        return self._row
+
+    def price(self, depth: int) -> float:
+        """Price of drafting and verifying a token at this depth, in tokens."""
+        if depth not in self._prices:
+            self._prices[depth] = self.pace * self._share(depth) + self.row
+        return self._prices[depth]
+
+    def _share(self, depth: int) -> float:
         """Seconds that a draft step at this depth takes of each text for which it usually would pay, if all these share
         it. The first step pays for every text or for none."""
         assert self.costs, "no policy prices rounds"

@@ -29,7 +29,7 @@ class Budget(Policy):
 
     @property
     def rests(self) -> bool:  # not even a draft's first token pays
-        return self.crowd.first <= self._price(0)
+        return self.crowd.costs is not None and self.crowd.first <= self.crowd.price(0)
 
     def begin(self, words: Callable[[], str]) -> None:
         self._survival, self._seen = [1.0], []
@@ -38,18 +38,19 @@ class Budget(Policy):
     def stops(self, seen: float) -> bool:
         self._seen.append(seen)
         self._survival.append(self._survival[-1] * self._recalibration.corrected(seen))
-        if not self._stops_drafting:
+        crowd = self.crowd
+        if not self._stops_drafting or not crowd.costs:
             return False
-        depth, worth = len(self._survival) - 1, self._survival[-1] * self.crowd.follows
-        if worth >= self._price(0):
-            self.crowd.wants(depth)
-        return worth < self._price(depth)
+        depth, worth = len(self._survival) - 1, self._survival[-1] * crowd.follows
+        if worth >= crowd.price(0):
+            crowd.wants(depth)
+        return worth < crowd.price(depth)
 
     def keeps(self, drafted: int) -> int:
         """Leave out the tail that is not worth its rows. What each token's own estimate says does not count for it."""
-        if not self._trims:
+        if not self._trims or not self.crowd.costs:
             return drafted
-        row = self._row()
+        row = self.crowd.row
         worth = [self.crowd.first, *(before * self.crowd.follows for before in self._survival[1:drafted])]
         return next((depth for depth, gain in enumerate(worth) if gain < row), drafted)
 
@@ -57,15 +58,6 @@ class Budget(Policy):
         self._recalibration.learn(self._seen[: len(draft.tokens)], accepted)
         if self.crowd.costs:
             self.crowd.learn(len(draft.tokens), accepted)
-
-    def _price(self, depth: int) -> float:
-        """Price of drafting and verifying the token at this depth, in tokens."""
-        return self.crowd.pace * self.crowd.share(depth) + self._row() if self.crowd.costs else 0.0
-
-    def _row(self) -> float:
-        """Price of one more row in the verification, in tokens."""
-        crowd = self.crowd
-        return crowd.pace * crowd.costs.row(crowd.running) if crowd.costs else 0.0
 
 
 def _policy(mode: str, cap: int, classifier: str) -> Policy:

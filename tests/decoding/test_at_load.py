@@ -232,7 +232,7 @@ def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None
     drafter.join(crowd)
     drafter.prepare([1, 2, 1, 0])
     assert not runner.tokens
-    crowd.costs = CHEAP
+    drafter.join(settled(policy, CHEAP, 16))
     drafter.prepare([1, 2, 1, 0])
     assert runner.tokens == [1, 2, 1]
 
