@@ -86,5 +86,5 @@ def _kind(field: Schema) -> str:
 
 
 def _line(told: Schema) -> str:
-    """Description without the list of choices, which the kind shows already."""
-    return str(told.get("description", "")).split("* `")[0].strip()
+    """Description without marks of code, and without the list of choices, which the kind shows already."""
+    return str(told.get("description", "")).split("* `")[0].strip().replace("`", "")

@@ -26,7 +26,30 @@ PROBLEM = {
 }
 
 
+USUAL = {  # verbs that most kinds have, for those without a sentence of their own
+    "list": "List the {}.",
+    "retrieve": "Show one of the {}.",
+    "create": "Add one to the {}.",
+    "partial_update": "Change one of the {}.",
+    "destroy": "Delete one of the {}.",
+    "restore": "Take one of the {} out of the bin.",
+    "cancel": "Cancel one of the {}. What is finished stays.",
+    "retry": "Queue one of the {} again. What is finished stays.",
+}
+
+NAMES = {"audit": "entries of the audit"}
+
+
 class ProblemSchema(AutoSchema):
+    def get_description(self) -> str:  # type: ignore[override]
+        """Return the sentence of the verb or of the kind's own view, else what the verb usually does."""
+        action = str(getattr(self.view, "action", ""))
+        verb = getattr(type(self.view), action, None)
+        if action in USUAL and not getattr(verb, "__doc__", None) and not type(self.view).__doc__:
+            kind = self.path.removeprefix("/api/v1/").partition("/")[0]
+            return USUAL[action].format(NAMES.get(kind, kind))
+        return str(super().get_description())
+
     def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
         bodies["4XX"] = {

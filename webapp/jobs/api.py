@@ -51,6 +51,7 @@ class JobsApi(Nouns):
 
     @extend_schema(responses=serializers.CanCancel)
     def may_cancel(self, request: Request, pk: UUID) -> Response:
+        """Say whether the job can still be cancelled."""
         job = self.get_object()
         return Response({"can_cancel": job.can_cancel, "state": job.state})
 
