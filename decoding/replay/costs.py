@@ -39,7 +39,8 @@ class Costs:
     decision: float = 0.0  # a classifier's, per drafted token
     reading: float = 0.0  # of the draft's own probability, per drafted token
     token: float = 0.0  # other costs per generated token: noise that is made in blocks, a sample's cold start
-    in_tree: float = 0.0  # extra for each drafted token of a tree: its row in the draft's passes, its mask and list
+    tree: float = 0.0  # extra for a tree: its passes are not those of a chain
+    in_tree: float = 0.0  # and for each of its drafted tokens: its row in the draft's passes, its mask and list
 
     def verify(self, rows: int) -> float:
         """Seconds to verify so many rows. Beyond the measured rows the last slope continues."""
@@ -76,6 +77,7 @@ class Costs:
             + counts.drafts * self.draft_round
             + counts.catch_ups * self.catch_up
             + counts.late_rows * self.late_row
+            + counts.trees * self.tree
             + counts.in_trees * self.in_tree
             + counts.tokens * self.token
         )
@@ -146,6 +148,7 @@ def counted(trace: Iterable[Event]) -> Counts:
             counts.rounds[count] += 1
             counts.accepted += event.accepted
             if draft and draft.rows:
+                counts.trees += 1
                 counts.in_trees += count
                 counts.branched += count - draft.passes
             if draft and draft.source == "copied":
@@ -160,9 +163,9 @@ def counted(trace: Iterable[Event]) -> Counts:
     return counts
 
 
-def cost_in_tree(trees: Iterable[Sequence[Event]], costs: Costs) -> float:
-    """Seconds per drafted token of a tree that rounds with trees took beyond their passes."""
-    left: list[float] = []
+def with_trees(costs: Costs, trees: Iterable[Sequence[Event]]) -> Costs:
+    """Add the seconds that rounds with trees took beyond the passes of chains: for each tree and each of its tokens."""
+    left: dict[int, list[float]] = defaultdict(list)
     for trace in trees:
         drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
         verdicts = [event for event in trace if isinstance(event, Verified)]
@@ -171,8 +174,9 @@ def cost_in_tree(trees: Iterable[Sequence[Event]], costs: Costs) -> float:
             if draft and draft.rows:
                 behind = before.round in drafts and before.outcome == "bonus"
                 one = Counts(rounds=Counter([draft.rows]), branched=draft.rows - draft.passes, catch_ups=behind)
-                left.append(((after.end_ns - before.end_ns) * 1e-9 - costs.seconds(one)) / draft.rows)
-    return max(0.0, statistics.median(left)) if left else 0.0
+                left[draft.rows].append((after.end_ns - before.end_ns) * 1e-9 - costs.seconds(one))
+    each, besides = _line(left)
+    return dataclasses.replace(costs, tree=besides, in_tree=max(0.0, each))
 
 
 def _unexplained(trace: Sequence[Event], costs: Costs) -> float:

@@ -28,7 +28,7 @@ from decoding.measure.schedule import Key
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.replay.costs import Costs, cost_in_tree, costs_from, decision_cost
+from decoding.replay.costs import Costs, costs_from, decision_cost, with_trees
 from decoding.replay.planning import ALONE, CAP
 from decoding.spec import Sampling
 from decoding.stopping import Reading, no_words
@@ -86,7 +86,7 @@ def probed(
     # A GPU's thread waits for the token before it asks the rule, so there only whole drafts show what asking costs.
     reading, *decisions = (decision_cost(a.traces, traces) if is_launched else a.answers.price for a in asked)
     costs = costs_from(traces)
-    return dataclasses.replace(costs, reading=reading, in_tree=cost_in_tree(trees, costs)), decisions
+    return with_trees(dataclasses.replace(costs, reading=reading), trees), decisions
 
 
 @dataclass

@@ -106,6 +106,7 @@ class Counts:
     copied: int = 0  # drafted tokens that took no pass of the draft model
     copied_rounds: int = 0  # rounds whose whole draft was copied
     late_rows: int = 0  # further rows of first draft passes: tokens that another source had added
+    trees: int = 0  # rounds whose draft was a tree
     in_trees: int = 0  # drafted tokens of trees
     branched: int = 0  # drafted tokens of trees that took no pass of their own, since a level is drafted in one
     parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # the counts of each record
@@ -131,6 +132,7 @@ class Counts:
         self.copied += part.copied
         self.copied_rounds += part.copied_rounds
         self.late_rows += part.late_rows
+        self.trees += part.trees
         self.in_trees += part.in_trees
         self.branched += part.branched
         self.parts.append(part)
@@ -200,6 +202,7 @@ def replay_trees(texts: Iterable[Ranked], policy: Callable[[], TreePolicy]) -> C
             size, depth = len(played.shape), played.shape.depth
             counts.rounds[size] += 1
             counts.accepted += len(played.path)
+            counts.trees += size > 0
             counts.in_trees += size
             counts.branched += size - depth
             counts.catch_ups += is_behind and size > 0

@@ -23,7 +23,6 @@ from decoding.public import (
     Stood,
     Verified,
     ahead_of,
-    cost_in_tree,
     costs_from,
     drafting_is_clear,
     from_dict,
@@ -31,6 +30,7 @@ from decoding.public import (
     shared,
     stood,
     surer,
+    with_trees,
 )
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
@@ -161,5 +161,5 @@ def _costs(priced: Sequence[Sequence[Event]], has_drafts: bool, trees: Sequence[
     if not any(sum(isinstance(event, Verified) for event in events) > 1 for events in priced):
         return None
     costs = costs_from(priced)
-    costs = replace(costs, in_tree=cost_in_tree(trees, costs))
+    costs = with_trees(costs, trees)
     return costs if costs.draft > 0 or not has_drafts else None
