@@ -89,3 +89,43 @@ def test_a_failed_run_is_understood_and_tried_again_with_two_clicks(open_page, w
     stranger.click("text=Try again")
     expect(stranger.page.locator("main")).to_contain_text("It is in the queue again.")
     assert (stranger.clicks, stranger.fields) == (2, 0)
+
+
+def test_a_comparison_of_a_pair_is_launched_with_two_clicks(open_page, worker):
+    stranger = Stranger(open_page("/comparisons/"))
+    stranger.click("text=New comparison")
+    expect(stranger.page.locator(".plan")).to_contain_text("samples")
+    stranger.click("[name=launch]")
+    stranger.page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
+    assert (stranger.clicks, stranger.fields) == (2, 0)
+
+
+def test_disco_is_trained_and_a_plan_made_with_two_clicks_each_from_the_pairs_page(open_page, worker):
+    pair = worker.comparison.pair
+    for first, last, made in (("Train DISCO", "Train it", "Train"), ("Plan", "Launch", "Plan")):
+        stranger = Stranger(open_page(f"/pairs/{pair.pk}/"))
+        stranger.click(f"a:has-text('{first}')")
+        stranger.click(f"button:has-text('{last}')")
+        expect(stranger.page.locator("h1")).to_contain_text(made)
+        assert (stranger.clicks, stranger.fields) == (2, 0)
+
+
+def test_a_result_is_shared_and_the_link_revoked_with_three_clicks(open_page, worker):
+    stranger = Stranger(open_page(f"/comparisons/{worker.comparison.pk}/"))
+    stranger.click("text=Share")
+    stranger.click("text=Make a link")
+    expect(stranger.page.locator(".secret code")).to_contain_text("/shared/")
+    stranger.click("button:has-text('Revoke')")
+    expect(stranger.page.locator("main")).not_to_contain_text("Revoke")
+    assert (stranger.clicks, stranger.fields) == (3, 0)
+
+
+def test_runs_of_one_strategy_are_found_with_one_choice_and_one_click(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    stranger = Stranger(open_page("/runs/"))
+    stranger.fields += 1
+    stranger.page.select_option("[name=strategy]", "static")
+    stranger.click("button:has-text('Show')")
+    expect(stranger.page.locator("tbody tr th")).to_contain_text(["static:4"])
+    assert (stranger.clicks, stranger.fields) == (1, 1)
