@@ -45,7 +45,7 @@ class Contestant:
 class Figure:
     contestant: str
     wall: float  # tokens per second
-    cpu: float  # tokens per second of CPU time per thread
+    steady: float  # tokens per second, by which ratios are: of CPU time with one thread, of wall time with several
     size: int  # bytes of weights that it reads for a token
     agrees: bool | None  # with the first contestant's tokens
 
@@ -121,7 +121,7 @@ def timed(
         Figure(
             one.name,
             speed(one.name, "wall"),
-            speed(one.name, "cpu") * threads,
+            speed(one.name, "cpu" if threads == 1 else "wall"),  # one that leaves a core idle takes less CPU time
             one.size,
             None
             if tokens[one.name, 0] is None
@@ -133,19 +133,19 @@ def timed(
 
 def show(title: str, figures: Sequence[Figure], stream: float) -> None:
     print(f"\n{title}")
-    print(f"{'':32} {'tok/s':>8} {'by CPU':>8} {'GB/s':>6} {'of memory':>9} {'ours / it':>9}  text")
+    print(f"{'':32} {'tok/s':>8} {'steady':>8} {'GB/s':>6} {'of memory':>9} {'ours / it':>9}  text")
     for figure in figures:
         is_alone = "autoregressive" in figure.contestant
-        rate = figure.cpu * figure.size
+        rate = figure.steady * figure.size
         share = f"{rate / 1e9:6.1f} {rate / stream:9.0%}" if is_alone else " " * 16
-        wall = f"{figure.wall:8.1f}" if figure.wall > 0.8 * figure.cpu else f"{'busy':>8}"
+        wall = f"{figure.wall:8.1f}" if figure.wall > 0.8 * figure.steady else f"{'busy':>8}"
         same = {None: "", True: "same", False: "differs"}[figure.agrees]
-        ratio = "" if figure.contestant.startswith("ours") else f"{_best(figures, is_alone) / figure.cpu:.2f}"
-        print(f"{figure.contestant:32} {wall} {figure.cpu:8.1f} {share} {ratio:>9}  {same}", flush=True)
+        ratio = "" if figure.contestant.startswith("ours") else f"{_best(figures, is_alone) / figure.steady:.2f}"
+        print(f"{figure.contestant:32} {wall} {figure.steady:8.1f} {share} {ratio:>9}  {same}", flush=True)
 
 
 def _best(figures: Sequence[Figure], alone: bool) -> float:
-    own = [f.cpu for f in figures if f.contestant.startswith("ours") and alone == ("autoregressive" in f.contestant)]
+    own = [f.steady for f in figures if f.contestant.startswith("ours") and alone == ("autoregressive" in f.contestant)]
     return max(own, default=0.0)
 
 

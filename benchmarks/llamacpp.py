@@ -3,8 +3,9 @@
     ./drafthouse bench llamacpp --programs DIR [--models starter,100M,1B] [--dtypes float32,float16] [--threads 1,2]
 
 DIR holds llama-server and llama-speculative-simple. Contestants take turns, prompt by prompt. Each turn decodes a
-prompt twice, to one token and to N more, and the difference counts. Of all turns the least time counts: wall time, and
-CPU time per thread, by which the ratios are, and which means something where other programs use the cores too.
+prompt twice, to one token and to N more, and the difference counts. Of all turns the least time counts. With one
+thread ratios are by CPU time, which means something where other programs use the cores too; with several they are by
+wall time, because a contestant may leave a core idle.
 """
 
 from __future__ import annotations
