@@ -130,6 +130,16 @@ def test_a_token_has_the_same_match_whoever_copies_it() -> None:
         assert [*suffixes.matches(suffix.propose())] == suffix.matches
 
 
+def test_a_card_without_the_threshold_that_a_rule_needs_is_refused_in_words() -> None:
+    classifier = some_classifier()
+    classifier.card = {"thresholds": {"priced": 0.4}}
+    assert classifier.tuned("priced") == 0.4
+    for card in (classifier.card, {}):
+        classifier.card = card
+        with pytest.raises(BadStrategy, match=r"no threshold for the rule copied\. Set `threshold`, or train"):
+            classifier.tuned("copied")
+
+
 def test_the_hybrid_asks_the_classifier_about_copies_and_drafts_live_and_replayed() -> None:
     choice = choose("disco-hybrid")
     classifier = judging()._classifier

@@ -34,26 +34,20 @@ def compiled(kernel: Any) -> Any:
         return numba.njit(**options)(kernel)
 
 
-@intrinsic
-def floats_at(context: Any, address: Any) -> Any:
-    """Return a pointer to the float32 numbers at an address."""
-    signature = types.CPointer(types.float32)(address)
+def _numbers_at(kind: Any) -> Any:
+    """Make what returns a pointer to the numbers of this kind at an address."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+    @intrinsic
+    def numbers_at(context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
 
-    return signature, generate
+        return types.CPointer(kind)(address), generate
+
+    return numbers_at
 
 
-@intrinsic
-def integers_at(context: Any, address: Any) -> Any:
-    """Return a pointer to the int32 numbers at an address."""
-    signature = types.CPointer(types.int32)(address)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
-
-    return signature, generate
+floats_at, integers_at = _numbers_at(types.float32), _numbers_at(types.int32)
 
 
 @numba.njit(inline="always")
