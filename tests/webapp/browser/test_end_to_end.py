@@ -58,7 +58,7 @@ def materials(lab: Lab) -> Lab:
     page = lab.open("/models/new/")
     for role in ("target", "draft"):
         page.goto(f"{lab.up.address}/models/new/")
-        upload(page, "[data-upload] input[webkitdirectory]", STARTER / "pair" / role)
+        upload(page, "[data-upload]:not([hidden]) input[webkitdirectory]", STARTER / "pair" / role)
         expect(page.locator("[name=name]")).to_have_value(role)
         page.click("text=Add the model")
         expect(page.locator("h1")).to_have_text(role)
@@ -73,7 +73,7 @@ def materials(lab: Lab) -> Lab:
     page.fill("[name=name]", DATASET)
     page.click("text=Or a file from this computer")
     file = {"name": "ten.jsonl", "mimeType": "application/jsonl", "buffer": prompts()}
-    upload(page, "[data-upload] input:not([webkitdirectory])", [file])
+    upload(page, "[data-upload]:not([hidden]) input:not([webkitdirectory])", [file])
     page.click("text=Add the prompts")
     expect(page.locator("main")).to_contain_text(f"{PROMPTS} prompts from ten.jsonl")
     keep(page, "end-to-end-prompts")

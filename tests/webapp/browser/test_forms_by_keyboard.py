@@ -53,7 +53,7 @@ class Typist:
     def adds_model(self, name: str, folder) -> None:
         self.opens("/models/new/", "New model")
         with self.page.expect_file_chooser() as asked:
-            self.presses("Enter", "[data-upload] input[webkitdirectory]")
+            self.presses("Enter", "[data-upload]:not([hidden]) input[webkitdirectory]")
         asked.value.set_files(folder)  # the system's own window
         expect(self.page.locator("[data-told]")).to_have_text("sent and checked")
         self.writes(over=True, name=name)

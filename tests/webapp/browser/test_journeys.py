@@ -11,7 +11,7 @@ from tests.webapp import make
 from webapp.jobs import services as jobs
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-FOLDER, FILES = "[data-upload] input[webkitdirectory]", "[data-upload] input:not([webkitdirectory])"
+FOLDER, FILES = "[data-upload]:not([hidden]) input[webkitdirectory]", "[data-upload] input:not([webkitdirectory])"
 
 
 class Stranger:

@@ -18,7 +18,7 @@ from worker.jobs import unpack
 from worker.pulse import Hold
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-FILES = "[data-upload] input:not([webkitdirectory])"
+FILES = "[data-upload]:not([hidden]) input:not([webkitdirectory])"
 
 
 def choose(page, name: str, content: bytes) -> None:
