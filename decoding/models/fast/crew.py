@@ -26,8 +26,8 @@ WORTH = 2 << 20  # bytes that a kernel reads, from which it is worth to wake oth
 PATIENCE = 4000  # looks, some 10 µs, before a thread that waits lets others have its core
 TICKETS, MEETINGS, SIZE, GIVEN = range(4)  # of the numbers that a kernel is given
 NUMBER = ir.IntType(64)
-# numba keeps a compiled kernel until its own file changes. Kernels read this number, so they are compiled anew when any of
-# these files changes.
+# numba keeps a compiled kernel until its own file changes. Kernels read this number, so that each is compiled anew when
+# any of these files changes.
 KEPT_IN = ("numba_kernels", "crew", "tiles", "whole")
 SOURCES = hash(tuple((Path(__file__).parent / f"{name}.py").stat().st_mtime_ns for name in KEPT_IN)) | 1
 
