@@ -67,5 +67,5 @@ FIGURE = Figure(
     needs=("a classifier",),
     uses=("study",),
     unpublished=NOT_READ,
-    recipe=("./drafthouse train-disco {models}",),
+    recipe=("./drafthouse train-disco {asked.options} --out classifier",),
 )

@@ -87,7 +87,7 @@ FIGURE = Figure(
         ),
     ),
     recipe=(
-        "./drafthouse compare {models} --temperature 0 --concurrency 8 --strategies static:4,"
+        "./drafthouse compare {asked} --temperature 0 --concurrency 8 --strategies static:4,"
         "ssd:4,fanout=uniform,branches=40,backup=neural,ssd:4,fanout=uniform,branches=40,backup=random",
     ),
 )

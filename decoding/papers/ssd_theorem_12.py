@@ -48,5 +48,5 @@ FIGURE = Figure(
     published=(
         published("acceptance 0.8, exponent 0.55", [*enumerate(PAPER)], "I", "the theorem's formula, by a reader"),
     ),
-    recipe=("./drafthouse compare {models} --strategies ssd:7,branches=24,fanout=geometric --temperature 0",),
+    recipe=("./drafthouse compare {asked} --strategies ssd:7,branches=24,fanout=geometric --temperature 0",),
 )

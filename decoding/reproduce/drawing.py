@@ -9,7 +9,7 @@ from decoding.papers import FIGURES
 from decoding.replay import probing
 from decoding.reproduce import together
 from decoding.reproduce.evidence import Evidence
-from decoding.reproduce.figure import Figure, described, filled, kept_as
+from decoding.reproduce.figure import Asked, Figure, described, filled, kept_as
 from decoding.reproduce.settings import BATCHES, CONSTANTS, LOOKAHEADS, TEMPERATURES
 from decoding.strategies.disco import RULES
 
@@ -59,7 +59,7 @@ def pieces_of(figures: Sequence[Figure]) -> list[str]:
     return [piece for piece in PIECES if piece in used]
 
 
-def draw(evidence: Evidence, figures: Sequence[Figure], models: str) -> Iterator[dict[str, Any]]:
+def draw(evidence: Evidence, figures: Sequence[Figure], asked: Asked) -> Iterator[dict[str, Any]]:
     """Yield each figure once it is finished: those that are kept, those that lack something, then the others as their
     evidence comes in."""
     waiting = []
@@ -68,7 +68,7 @@ def draw(evidence: Evidence, figures: Sequence[Figure], models: str) -> Iterator
         if kept is not None:
             yield kept
         elif lacking := evidence.lacks(figure.needs):
-            yield described(figure, models) | {"needs": lacking}
+            yield described(figure, asked) | {"needs": lacking}
         else:
             waiting.append(figure)
     made: set[str] = set()
@@ -78,16 +78,16 @@ def draw(evidence: Evidence, figures: Sequence[Figure], models: str) -> Iterator
         made.add(piece)
         for figure in [one for one in waiting if made.issuperset(one.uses)]:
             waiting.remove(figure)
-            yield _drawn(figure, evidence, models)
+            yield _drawn(figure, evidence, asked)
 
 
-def _drawn(figure: Figure, evidence: Evidence, models: str) -> dict[str, Any]:
+def _drawn(figure: Figure, evidence: Evidence, asked: Asked) -> dict[str, Any]:
     """Draw and keep a figure. A formula may have no value for a pair, as where nothing is ever hit: that costs this
     figure, not the study."""
     try:
-        found = filled(figure, models, figure.draw(evidence))
+        found = filled(figure, asked, figure.draw(evidence))
     except (ArithmeticError, ValueError) as error:
-        return described(figure, models) | {"needs": f"other numbers: its formula has no value for these ({error})"}
+        return described(figure, asked) | {"needs": f"other numbers: its formula has no value for these ({error})"}
     evidence.shelf.write(kept_as(figure.slug), found)
     return found
 

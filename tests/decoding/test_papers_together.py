@@ -53,13 +53,18 @@ def test_a_verification_is_compared_with_one_of_a_fixed_lookahead_of_as_many_tok
     assert found.slower(ahead) == pytest.approx(1.5)
 
 
-def test_random_tokens_win_from_the_batch_size_on_from_which_they_win_at_every_larger_one() -> None:
+def test_theorem_17_names_every_batch_size_at_which_random_tokens_are_drawn_faster() -> None:
     def told(*ratios: float) -> str:
-        return ssd_theorem_17._why(3.0, [Series("ours", "measured", [Point(2**n, y) for n, y in enumerate(ratios)])])
+        formula, run = (
+            Series("ours", "measured", [Point(2**n, y) for n, y in enumerate(ys)]) for ys in ((1.1, 0.9, 0.9), ratios)
+        )
+        return ssd_theorem_17._why(7.2, formula, [run])
 
-    assert "in the runs from 4 texts on" in told(1.2, 1.1, 0.9, 0.8)
-    assert "in the runs from 8 texts on" in told(1.2, 0.9, 1.1, 0.8)
-    assert "in the runs at no batch size" in told(0.9, 0.9, 0.9, 1.1)
+    assert "By the formula random tokens win from 2 texts on; in the runs from 4 texts on" in told(1.2, 1.1, 0.9, 0.8)
+    assert "in the runs with 2 and 8 texts;" in told(1.2, 0.9, 1.1, 0.8)
+    assert "in the runs with 1, 2 and 4 texts;" in told(0.9, 0.9, 0.9, 1.1)
+    assert "in the runs at no batch size" in told(1.0, 1.1, 1.2, 1.1)
+    assert "b* is 8 texts" in told(1.0)
 
 
 def test_hits_are_counted_over_all_texts() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -23,9 +24,9 @@ from decoding.replay.records import Record
 from decoding.reproduce import bootstrap
 from decoding.reproduce.chances import held_back, outcomes_of
 from decoding.reproduce.drawing import draw
-from decoding.reproduce.figure import Drawn, Figure, described, filled
+from decoding.reproduce.figure import Asked, Drawn, Figure, described, filled
 from decoding.reproduce.files import FILES
-from decoding.reproduce.files.plate import Text, plate
+from decoding.reproduce.files.plate import COLOURS, GREY, Dot, Text, plate
 from decoding.reproduce.methods import methods
 from decoding.reproduce.outcomes import Outcomes, Tally, play, total
 from decoding.reproduce.runs import Ran
@@ -33,6 +34,7 @@ from decoding.reproduce.shelf import InMemory
 from decoding.spec import Sampling, choose
 from tests.decoding.worlds import World
 
+ASKED = Asked("--pair starter --limit 4")
 PROMPT = [3, 1]
 LOOKAHEAD, EACH = 3, 2
 FAN = (EACH,) * (LOOKAHEAD + 1)
@@ -152,9 +154,9 @@ def test_a_figure_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.syspath_prepend(tmp_path)
     figure = figures_in(import_module("more_papers"))["lengths"]
     records = [Record.of([True] * length) for length in (3, 5, 4, 4)]
-    drawn = filled(figure, "MODELS", figure.draw(SimpleNamespace(study=SimpleNamespace(records=records))))  # type: ignore[arg-type]
+    drawn = filled(figure, ASKED, figure.draw(SimpleNamespace(study=SimpleNamespace(records=records))))  # type: ignore[arg-type]
     assert [series["points"][0]["y"] for series in drawn["series"]] == [128.0, 4.0]
-    assert drawn["recipe"] == ["./drafthouse papers MODELS --figures lengths"]
+    assert drawn["recipe"] == ["./drafthouse papers --pair starter --limit 4 --figures lengths"]
     assert all(make(drawn) for make in FILES.values())
 
 
@@ -179,7 +181,7 @@ def point(x: float, y: float, low: float | None = None, high: float | None = Non
     return {"x": x, "y": y, "low": low, "high": high, "label": ""}
 
 
-FIGURE = {
+FIGURE: dict[str, Any] = {
     "slug": "made-up", "number": "Figure 9", "title": "A (made-up) figure", "paper": {"arxiv": "2603.03251"},
     "x": {"label": "branches", "format": "number", "log": True, "names": []},
     "y": {"label": "misses", "format": "share", "log": True},
@@ -201,12 +203,40 @@ def test_csv_holds_every_point_and_nothing_that_a_spreadsheet_computes() -> None
     ]  # fmt: skip
 
 
+def scripted(figure: dict[str, Any]) -> tuple[Any, list[tuple[str, tuple[Any, ...], dict[str, Any]]]]:
+    """Run a figure's script on a matplotlib that notes what it is asked for. Return the script's data and the notes."""
+    notes: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+
+    class Noting:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *words, **named: notes.append((name, words, named)) or [self, self]  # type: ignore[func-returns-value]
+
+    made = FILES["py"](figure).decode()
+    held: dict[str, Any] = {"plt": Noting()}
+    exec(compile(made.replace("import matplotlib.pyplot as plt", ""), "made-up.py", "exec"), held)
+    return held["FIGURE"], notes
+
+
 def test_the_script_holds_its_data() -> None:
-    made = FILES["py"](FIGURE).decode()
-    code = compile(made.replace("import matplotlib.pyplot as plt", "").removesuffix("main()\n"), "made-up.py", "exec")
-    held: dict[str, object] = {}
-    exec(code, held)
-    assert held["FIGURE"]["series"][1]["points"] == [(1, 0.4, 0.3, 0.6), (2, 0.0, 0.0, 0.1)]  # type: ignore[index]
+    data, _ = scripted(FIGURE)
+    assert data["series"][1]["points"] == [(1, 0.4, 0.3, 0.6), (2, 0.0, 0.0, 0.1)]
+
+
+def test_the_script_names_its_points_after_it_scales_the_axis_which_would_remove_the_names() -> None:
+    names = {"label": "", "format": "number", "log": False, "names": ["SD", "SSD", "both"]}
+    _, notes = scripted(FIGURE | {"x": names})
+    asked = [name for name, _, _ in notes]
+    assert asked.index("set_xscale") < asked.index("set_xticks")
+    assert next(words for name, words, _ in notes if name == "set_xticks")[1] == ["SD", "SSD", "both"]
+
+
+def test_the_script_reaches_marks_and_colours_what_the_picture_does() -> None:
+    _, notes = scripted(FIGURE)
+    marks = next(words for name, words, _ in notes if name == "set_yticks")
+    reach = next(words for name, words, _ in notes if name == "set_ylim")
+    assert "20 %" in marks[1] and len(marks[0]) == len(marks[1])
+    assert reach[0] < 0.25 and reach[1] > 0.6
+    assert {named["color"] for name, _, named in notes if name == "plot"} == {GREY, COLOURS[0]}
 
 
 def test_svg_and_pdf_show_the_same_words_and_are_whole() -> None:
@@ -220,9 +250,18 @@ def test_svg_and_pdf_show_the_same_words_and_are_whole() -> None:
         assert pdf[int(line[:10]) :].startswith(b"%d 0 obj" % number)
 
 
+def test_published_series_without_a_line_differ_by_their_dots() -> None:
+    of_tables = [each | {"origin": "published", "is_line": False} for each in FIGURE["series"]]
+    drawn = plate(FIGURE | {"series": of_tables})
+    assert {part.shape for part in drawn.parts if isinstance(part, Dot)} == {"circle", "square"}
+    made = FIGURE | {"series": of_tables}
+    assert FILES["svg"](made).count(b"<polygon") == 2  # one point above 0, and its key
+    assert FILES["pdf"](made).count(b" l b\n") == 2
+
+
 @pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
 def test_no_title_is_wider_than_its_plate(figure: Figure) -> None:
-    drawn = plate(described(figure, "MODELS"))
+    drawn = plate(described(figure, ASKED))
     lines = [part for part in drawn.parts if isinstance(part, Text) and part.is_bold]
     assert " ".join(line.text for line in lines) == drawn.title
     assert all(line.x + 0.7 * line.size * len(line.text) < drawn.width and line.y > line.size for line in lines)
@@ -236,7 +275,7 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
     fine = dataclasses.replace(FIGURES["disco-4"], slug="fine", draw=lambda evidence: Drawn([], "It is fine."), uses=())
     shelf = InMemory()
     evidence = SimpleNamespace(shelf=shelf, lacks=lambda needs: "")
-    figures = draw(evidence, [broken, fine], "MODELS")  # type: ignore[arg-type]
+    figures = draw(evidence, [broken, fine], ASKED)  # type: ignore[arg-type]
     found = {figure["slug"]: figure for figure in figures}
     assert "nothing is ever hit" in found["broken"]["needs"] and found["fine"]["why"] == "It is fine."
     assert shelf.kept.keys() == {"figure fine"}

@@ -22,6 +22,11 @@ test("published series and ours have looks of their own, each counted from 0", (
   assert.deepEqual(legend({ figure }).map((entry) => entry.children[0]), ["1B (published)", "ours (computed)"]);
 });
 
+test("a series without a line is shown by its dot in the legend", () => {
+  const spots = { ...figure, series: figure.series.map((series) => ({ ...series, is_line: false })) };
+  assert.deepEqual(legend({ figure: spots }).map((entry) => entry.attributes.class), ["key spot published d0", "key spot ours f0"]);
+});
+
 test("the table has every point, its interval, and how a published one was read", () => {
   const rows = table({ figure }).children[1].children.map((row) => row.children.map((cell) => cell.children.flat().join("")));
   assert.deepEqual(rows, [

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from decoding.papers import FIGURES
-from decoding.reproduce.figure import Figure
+from decoding.reproduce.figure import Asked, Figure
 from decoding.reproduce.files import FILES
 from decoding.reproduce.methods import methods
 from worker import noise
@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> None:
     from worker.terminal.studying import loaded
 
     ready, before = loaded(bench), noise.mark(os.getpid())
-    found = _draw(bench, ready, shelf, args)
+    found = _draw(bench, ready, shelf, args, _asked(argv, args, len(bench.prompts)))
     noisy = noise.between(before, noise.mark(os.getpid()))
     facts = _facts(bench, ready) | {"noise": noisy}
     text = methods(facts, found)
@@ -103,14 +103,16 @@ def _recipe(bench: Bench) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _draw(bench: Bench, ready: LoadedPair, shelf: Folder, args: argparse.Namespace) -> list[Mapping[str, Any]]:
+def _draw(
+    bench: Bench, ready: LoadedPair, shelf: Folder, args: argparse.Namespace, asked: Asked
+) -> list[Mapping[str, Any]]:
     from decoding.reproduce import drawing
     from decoding.reproduce.evidence import Evidence
 
     evidence = Evidence(ready.pair, bench.prompts, bench.sampling, shelf)
     evidence.on_progress = progress = Progress(drawing.samples(evidence, args.figures))
     found = []
-    for figure in drawing.draw(evidence, args.figures, _models(bench)):
+    for figure in drawing.draw(evidence, args.figures, asked):
         progress.clear()
         print(described(figure))
         found.append(figure)
@@ -177,11 +179,13 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _models(bench: Bench) -> str:
-    material = bench.material
-    draft = f" --draft {shlex.quote(str(material.draft))}" if material.draft else ""
-    prompts = shlex.quote(str(material.prompts))
-    return f"--target {shlex.quote(str(material.target))}{draft} --prompts {prompts} --limit {len(bench.prompts)}"
+def _asked(argv: Sequence[str], args: argparse.Namespace, prompts: int) -> Asked:
+    """The user's own options, which mean the same to every command, without those of this one alone."""
+    own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for option in ("--figures", "--out", "--split", "--limit"):
+        own.add_argument(option)
+    _, others = own.parse_known_args(argv)
+    return Asked(shlex.join([*others, "--limit", str(prompts)]), args.split or "")
 
 
 def _facts(bench: Bench, ready: LoadedPair) -> dict[str, Any]:

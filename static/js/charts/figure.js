@@ -16,7 +16,7 @@ export const table = ({ figure }) => made(["series", "how", figure.x.label || "o
     series.grade ? `${series.source} [${series.grade}]` : null])));
 
 export const legend = ({ figure }) => figure.series.map((series, i) =>
-  key(`line ${look(figure, i)}`, `${series.name} (${series.origin})`));
+  key(`${series.is_line && !figure.x.names.length ? "line" : "spot"} ${look(figure, i)}`, `${series.name} (${series.origin})`));
 
 export function draw(picture, { figure }) {
   if (figure.x.names.length) return inRows(picture, figure);
@@ -44,7 +44,7 @@ function inRows(picture, figure) {
       ...figure.series.map((series, i) => ({ x, y }) => [sketch("g", { class: look(figure, i) }, ...series.points.flatMap((point) => {
         const down = y(point.x) + 7 * (i - (count - 1) / 2);
         return [point.low === null ? null : sketch("path", { class: "interval", d: `M${x(point.low)},${down}H${x(point.high)}` }),
-          dot(x(point.y), down, told(figure, series, point))];
+          dot(x(point.y), down, told(figure, series, point), look(figure, i))];
       }))]),
     ],
   });
@@ -55,10 +55,17 @@ function layer(series, cls, x, y, figure) {
   return (scale) => [sketch("g", { class: cls },
     ...(series.is_line ? line(points.map((point) => [x.of(point.x), y.of(point.y)]))(scale) : []),
     ...points.flatMap((point) => interval(x.of(point.x), { low: point.low === null ? null : y.of(point.low), high: y.of(point.high ?? point.y) })(scale)),
-    ...points.map((point) => dot(scale.x(x.of(point.x)), scale.y(y.of(point.y)), told(figure, series, point))))];
+    ...points.map((point) => dot(scale.x(x.of(point.x)), scale.y(y.of(point.y)), told(figure, series, point), cls)))];
 }
 
-const dot = (x, y, words) => sketch("circle", { class: "dot-mark", cx: x.toFixed(1), cy: y.toFixed(1), r: 3.5 }, sketch("title", {}, words));
+/** Outlines of published dots by their place, around their middle: the series share a colour. */
+const SHAPES = { d1: "M-3.2-3.2h6.4v6.4h-6.4Z", d2: "M0-4.2L4 3.2H-4Z", d3: "M0-4.6L4.6 0L0 4.6L-4.6 0Z" };
+
+function dot(x, y, words, cls) {
+  const shape = SHAPES[cls.split(" ")[1]], said = sketch("title", {}, words), at = [x.toFixed(1), y.toFixed(1)];
+  return shape ? sketch("path", { class: "dot-mark", transform: `translate(${at})`, d: shape }, said)
+    : sketch("circle", { class: "dot-mark", cx: at[0], cy: at[1], r: 3.5 }, said);
+}
 
 const told = (figure, series, point) => `${series.name}, ${point.label || across(figure, point.x)}: ${written(figure.y, point.y)}`;
 
