@@ -259,6 +259,17 @@ def test_published_series_without_a_line_differ_by_their_dots() -> None:
     assert FILES["pdf"](made).count(b" l b\n") == 2
 
 
+def test_the_ends_of_a_line_are_labelled_where_no_axis_says_what_its_points_are() -> None:
+    points = [point(x, 0.5) | {"label": f"C = {x}"} for x in (1.0, 2.0, 3.0)]
+    made = FIGURE | {"series": [FIGURE["series"][1] | {"points": points}]}
+    assert [part.text for part in plate(made).parts if isinstance(part, Text) and "C =" in part.text] == [
+        "C = 1.0", "C = 3.0"
+    ]  # fmt: skip
+    assert [words[0] for name, words, _ in scripted(made)[1] if name == "annotate"] == ["C = 1.0", "C = 3.0"]
+    points[1]["label"] = ""
+    assert not [part for part in plate(made).parts if isinstance(part, Text) and "C =" in part.text]
+
+
 @pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
 def test_no_title_is_wider_than_its_plate(figure: Figure) -> None:
     drawn = plate(described(figure, ASKED))
@@ -281,18 +292,43 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
     assert shelf.kept.keys() == {"figure fine"}
 
 
-def test_methods_tell_of_shared_passes_only_where_texts_were_run_together() -> None:
+def told(*figures: dict[str, Any], **sampling: Any) -> str:
     facts = {
         "pair": "a pair",
-        "hardware": {"device_name": "a CPU", "threads": 1, "dtype": "float32", "torch": "2"},
+        "hardware": {"device_name": "a CPU", "threads": 1, "dtype": "float32", "torch": "2", "runner": "fast"},
         "prompts": {"set": "code", "count": 4},
-        "sampling": Sampling().to_dict(),
+        "sampling": Sampling(**sampling).to_dict(),
     }
-    by_formula, run = (
-        methods(facts, [FIGURE | {"slug": "ssd-6", "series": [{"origin": origin}]}])
-        for origin in ("theory", "measured")
-    )
+    return methods(facts, figures)
+
+
+def drawn(slug: str, origin: str, low: float | None = None) -> dict[str, Any]:
+    paper = dataclasses.asdict(FIGURES[slug].paper)
+    return FIGURE | {"slug": slug, "paper": paper, "series": [{"origin": origin, "points": [point(1, 0.5, low, low)]}]}
+
+
+def test_methods_tell_of_shared_passes_only_where_texts_were_run_together() -> None:
+    by_formula, run = (told(drawn("ssd-6", origin)) for origin in ("theory", "measured"))
     assert "share passes" in run and "at most 64 new tokens" in run and "share passes" not in by_formula
+
+
+def test_methods_tell_of_the_figures_that_are_drawn_and_of_no_others() -> None:
+    one = told(drawn("ssd-6", "theory"), drawn("disco-4", "published") | {"needs": "a classifier"})
+    assert (
+        "DISCO" not in one and "SSD's use temperature 0." in one and "Published" not in one and "ratio rule" not in one
+    )
+    assert "Intervals" not in one and "Intervals" in told(drawn("ssd-6", "theory", low=0.4))
+    counted = told(drawn("disco-4", "computed"), temperature=0.6)
+    assert "DISCO's figures use temperature 0.6" in counted and "SSD" not in counted
+    assert "Times are" not in counted and "Runs took turns" not in counted
+    both = told(drawn("ssd-3", "published"), drawn("ssd-5", "computed"))
+    assert "temperatures 0, 0.3, 0.7 and 1, and above 0 the expectation" in both and "arXiv 2603.03251;" in both
+
+
+def test_methods_tell_of_every_setting_that_changes_the_text_and_of_the_decoder() -> None:
+    words = told(drawn("disco-4", "computed"), repetition_penalty=1.1, top_p=0.9, ignore_eos=True)
+    assert "All use repetition penalty 1.1 and top p 0.9." in words and "ignores the end token" in words
+    assert "with Drafthouse's own decoder." in words and "All use" not in told(drawn("disco-4", "computed"))
 
 
 def test_a_run_whose_hits_are_counted_by_source_can_be_stored_and_read_again() -> None:

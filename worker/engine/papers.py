@@ -54,4 +54,5 @@ def draw(
     finally:
         pair.close()
     noisy = noise.between(before, noise.mark(os.getpid()))
-    emit(Found(drawing.document(found, {"hardware": loaded.hardware, "noise": noisy})))
+    hardware = {**loaded.hardware, "runner": pair.target.runner.facts.runner}
+    emit(Found(drawing.document(found, {"hardware": hardware, "noise": noisy})))

@@ -190,7 +190,8 @@ def _asked(argv: Sequence[str], args: argparse.Namespace, prompts: int) -> Asked
 
 def _facts(bench: Bench, ready: LoadedPair) -> dict[str, Any]:
     prompts = {"set": bench.material.prompts.name, "split": bench.material.split, "count": len(bench.prompts)}
-    hardware = {**ready.hardware([]), "dtype": ready.target.runner.facts.dtype}
+    model = ready.target.runner.facts
+    hardware = {**ready.hardware([]), "dtype": model.dtype, "runner": model.runner}
     return {"pair": ready.name, "prompts": prompts, "sampling": bench.sampling.to_dict(), "hardware": hardware}
 
 

@@ -12,6 +12,7 @@ WIDTH, HEIGHT = 420.0, 292.0
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 12.0, 40.0, 56.0
 ROW = 11.0  # of the legend and the title
 TITLE = 58  # letters of a line of the title, in the widest font that may stand in for ours
+LABEL = 16  # letters beside a point; longer labels are in the table alone
 SMALL, USUAL = 8.0, 9.0  # sizes of letters
 GREY, RULE, INK = "#777777", "#dddddd", "#222222"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's, for ours
@@ -178,7 +179,7 @@ def _axes(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Text
     yield Text(LEFT, TOP - 4, figure["y"]["label"], "start", USUAL)
 
 
-def _series(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Dot]:
+def _series(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Dot | Text]:
     named = bool(figure["x"]["names"])
     count = len(figure["series"])
     for number, series in enumerate(figure["series"]):
@@ -192,6 +193,17 @@ def _series(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Do
             if point["low"] is not None:
                 yield Line([(left, y(point["low"])), (left, y(point["high"]))], style.colour, 0.8)
             yield style.dot(left, top)
+        for left, top, point in points:
+            if point in labelled(series):
+                yield Text(left + 5, top - 4, point["label"], size=SMALL - 1)
+
+
+def labelled(series: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The ends of a line whose points stand for something that neither axis says, such as a batch size."""
+    points = series["points"]
+    if not series["is_line"] or any(not 0 < len(point["label"]) <= LABEL for point in points):
+        return []
+    return [points[0], points[-1]]
 
 
 def look(series: Sequence[Mapping[str, Any]], number: int) -> Look:

@@ -6,7 +6,7 @@ import pprint
 from collections.abc import Mapping
 from typing import Any
 
-from decoding.reproduce.files.plate import Shape, look, scales
+from decoding.reproduce.files.plate import Shape, labelled, look, scales
 
 HEAD = '''"""{title}. Made by Drafthouse; run it with matplotlib installed: python {slug}.py"""
 
@@ -16,6 +16,7 @@ FIGURE = {data}
 LOOKS = {looks}  # colour, dashes and dots of each series
 REACH = {reach}  # of the upward axis
 ACROSS, UP = {across}, {up}  # marks of the axes
+LABELS = {labels}  # beside points
 '''
 BODY = """
 
@@ -40,6 +41,8 @@ def main():
         for left, (_, value, low, high) in zip(at, points):
             if low is not None:
                 axes.plot([left, left], [max(low, REACH[0]), high], color=color, linewidth=0.8)
+    for left, value, words in LABELS:
+        axes.annotate(words, (left, value), (4, 3), textcoords="offset points", fontsize=6)
     axes.set_xlabel(x["label"], fontsize=8)
     axes.set_ylabel(y["label"], fontsize=8)
     axes.set_title(f"{FIGURE['number']}. {FIGURE['title']}", fontsize=9, wrap=True)
@@ -86,6 +89,7 @@ def script(figure: Mapping[str, Any]) -> str:
             reach=(up.low, up.high),
             across=[*across.marks],
             up=[*up.marks],
+            labels=[(p["x"], p["y"], p["label"]) for each in figure["series"] for p in labelled(each)],
         )
         + BODY
     )

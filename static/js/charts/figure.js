@@ -16,7 +16,10 @@ export const table = ({ figure }) => made(["series", "how", figure.x.label || "o
     series.grade ? `${series.source} [${series.grade}]` : null])));
 
 export const legend = ({ figure }) => figure.series.map((series, i) =>
-  key(`${series.is_line && !figure.x.names.length ? "line" : "spot"} ${look(figure, i)}`, `${series.name} (${series.origin})`));
+  key(`${isLine(figure, series) ? "line" : "spot"} ${look(figure, i)}`, `${series.name} (${series.origin})`));
+
+/** Whether a line tells it apart: published series differ by their dots, and points of names have no line. */
+const isLine = (figure, series) => series.is_line && series.origin !== "published" && !figure.x.names.length;
 
 export function draw(picture, { figure }) {
   if (figure.x.names.length) return inRows(picture, figure);
@@ -55,7 +58,16 @@ function layer(series, cls, x, y, figure) {
   return (scale) => [sketch("g", { class: cls },
     ...(series.is_line ? line(points.map((point) => [x.of(point.x), y.of(point.y)]))(scale) : []),
     ...points.flatMap((point) => interval(x.of(point.x), { low: point.low === null ? null : y.of(point.low), high: y.of(point.high ?? point.y) })(scale)),
-    ...points.map((point) => dot(scale.x(x.of(point.x)), scale.y(y.of(point.y)), told(figure, series, point), cls)))];
+    ...points.map((point) => dot(scale.x(x.of(point.x)), scale.y(y.of(point.y)), told(figure, series, point), cls)),
+    ...labelled(series).map((point) => sketch("text", { class: "name", x: scale.x(x.of(point.x)) + 6, y: scale.y(y.of(point.y)) - 6 }, point.label)))];
+}
+
+const LABEL = 16; // letters beside a point
+
+/** The ends of a line whose points stand for something that neither axis says, such as a batch size. */
+export function labelled({ is_line, points }) {
+  const isShort = points.every(({ label }) => label && label.length <= LABEL);
+  return is_line && isShort && points.length ? [...new Set([points[0], points.at(-1)])] : [];
 }
 
 /** Outlines of published dots by their place, around their middle: the series share a colour. */
