@@ -266,6 +266,10 @@ def test_the_ends_of_a_line_are_labelled_where_no_axis_says_what_its_points_are(
         "C = 1.0", "C = 3.0"
     ]  # fmt: skip
     assert [words[0] for name, words, _ in scripted(made)[1] if name == "annotate"] == ["C = 1.0", "C = 3.0"]
+    twice = made | {"series": [made["series"][0], made["series"][0] | {"name": "the same again"}]}
+    assert sum(isinstance(part, Text) and "C =" in part.text for part in plate(twice).parts) == 2
+    [last] = [part for part in plate(made).parts if isinstance(part, Text) and part.text == "C = 3.0"]
+    assert last.anchor == "end" and last.x < plate(made).width
     points[1]["label"] = ""
     assert not [part for part in plate(made).parts if isinstance(part, Text) and "C =" in part.text]
 

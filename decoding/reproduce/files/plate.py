@@ -193,9 +193,44 @@ def _series(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Do
             if point["low"] is not None:
                 yield Line([(left, y(point["low"])), (left, y(point["high"]))], style.colour, 0.8)
             yield style.dot(left, top)
-        for left, top, point in points:
-            if point in labelled(series):
-                yield Text(left + 5, top - 4, point["label"], size=SMALL - 1)
+    yield from (Text(each.x, each.y, each.point["label"], each.anchor, SMALL - 1) for each in labels(figure, x, y))
+
+
+@dataclass(frozen=True)
+class Label:
+    """Words beside a point, and the room that they take."""
+
+    point: Mapping[str, Any]
+    x: float
+    y: float
+    anchor: Anchor
+
+    def hides(self, other: Label) -> bool:
+        return abs(self.y - other.y) < SMALL and self._from < other._to and other._from < self._to
+
+    @property
+    def _from(self) -> float:
+        return self.x - self._width * (self.anchor == "end")
+
+    @property
+    def _to(self) -> float:
+        return self._from + self._width
+
+    @property
+    def _width(self) -> float:
+        return 0.55 * SMALL * len(self.point["label"])
+
+
+def labels(figure: Mapping[str, Any], x: Scale, y: Scale) -> list[Label]:
+    """Labels of all lines that have room: none leaves the page or hides another."""
+    placed: list[Label] = []
+    for point in (point for series in figure["series"] for point in labelled(series)):
+        is_right = x(point["x"]) > WIDTH - RIGHT - 50
+        at = x(point["x"]) + (-5 if is_right else 5)
+        label = Label(point, at, y(point["y"]) - 4, "end" if is_right else "start")
+        if not any(label.hides(other) for other in placed):
+            placed.append(label)
+    return placed
 
 
 def labelled(series: Mapping[str, Any]) -> list[Mapping[str, Any]]:

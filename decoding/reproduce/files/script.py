@@ -6,7 +6,7 @@ import pprint
 from collections.abc import Mapping
 from typing import Any
 
-from decoding.reproduce.files.plate import Shape, labelled, look, scales
+from decoding.reproduce.files.plate import Shape, labels, look, scales
 
 HEAD = '''"""{title}. Made by Drafthouse; run it with matplotlib installed: python {slug}.py"""
 
@@ -41,8 +41,9 @@ def main():
         for left, (_, value, low, high) in zip(at, points):
             if low is not None:
                 axes.plot([left, left], [max(low, REACH[0]), high], color=color, linewidth=0.8)
-    for left, value, words in LABELS:
-        axes.annotate(words, (left, value), (4, 3), textcoords="offset points", fontsize=6)
+    for left, value, words, anchor in LABELS:
+        aside, side = (-4, "right") if anchor == "end" else (4, "left")
+        axes.annotate(words, (left, value), (aside, 3), textcoords="offset points", ha=side, fontsize=6)
     axes.set_xlabel(x["label"], fontsize=8)
     axes.set_ylabel(y["label"], fontsize=8)
     axes.set_title(f"{FIGURE['number']}. {FIGURE['title']}", fontsize=9, wrap=True)
@@ -80,6 +81,7 @@ def script(figure: Mapping[str, Any]) -> str:
     title = f"{figure['number']} of arXiv {figure['paper']['arxiv']}"
     drawn = [look(series, number) for number in range(len(series))]
     across, up = scales(figure)
+    beside = labels(figure, across, up)
     return (
         HEAD.format(
             title=title,
@@ -89,7 +91,7 @@ def script(figure: Mapping[str, Any]) -> str:
             reach=(up.low, up.high),
             across=[*across.marks],
             up=[*up.marks],
-            labels=[(p["x"], p["y"], p["label"]) for each in figure["series"] for p in labelled(each)],
+            labels=[(each.point["x"], each.point["y"], each.point["label"], each.anchor) for each in beside],
         )
         + BODY
     )

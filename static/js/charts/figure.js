@@ -23,12 +23,12 @@ const isLine = (figure, series) => series.is_line && series.origin !== "publishe
 
 export function draw(picture, { figure }) {
   if (figure.x.names.length) return inRows(picture, figure);
-  const points = figure.series.flatMap((series) => series.points), x = scaled(figure.x), y = scaled(figure.y, lowest(points));
+  const points = figure.series.flatMap((series) => series.points), x = scaled(figure.x), y = scaled(figure.y, lowest(points)), taken = [];
   plot(picture, {
     x: { ...reach(points.map((point) => x.of(point.x)), 0.03), label: figure.x.label, at: x.marks(points.map((point) => point.x)), format: x.format },
     y: { ...tall(figure, points, y), label: figure.y.label, format: y.format, ...(figure.y.log ? { at: decades(points).map(y.of) } : {}) },
     height: 300,
-    layers: figure.series.map((series, i) => layer(series, look(figure, i), x, y, figure)),
+    layers: [() => { taken.length = 0; return []; }, ...figure.series.map((series, i) => layer(series, look(figure, i), x, y, figure, taken))],
   });
 }
 
@@ -53,13 +53,25 @@ function inRows(picture, figure) {
   });
 }
 
-function layer(series, cls, x, y, figure) {
+function layer(series, cls, x, y, figure, taken) {
   const points = series.points.filter((point) => !figure.y.log || point.y > 0);
   return (scale) => [sketch("g", { class: cls },
     ...(series.is_line ? line(points.map((point) => [x.of(point.x), y.of(point.y)]))(scale) : []),
     ...points.flatMap((point) => interval(x.of(point.x), { low: point.low === null ? null : y.of(point.low), high: y.of(point.high ?? point.y) })(scale)),
     ...points.map((point) => dot(scale.x(x.of(point.x)), scale.y(y.of(point.y)), told(figure, series, point), cls)),
-    ...labelled(series).map((point) => sketch("text", { class: "name", x: scale.x(x.of(point.x)) + 6, y: scale.y(y.of(point.y)) - 6 }, point.label)))];
+    ...labels(series, scale, x, y, taken))];
+}
+
+/** Labels of a line where there is room: none leaves the picture or hides another. */
+function labels(series, scale, x, y, taken) {
+  const all = labelled(series).map((point) => {
+    const at = scale.x(x.of(point.x)), isRight = at > scale.right - 60, down = scale.y(y.of(point.y)) - 6, width = 7 * point.label.length;
+    const from = isRight ? at - 6 - width : at + 6;
+    return { point, down, from, to: from + width, x: isRight ? at - 6 : at + 6, "text-anchor": isRight ? "end" : "start" };
+  });
+  const free = all.filter((one) => taken.every((other) => Math.abs(one.down - other.down) > 12 || one.from > other.to || other.from > one.to));
+  taken.push(...free);
+  return free.map((one) => sketch("text", { class: "name", x: one.x, y: one.down, "text-anchor": one["text-anchor"] }, one.point.label));
 }
 
 const LABEL = 16; // letters beside a point
