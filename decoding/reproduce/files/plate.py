@@ -226,8 +226,8 @@ def labels(figure: Mapping[str, Any], x: Scale, y: Scale) -> list[Label]:
     placed: list[Label] = []
     for point in (point for series in figure["series"] for point in labelled(series)):
         is_right = x(point["x"]) > WIDTH - RIGHT - 50
-        at = x(point["x"]) + (-5 if is_right else 5)
-        label = Label(point, at, y(point["y"]) - 4, "end" if is_right else "start")
+        aside, down = (-5, 9) if is_right else (5, -4)  # where a line that falls leaves room
+        label = Label(point, x(point["x"]) + aside, y(point["y"]) + down, "end" if is_right else "start")
         if not any(label.hides(other) for other in placed):
             placed.append(label)
     return placed

@@ -42,8 +42,8 @@ def main():
             if low is not None:
                 axes.plot([left, left], [max(low, REACH[0]), high], color=color, linewidth=0.8)
     for left, value, words, anchor in LABELS:
-        aside, side = (-4, "right") if anchor == "end" else (4, "left")
-        axes.annotate(words, (left, value), (aside, 3), textcoords="offset points", ha=side, fontsize=6)
+        aside, side = ((-4, -8), "right") if anchor == "end" else ((4, 3), "left")
+        axes.annotate(words, (left, value), aside, textcoords="offset points", ha=side, fontsize=6)
     axes.set_xlabel(x["label"], fontsize=8)
     axes.set_ylabel(y["label"], fontsize=8)
     axes.set_title(f"{FIGURE['number']}. {FIGURE['title']}", fontsize=9, wrap=True)

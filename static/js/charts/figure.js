@@ -65,7 +65,7 @@ function layer(series, cls, x, y, figure, taken) {
 /** Labels of a line where there is room: none leaves the picture or hides another. */
 function labels(series, scale, x, y, taken) {
   const all = labelled(series).map((point) => {
-    const at = scale.x(x.of(point.x)), isRight = at > scale.right - 60, down = scale.y(y.of(point.y)) - 6, width = 7 * point.label.length;
+    const at = scale.x(x.of(point.x)), isRight = at > scale.right - 60, down = scale.y(y.of(point.y)) + (isRight ? 14 : -6), width = 7 * point.label.length;
     const from = isRight ? at - 6 - width : at + 6;
     return { point, down, from, to: from + width, x: isRight ? at - 6 : at + 6, "text-anchor": isRight ? "end" : "start" };
   });
