@@ -32,8 +32,8 @@ def draw(evidence: Evidence) -> Drawn:
 def _why(gains: Sequence[float]) -> str:
     return (
         f"With {BUDGET} branches of {LOOKAHEAD} tokens the geometric fan-out changes hits by {100 * gains[0]:+.1f} "
-        f"points at temperature 0 and {100 * gains[-1]:+.1f} at 1, against +1.4 and +5.1 in the paper. Hits fall faster with the "
-        "temperature where draft and target differ more."
+        f"points at temperature 0 and {100 * gains[-1]:+.1f} at 1, against +1.4 and +5.1 in the paper. Hits fall "
+        "faster with the temperature where draft and target differ more."
     )
 
 

@@ -54,5 +54,5 @@ def draw(
     finally:
         pair.close()
     noisy = noise.between(before, noise.mark(os.getpid()))
-    hardware = {**loaded.hardware, "runner": pair.target.runner.facts.runner}
+    hardware = {**loaded.hardware, "runner": pair.target.facts.runner}
     emit(Found(drawing.document(found, {"hardware": hardware, "noise": noisy})))
