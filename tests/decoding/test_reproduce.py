@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from decoding.events import Drafted, Event, Verified
-from decoding.papers import FIGURES, base, figures_in
+from decoding.papers import FIGURES, base, disco_3, disco_classifier, figures_in
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.records import Record
 from decoding.reproduce import bootstrap
@@ -128,6 +128,15 @@ def test_a_verification_of_more_rows_is_never_free_where_noise_makes_long_passes
     clock = base.Clock(SimpleNamespace(joint=noisy))  # type: ignore[arg-type]
     assert noisy.verifying(2, 18) == 0.0
     assert [clock.verify(lookahead, 2) for lookahead in (1, 8)] == [0.006, 0.004]
+
+
+def test_prompts_without_a_value_in_a_bin_give_no_interval_there() -> None:
+    """One prompt alone has long rounds, and one alone sure estimates."""
+    bins = dict(disco_3.by_progress([[1, 2], [3], [1], [2], [5]]))
+    assert bins[0.025].low is not None and bins[0.525].value == 2.0 and bins[0.525].low is None
+    judged = [[(0.25, 1.0), (0.25, 0.0)], *[[(0.95, 1.0)]] * 4]
+    [unsure, sure] = [found for _, found in disco_classifier._reliability(judged)]
+    assert (unsure.value, unsure.low) == (0.5, None) and (sure.value, sure.low) == (1.0, 1.0)
 
 
 def test_tallies_add_up() -> None:

@@ -108,6 +108,16 @@ def test_a_rerun_takes_finished_figures_and_texts_from_the_folder(
     assert "recording at temperature 0:" in told.err and "recording: " not in told.err
 
 
+def test_a_run_that_takes_up_a_noisy_one_says_so(command: Callable[..., int], tmp_path: Path) -> None:
+    assert command(*TINY, "--figures", "disco-4", "--out", tmp_path) == 0
+    (tmp_path / "evidence" / "noise.json").write_text(json.dumps(["Others were busy.", "", "Others were busy."]))
+    for figures in ("disco-4,disco-3", "disco-4,disco-3"):  # the second draws nothing and measures nothing
+        assert command(*TINY, "--figures", figures, "--out", tmp_path) == 0
+        assert (tmp_path / "methods.txt").read_text().count("Others were busy.") == 1
+    kept = json.loads((tmp_path / "evidence" / "noise.json").read_text())
+    assert len(kept) == 4 and kept[0] == "Others were busy."
+
+
 def test_what_an_earlier_run_has_finished_does_not_make_the_rest_look_short() -> None:
     progress = papers.Progress({"recording": 10, "running": 10, "joint": 5, "together": 40})
     progress("running", 10, 10)  # both came from the folder, and the first without a word

@@ -48,11 +48,11 @@ def draw(
     evidence.on_progress, before = Steps(emit, drawing.samples(evidence, figures)), noise.mark(os.getpid())
     options = f"--target TARGET --draft DRAFT --prompts PROMPTS {sampling_options(order.sampling)}".rstrip()
     try:
-        found = [*drawing.draw(evidence, figures, Asked(f"{options} --limit {len(order.prompts)}"))]
+        asked = Asked(f"{options} --limit {len(order.prompts)}")
+        found = [*drawing.draw(evidence, figures, asked, lambda: noise.between(before, noise.mark(os.getpid())))]
     except Stopped:
         return
     finally:
         pair.close()
-    noisy = noise.between(before, noise.mark(os.getpid()))
     hardware = {**loaded.hardware, "runner": pair.target.facts.runner}
-    emit(Found(drawing.document(found, {"hardware": hardware, "noise": noisy})))
+    emit(Found(drawing.document(found, {"hardware": hardware, "noise": drawing.noises(shelf)})))

@@ -50,9 +50,8 @@ def run(argv: Sequence[str]) -> None:
 
     from worker.terminal.studying import loaded
 
-    ready, before = loaded(bench), noise.mark(os.getpid())
-    found = _draw(bench, ready, shelf, args, _asked(argv, args, len(bench.prompts)))
-    noisy = noise.between(before, noise.mark(os.getpid()))
+    ready = loaded(bench)
+    found, noisy = _draw(bench, ready, shelf, args, _asked(argv, args, len(bench.prompts)))
     facts = _facts(bench, ready) | {"noise": noisy}
     text = methods(facts, found)
     _write(args.out, "papers.json", json.dumps({**facts, "methods": text, "figures": found}, indent=1))
@@ -105,21 +104,22 @@ def _recipe(bench: Bench) -> str:
 
 def _draw(
     bench: Bench, ready: LoadedPair, shelf: Folder, args: argparse.Namespace, asked: Asked
-) -> list[Mapping[str, Any]]:
+) -> tuple[list[Mapping[str, Any]], str]:
+    """Return the figures, and what else used the machine meanwhile."""
     from decoding.reproduce import drawing
     from decoding.reproduce.evidence import Evidence
 
     evidence = Evidence(ready.pair, bench.prompts, bench.sampling, shelf)
     evidence.on_progress = progress = Progress(drawing.samples(evidence, args.figures))
-    found = []
-    for figure in drawing.draw(evidence, args.figures, asked):
+    found, before = [], noise.mark(os.getpid())
+    for figure in drawing.draw(evidence, args.figures, asked, lambda: noise.between(before, noise.mark(os.getpid()))):
         progress.clear()
         print(described(figure))
         found.append(figure)
         for ending, make in FILES.items() if not figure["needs"] else ():
             _write(args.out, f"{figure['slug']}.{ending}", make(figure))
     ready.pair.close()
-    return sorted(found, key=lambda figure: [*FIGURES].index(figure["slug"]))
+    return sorted(found, key=lambda figure: [*FIGURES].index(figure["slug"])), drawing.noises(shelf)
 
 
 def described(figure: Mapping[str, Any]) -> str:
