@@ -117,8 +117,7 @@ class Evidence(Recordings):
         self.on_progress("measuring joint passes", 0, len(BATCHES))
         kept = self._kept("joint prices", self._joint)
         self.on_progress("measuring joint passes", len(BATCHES), len(BATCHES))
-        verify = {int(texts): line for texts, line in kept["verify"].items()}
-        return JointCosts(verify, kept["draft"], kept["rest"], kept["prompts"])
+        return JointCosts(**{**kept, "verify": {int(texts): line for texts, line in kept["verify"].items()}})
 
     def _joint(self) -> dict[str, Any]:
         places = Places(self.pair.target.model, self.pair.require_draft("Batches").model)
