@@ -130,6 +130,11 @@ def test_a_verification_of_more_rows_is_never_free_where_noise_makes_long_passes
     assert [clock.verify(lookahead, 2) for lookahead in (1, 8)] == [0.006, 0.004]
 
 
+def test_a_draft_of_a_batch_is_priced_with_what_it_takes_besides_its_steps() -> None:
+    joint = JointCosts({4: [(4, 0.01)]}, [(4, 0.001)], [(4, 0.0)], begin=[(4, 0.002)])
+    assert base.Clock(SimpleNamespace(joint=joint)).draft(3, 4) == pytest.approx(0.005)  # type: ignore[arg-type]
+
+
 def test_prompts_without_a_value_in_a_bin_give_no_interval_there() -> None:
     """One prompt alone has long rounds, and one alone sure estimates."""
     bins = dict(disco_3.by_progress([[1, 2], [3], [1], [2], [5]]))
@@ -279,6 +284,7 @@ def test_the_ends_of_a_line_are_labelled_where_no_axis_says_what_its_points_are(
     assert sum(isinstance(part, Text) and "C =" in part.text for part in plate(twice).parts) == 2
     [last] = [part for part in plate(made).parts if isinstance(part, Text) and part.text == "C = 3.0"]
     assert last.anchor == "end" and last.x < plate(made).width
+    assert FILES["svg"](made | {"series": [made["series"][0], made["series"][0] | {"points": []}]})
     points[1]["label"] = ""
     assert not [part for part in plate(made).parts if isinstance(part, Text) and "C =" in part.text]
 

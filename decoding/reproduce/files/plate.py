@@ -236,7 +236,7 @@ def labels(figure: Mapping[str, Any], x: Scale, y: Scale) -> list[Label]:
 def labelled(series: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The ends of a line whose points stand for something that neither axis says, such as a batch size."""
     points = series["points"]
-    if not series["is_line"] or any(not 0 < len(point["label"]) <= LABEL for point in points):
+    if not series["is_line"] or not points or any(not 0 < len(point["label"]) <= LABEL for point in points):
         return []
     return [points[0], points[-1]]
 
