@@ -89,7 +89,7 @@ def draw(
 
 
 def noises(shelf: Shelf) -> str:
-    """What else used the machine while the evidence was made, attempt by attempt."""
+    """Sentences on what else used the machine while the evidence was made, one for each attempt."""
     return " ".join(dict.fromkeys(filter(None, _noises(shelf))))
 
 
