@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -50,6 +50,22 @@ class Recording:
         """The same text as a proposer sees it."""
         prompt, text = self.tokens[: self.prompt_tokens], self.tokens[self.prompt_tokens :]
         return Proposed(proposer, prompt, text, self.max_new_tokens, self.end_tokens)
+
+    def head(self, length: int) -> Recording:
+        """The same text as it is where there is no room for more than so many tokens."""
+        end, is_whole = self.prompt_tokens + length, length >= len(self.matches)
+        return replace(
+            self,
+            tokens=self.tokens[:end],
+            matches=self.matches[:length],
+            accepted=self.accepted[:length],
+            static=self.static[:length],
+            tails=self.tails[: int((~self.matches[:length]).sum())],
+            tail_room={place: room for place, room in self.tail_room.items() if place < length},
+            max_new_tokens=min(length, self.max_new_tokens),
+            ended=self.ended and is_whole,
+            preferred=self.preferred[:length],
+        )
 
     @property
     def ranked(self) -> Ranked:

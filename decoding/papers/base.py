@@ -117,7 +117,7 @@ class Clock:
     def draft(self, lookahead: int, batch: int) -> float:
         if batch == 1:
             return lookahead * self.evidence.alone.draft + self.evidence.alone.draft_round
-        return lookahead * self.joint.drafting(batch)
+        return self.joint.drafted(batch, lookahead)
 
     def prepare(self, way: Way, batch: int) -> float:
         branches = -(-batch * way.each * (way.lookahead + 1) // self.devices)

@@ -39,5 +39,5 @@ FIGURE = Figure(
     draw=draw,
     uses=("study",),
     unpublished=NOT_READ,
-    recipe=("./drafthouse oracle {models}",),
+    recipe=("./drafthouse oracle {asked}",),
 )

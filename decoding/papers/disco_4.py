@@ -43,5 +43,5 @@ FIGURE = Figure(
     draw=draw,
     uses=("study",),
     unpublished="The paper's histogram could not be read; it reports a high variance across rounds.",
-    recipe=("./drafthouse oracle {models}",),
+    recipe=("./drafthouse oracle {asked}",),
 )

@@ -38,5 +38,5 @@ FIGURE = Figure(
     needs=("several categories",),
     uses=("study",),
     unpublished=NOT_READ,
-    recipe=("./drafthouse oracle {models}",),
+    recipe=("./drafthouse oracle {asked}",),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -41,15 +42,13 @@ def draw(evidence: Evidence) -> Drawn:
 
 def _reliability(judged: Judged) -> Iterator[tuple[float, Estimate]]:
     for number in range(BINS):
-        inside = [[(said, accepted) for said, accepted in one if _bin(said) == number] for one in judged]
-        said = [pair[0] for one in inside for pair in one]
-        if said:
-            yield sum(said) / len(said), estimate(inside, _share)
+        inside = [found for one in judged if (found := [pair for pair in one if _bin(pair[0]) == number])]
+        if inside:
+            yield statistics.fmean(said for one in inside for said, _ in one), estimate(inside, _share)
 
 
 def _share(part: Judged) -> float:
-    verdicts = [accepted for one in part for _, accepted in one]
-    return sum(verdicts) / len(verdicts) if verdicts else float("nan")
+    return statistics.fmean(accepted for one in part for _, accepted in one)
 
 
 def _bin(said: float) -> int:
@@ -67,5 +66,5 @@ FIGURE = Figure(
     needs=("a classifier",),
     uses=("study",),
     unpublished=NOT_READ,
-    recipe=("./drafthouse train-disco {models}",),
+    recipe=("./drafthouse train-disco {asked.options} --out classifier",),
 )

@@ -63,5 +63,5 @@ FIGURE = Figure(
             is_line=False,
         ),
     ),
-    recipe=("./drafthouse oracle {models} --lookahead 5",),
+    recipe=("./drafthouse oracle {asked} --lookahead 5",),
 )

@@ -89,7 +89,7 @@ FIGURE = Figure(
         ),
     ),
     recipe=(
-        "./drafthouse plan {models}",
-        "./drafthouse compare {models} --strategies static:5,heuristic,threshold:0.4",
+        "./drafthouse plan {asked}",
+        "./drafthouse compare {asked} --strategies static:5,heuristic,threshold:0.4",
     ),
 )

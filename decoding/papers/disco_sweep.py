@@ -26,9 +26,9 @@ def draw(evidence: Evidence) -> Drawn:
     near = [f"{n}" for n, found in replayed if found.value > 0.97 * top and n != evidence.lookahead]
     return Drawn(
         [series("replayed here", "replayed", replayed), series("run here", "measured", ran, is_line=False)],
-        f"{evidence.lookahead} tokens are best here; {', '.join(near) or 'no others'} are within 3 % of it. The best "
-        "lookahead depends on how well the draft fits and on what rows and drafted tokens cost; the paper "
-        "searched it for each set.",
+        f"A lookahead of {evidence.lookahead} is best here; within 3 % of its speed-up: "
+        f"{', '.join(near) or 'no other'}. The best lookahead depends on how well the draft fits and on "
+        "what rows and drafted tokens cost; the paper searched it for each set.",
     )
 
 
@@ -42,5 +42,5 @@ FIGURE = Figure(
     draw=draw,
     uses=("study", "costs", "ran"),
     unpublished=f"{NOT_READ} It reports DISCO relative to the best static lookahead only.",
-    recipe=("./drafthouse plan {models}",),
+    recipe=("./drafthouse plan {asked}",),
 )

@@ -55,5 +55,5 @@ FIGURE = Figure(
     needs=("a classifier", "several categories"),
     uses=("study", "costs"),
     unpublished=NOT_READ,
-    recipe=("./drafthouse train-disco {models} --also OTHER_PROMPTS",),
+    recipe=("./drafthouse train-disco {asked.options} --out classifier --also OTHER_PROMPTS",),
 )

@@ -27,9 +27,9 @@ def draw(evidence: Evidence) -> Drawn:
     ahead, plain_k = hits[0]
     return Drawn(
         [series("ours, uniform", "theory", points)],
-        f"Theorem 7 at prices measured here; SSD drafts {ahead} tokens at temperature 0 and SD {plain_k}, each its "
-        f"best. A drafted token takes {100 * share:.0f} % of a verification here and some 11 % in the paper, and "
-        "extra rows and branches cost time on our device.",
+        f"Theorem 7 at prices measured here; SSD drafts {ahead} token{'s' * (ahead != 1)} at temperature 0 "
+        f"and SD {plain_k}, each its best. A drafted token takes {100 * share:.0f} % of a verification here and some "
+        "11 % in the paper, and extra rows and branches cost time on our device.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.base import NOT_RUN, Clock, Race, Way
@@ -22,10 +23,11 @@ NAMES: dict[Backup, str] = {"neural": "ours, model as backup", "random": "ours, 
 def draw(evidence: Evidence) -> Drawn:
     race = Race(Clock(evidence), evidence.outcomes(0.0))
     formula = [series(name, "theory", _by_formula(race, backup)) for backup, name in NAMES.items()]
+    simulated = series(NAMES["neural"], "simulated", [*evidence.simulated_together("neural").items()])
     if (ran := evidence.ran_together) is None:
-        return Drawn(formula, f"Corollary 16 at prices measured here. {NOT_RUN}")
+        return Drawn([*formula, simulated], f"Corollary 16, and the simulator, at prices measured here. {NOT_RUN}")
     run = [_measured(ran, backup) for backup in NAMES]
-    return Drawn([*formula, *run], _why(ran, race, formula[0], run[0]))
+    return Drawn([*formula, simulated, *run], _why(ran, race, [formula[0], simulated], run[0]))
 
 
 def _by_formula(race: Race, backup: Backup) -> list[tuple[float, Estimate]]:
@@ -45,10 +47,10 @@ def _measured(ran: Together, backup: Backup) -> Series:
     return Series(NAMES[backup], "measured", points)
 
 
-def _why(ran: Together, race: Race, formula: Series, run: Series) -> str:
-    """Say what the formula expected of the runs with the model as backup."""
+def _why(ran: Together, race: Race, expected: Sequence[Series], run: Series) -> str:
+    """Say what formula and simulation expected of the runs with the model as backup."""
     found = [ran.ahead(batch, "neural") for batch in BATCHES]
-    off = [f"{b} {y.y / x.y - 1:+.0%}" for b, x, y in zip(BATCHES, formula.points, run.points, strict=True)]
+    by_formula, simulated = (_off(run, each) for each in expected)
     hits = [
         f"{b} {100 * ran.hit_rate(choice):.0f} and {100 * _expected_hits(race, int(choice.params['lookahead'])):.0f} %"
         for b, choice in zip(BATCHES, found, strict=True)
@@ -56,10 +58,16 @@ def _why(ran: Together, race: Race, formula: Series, run: Series) -> str:
     slower = ", ".join(f"{ran.slower(choice):.1f}" for choice in found)
     return (
         "Measured: the fastest SSD that ran over the fastest fixed lookahead beside it. Run against formula with the "
-        f"model as backup, by texts: {', '.join(off)}. Hits in run and formula: {'; '.join(hits)}; our texts share "
-        "branches, which go to the likeliest outcomes of all. The formula leaves out that a verification takes "
-        f"{slower} times as long here while the draft prepares beside it, messages, and prompts of new texts."
+        f"model as backup, by texts: {by_formula}; against simulation: {simulated}. Hits in run and formula: "
+        f"{'; '.join(hits)}; our texts share branches, which go to the likeliest outcomes of all. The formula leaves "
+        f"out that a verification takes {slower} times as long here while the draft prepares beside it, messages, and "
+        "prompts of new texts. The simulation leaves out messages, and its prices of joint passes are of other minutes."
     )
+
+
+def _off(run: Series, expected: Series) -> str:
+    pairs = zip(BATCHES, expected.points, run.points, strict=True)
+    return ", ".join(f"{batch} {y.y / x.y - 1:+.0%}" for batch, x, y in pairs)
 
 
 def _expected_hits(race: Race, lookahead: int) -> float:
@@ -87,7 +95,7 @@ FIGURE = Figure(
         ),
     ),
     recipe=(
-        "./drafthouse compare {models} --temperature 0 --concurrency 8 --strategies static:4,"
+        "./drafthouse compare {asked} --temperature 0 --concurrency 8 --strategies static:4,"
         "ssd:4,fanout=uniform,branches=40,backup=neural,ssd:4,fanout=uniform,branches=40,backup=random",
     ),
 )

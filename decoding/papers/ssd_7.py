@@ -90,5 +90,5 @@ FIGURE = Figure(
     draw=draw,
     uses=("greedy", "ran ssd", "joint", "together"),
     published=(_published("SSD"), _published("SD")),
-    recipe=("./drafthouse compare {models} --temperature 0 --concurrency 1,2,4,8,16 --strategies static:4,ssd:4",),
+    recipe=("./drafthouse compare {asked} --temperature 0 --concurrency 1,2,4,8,16 --strategies static:4,ssd:4",),
 )

@@ -51,5 +51,5 @@ FIGURE = Figure(
         published("Llama 70B/1B", [(0, 2.96), (1, 4.68), (2, 1.58), (3, 1.26)], "S2+", TABLE, is_line=False),
         published("Qwen3 32B/0.6B", [(0, 1.54), (1, 2.29), (2, 1.49), (3, 1.19)], "S2+", TABLE, is_line=False),
     ),
-    recipe=("./drafthouse bench ssd", "./drafthouse compare {models} --strategies static:4,ssd:4 --temperature 0"),
+    recipe=("./drafthouse bench ssd", "./drafthouse compare {asked} --strategies static:4,ssd:4 --temperature 0"),
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import BUDGET, LOOKAHEAD, acceptance, best, exponent, uniform
+from decoding.papers.base import BUDGET, LOOKAHEAD, best, exponent, played, uniform
 from decoding.reproduce.bootstrap import Estimate, estimate
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, published, series
+from decoding.reproduce.outcomes import total
 from decoding.ssd.theory import fan_out
 
 if TYPE_CHECKING:
@@ -17,11 +18,11 @@ PAPER = (4.2, 3.6, 3.1, 2.7, 2.3, 2.0, 1.8, 4.3)
 
 def draw(evidence: Evidence) -> Drawn:
     outcomes = evidence.outcomes(0.0)
-    a, r = acceptance(outcomes), exponent(outcomes)
+    tallies, r = played(outcomes, uniform(0)), exponent(outcomes)
 
     def branches(k: int) -> Estimate:
         return estimate(
-            outcomes, lambda part: fan_out(LOOKAHEAD, BUDGET, min(0.99, acceptance(part)), max(0.05, r))[k], draws=100
+            tallies, lambda part: fan_out(LOOKAHEAD, BUDGET, min(0.99, total(part).acceptance), max(0.05, r))[k]
         )
 
     counts = range(LOOKAHEAD + 1)
@@ -31,8 +32,8 @@ def draw(evidence: Evidence) -> Drawn:
             series("most hits on our texts", "computed", [(k, Estimate(n)) for k, n in enumerate(best(outcomes))]),
             series("uniform", "theory", [(k, Estimate(n)) for k, n in enumerate(uniform(BUDGET // len(counts)))]),
         ],
-        f"Acceptance is {a:.2f} and misses fall with F^-{r:.2f} here; the paper's example takes 0.8 and 0.55. The "
-        "theorem gives every token one acceptance; the best fan-out on our texts knows better.",
+        f"Acceptance is {total(tallies).acceptance:.2f} and misses fall with F^-{r:.2f} here; the paper's example "
+        "takes 0.8 and 0.55. The theorem gives every token one acceptance; the best fan-out on our texts knows better.",
     )
 
 
@@ -48,5 +49,5 @@ FIGURE = Figure(
     published=(
         published("acceptance 0.8, exponent 0.55", [*enumerate(PAPER)], "I", "the theorem's formula, by a reader"),
     ),
-    recipe=("./drafthouse compare {models} --strategies ssd:7,branches=24,fanout=geometric --temperature 0",),
+    recipe=("./drafthouse compare {asked} --strategies ssd:7,branches=24,fanout=geometric --temperature 0",),
 )

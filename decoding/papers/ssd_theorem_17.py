@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.base import NOT_RUN, Clock, Race
 from decoding.reproduce.bootstrap import Estimate
-from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, Series, published, series
+from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, Point, Series, published, series
 from decoding.reproduce.outcomes import total
 from decoding.reproduce.settings import BATCHES
 from decoding.ssd.theory import critical_batch
@@ -31,22 +31,33 @@ def draw(evidence: Evidence) -> Drawn:
     critical = critical_batch(*(clock.speculation(one.way, total(one.tallies)) for one in both))
     ran = evidence.ran_together
     run = [series("ours", "measured", _run(ran))] if ran else []
-    return Drawn([series("ours", "theory", points), *run], _why(critical, run))
+    formula = series("ours", "theory", points)
+    return Drawn([formula, *run], _why(critical, formula, run))
 
 
-def _why(critical: float, run: list[Series]) -> str:
-    words = f"By the formula random tokens win {_from(critical)}, with both terms at prices of one text"
-    for measured in run:
-        won = [point.x for point in itertools.takewhile(lambda point: point.y < 1, reversed(measured.points))]
-        words += f"; in the runs {_from(min(won, default=math.inf))}"
+def _why(critical: float, formula: Series, run: Sequence[Series]) -> str:
+    points = "".join(f"; in the runs {_where(measured.points)}" for measured in run)
     return (
-        f"{words}; in the paper {_from(2)}. {'' if run else f'{NOT_RUN} '}The point depends on what a draft costs "
+        f"By the formula random tokens win {_where(formula.points)}{points}; in the paper from 2 texts on. At prices "
+        f"of one text alone, b* is {_batch(critical)}. {'' if run else f'{NOT_RUN} '}It depends on what a draft costs "
         "beside a verification and on the hit rate under each backup."
     )
 
 
-def _from(batch: float) -> str:
-    return "at no batch size" if math.isinf(batch) else f"from {math.ceil(batch)} text{'s' * (batch > 1)} on"
+def _where(points: Sequence[Point]) -> str:
+    """Batch sizes at which random tokens win."""
+    won = [point.x for point in points if point.y < 1]
+    if not won:
+        return "at no batch size"
+    if len(won) > 1 and won == [point.x for point in points][-len(won) :]:
+        return f"from {_batch(won[0])} on"
+    names = [f"{batch:g}" for batch in won]
+    listed = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    return f"with {listed} text{'s' * (won != [1])}"
+
+
+def _batch(texts: float) -> str:
+    return "beyond any batch" if math.isinf(texts) else f"{math.ceil(texts)} text{'s' * (texts > 1)}"
 
 
 def _run(ran: Together) -> list[tuple[float, Estimate]]:
@@ -73,5 +84,8 @@ FIGURE = Figure(
             "digitised from Figure 6 of arXiv 2603.03251v1",
         ),
     ),
-    recipe=("./drafthouse compare {models} --strategies ssd:4,backup=neural,ssd:4,backup=random --temperature 0",),
+    recipe=(
+        "./drafthouse compare {asked} --temperature 0 --concurrency 8 --strategies "
+        "ssd:4,fanout=uniform,branches=40,backup=neural,ssd:4,fanout=uniform,branches=40,backup=random",
+    ),
 )

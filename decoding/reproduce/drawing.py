@@ -9,11 +9,13 @@ from decoding.papers import FIGURES
 from decoding.replay import probing
 from decoding.reproduce import together
 from decoding.reproduce.evidence import Evidence
-from decoding.reproduce.figure import Figure, described, filled, kept_as
+from decoding.reproduce.figure import Asked, Figure, described, filled, kept_as
 from decoding.reproduce.settings import BATCHES, CONSTANTS, LOOKAHEADS, TEMPERATURES
+from decoding.reproduce.shelf import Shelf
 from decoding.strategies.disco import RULES
 
 FORMAT = "drafthouse.papers/1"
+NOISE = "noise"  # on the shelf: one sentence for each attempt
 TABLE = 5  # choices of DISCO's speed-up table, autoregressive among them; more by each rule of DISCO
 
 # Pieces of evidence in the order in which they are made. Figures name those that they use.
@@ -59,35 +61,49 @@ def pieces_of(figures: Sequence[Figure]) -> list[str]:
     return [piece for piece in PIECES if piece in used]
 
 
-def draw(evidence: Evidence, figures: Sequence[Figure], models: str) -> Iterator[dict[str, Any]]:
+def draw(
+    evidence: Evidence, figures: Sequence[Figure], asked: Asked, noise: Callable[[], str] = lambda: ""
+) -> Iterator[dict[str, Any]]:
     """Yield each figure once it is finished: those that are kept, those that lack something, then the others as their
-    evidence comes in."""
+    evidence comes in. `noise` says what else used the machine so far; `noises` tells of it, also of an earlier attempt
+    that was killed."""
+    earlier = _noises(evidence.shelf)
     waiting = []
     for figure in figures:
         kept = evidence.shelf.read(kept_as(figure.slug))
         if kept is not None:
             yield kept
         elif lacking := evidence.lacks(figure.needs):
-            yield described(figure, models) | {"needs": lacking}
+            yield described(figure, asked) | {"needs": lacking}
         else:
             waiting.append(figure)
     made: set[str] = set()
     for piece in ["", *pieces_of(waiting)]:  # first those that use nothing
         if piece:
             PIECES[piece](evidence)
+            evidence.shelf.write(NOISE, [*earlier, noise()])
         made.add(piece)
         for figure in [one for one in waiting if made.issuperset(one.uses)]:
             waiting.remove(figure)
-            yield _drawn(figure, evidence, models)
+            yield _drawn(figure, evidence, asked)
 
 
-def _drawn(figure: Figure, evidence: Evidence, models: str) -> dict[str, Any]:
+def noises(shelf: Shelf) -> str:
+    """Sentences on what else used the machine while the evidence was made, one for each attempt."""
+    return " ".join(dict.fromkeys(filter(None, _noises(shelf))))
+
+
+def _noises(shelf: Shelf) -> list[str]:
+    return shelf.read(NOISE) or []
+
+
+def _drawn(figure: Figure, evidence: Evidence, asked: Asked) -> dict[str, Any]:
     """Draw and keep a figure. A formula may have no value for a pair, as where nothing is ever hit: that costs this
     figure, not the study."""
     try:
-        found = filled(figure, models, figure.draw(evidence))
+        found = filled(figure, asked, figure.draw(evidence))
     except (ArithmeticError, ValueError) as error:
-        return described(figure, models) | {"needs": f"other numbers: its formula has no value for these ({error})"}
+        return described(figure, asked) | {"needs": f"other numbers: its formula has no value for these ({error})"}
     evidence.shelf.write(kept_as(figure.slug), found)
     return found
 

@@ -25,16 +25,19 @@ from decoding.reproduce.settings import (
     BATCHES,
     BRANCHES_EACH,
     CAP,
+    LONGEST_TOGETHER,
     LOOKAHEADS,
     NEEDS,
 )
-from decoding.reproduce.together import Together
+from decoding.reproduce.simulation import Simulation
+from decoding.reproduce.together import Backup, Together
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME
+from decoding.ssd.simulation.preparing import Preparing
 from decoding.ssd.simulation.prices import Prices, prices_from
-from decoding.ssd.simulation.recording import plan_for
+from decoding.ssd.simulation.recording import plan_for, track_of
 from decoding.ssd.simulation.simulator import simulate
 from decoding.strategies import disco, ssd, threshold
 from decoding.strategies.disco import RULES
@@ -203,6 +206,18 @@ class Evidence(Recordings):
     def simulated(self, lookaheads: Iterable[int]) -> dict[int, Estimate]:
         """Tokens per second of SSD by the simulator: the median over greedy texts."""
         return {lookahead: median(self._played(lookahead)) for lookahead in lookaheads}
+
+    def simulated_together(self, backup: Backup) -> dict[int, Estimate]:
+        """Speed of SSD over ordinary speculative decoding by the simulator, by batch size."""
+        heads = [recording.head(LONGEST_TOGETHER) for recording in self.texts_at(0.0).recordings]
+        made = Simulation.of(map(track_of, heads), self.joint, self.pair.vocab)
+        return {n: made.gain(n, backup, self._preparing) for n in BATCHES}
+
+    def _preparing(self, choice: Choice) -> Preparing:
+        """Prices of preparing from the runs at this load, or else from those of one text."""
+        ran = self.ran_together
+        found = ran.preparing(choice, self.joint) if ran else None
+        return found or Preparing.alone(self.prices, self.alone, int(choice.params["branches"]))
 
     def _played(self, lookahead: int) -> list[float]:
         settings = Settings(lookahead, BRANCHES_EACH * (lookahead + 1), "uniform", "neural")

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from decoding.reproduce.bootstrap import Estimate
+from decoding.spec import Sampling
 
 if TYPE_CHECKING:
     from decoding.reproduce.evidence import Evidence
@@ -89,7 +91,29 @@ class Figure:
     uses: Sequence[str] = ()  # names of `evidence.PIECES`, besides what those need
     published: Sequence[Series] = ()
     unpublished: str = ""  # why there are no published points
-    recipe: Sequence[str] = ()  # commands besides `papers` itself; {models} stands for pair and prompts
+    recipe: Sequence[str] = ()  # commands besides `papers` itself; {asked} stands for the study's own `Asked`
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Options that repeat a study: its pair, prompts, sampling and device."""
+
+    options: str
+    split: str = ""  # not an option of a command that takes all splits, such as train-disco
+
+    def __str__(self) -> str:
+        return f"{self.options} --split {self.split}" if self.split else self.options
+
+
+def sampling_options(sampling: Sampling) -> str:
+    """Options of a command that chooses tokens like this. Defaults are left out."""
+    usual, words = Sampling().to_dict(), list[str]()
+    for name, value in sampling.to_dict().items():
+        if value != usual[name]:
+            option = f"--{name.replace('_', '-')}"
+            values = value if isinstance(value, list) else [value]
+            words += [word for each in values for word in (option, *([] if each is True else [str(each)]))]
+    return shlex.join(words)
 
 
 def kept_as(slug: str) -> str:
@@ -107,9 +131,9 @@ def published(
     return Series(name, "published", [Point(x, y) for x, y in points], grade, source, is_line)
 
 
-def described(figure: Figure, models: str) -> dict[str, Any]:
+def described(figure: Figure, asked: Asked) -> dict[str, Any]:
     """Everything about a figure that is known before it is drawn."""
-    own = f"./drafthouse papers {models} --figures {figure.slug}"
+    own = f"./drafthouse papers {asked} --figures {figure.slug}"
     return {
         "slug": figure.slug,
         "paper": dataclasses.asdict(figure.paper),
@@ -119,15 +143,15 @@ def described(figure: Figure, models: str) -> dict[str, Any]:
         "y": dataclasses.asdict(figure.y),
         "series": [dataclasses.asdict(each) for each in figure.published],
         "unpublished": figure.unpublished,
-        "recipe": [own, *(line.format(models=models) for line in figure.recipe)],
+        "recipe": [own, *(line.format(asked=asked) for line in figure.recipe)],
         "needs": "",
         "why": "",
     }
 
 
-def filled(figure: Figure, models: str, drawn: Drawn) -> dict[str, Any]:
+def filled(figure: Figure, asked: Asked, drawn: Drawn) -> dict[str, Any]:
     """A finished figure as plain data: published series first, then ours."""
-    found = described(figure, models)
+    found = described(figure, asked)
     ours = [dataclasses.asdict(each) for each in drawn.series]
     x = {**found["x"], "names": list(drawn.names or figure.x.names)}
     return {**found, "x": x, "series": [*found["series"], *ours], "why": _spaced(drawn.why).strip()}

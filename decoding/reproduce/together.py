@@ -9,12 +9,14 @@ from typing import Literal
 
 from decoding.load import Load
 from decoding.replay import planning
+from decoding.replay.joint_costs import JointCosts
 from decoding.reproduce.bootstrap import Estimate
 from decoding.reproduce.runs import Ran
 from decoding.reproduce.settings import LONGEST_TOGETHER
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.accounting import answers_of
 from decoding.ssd.answers import HIT
+from decoding.ssd.simulation.preparing import Preparing, pass_seconds
 from decoding.strategies import ssd
 
 Backup = Literal["neural", "random"]
@@ -82,6 +84,15 @@ class Together:
     def hit_rate(self, choice: Choice) -> float:
         rounds = answers_of(self.ran.hits[choice.label]).rounds
         return rounds[HIT] / max(1, rounds.total())
+
+    def preparing(self, choice: Choice, costs: JointCosts) -> Preparing | None:
+        """Prices of preparing in this run, less what slowed down autoregressive too. None if nothing was prepared."""
+        hits, texts = self.ran.hits[choice.label], choice.load.concurrency
+        if not any(sample["passes"] for sample in hits):
+            return None
+        drift = self.ran.verifying[alone(texts).label] / costs.verifying(texts, texts)
+        line = [(int(choice.params["branches"]), pass_seconds(hits) / drift)]
+        return Preparing(line, max(1.0, self.slower(choice)))
 
     def slower(self, choice: Choice) -> float:
         """How many times as long a verification takes as with a fixed lookahead of as many tokens."""

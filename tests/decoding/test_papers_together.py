@@ -5,12 +5,20 @@ from __future__ import annotations
 import pytest
 
 from decoding.papers import ssd_theorem_17
+from decoding.replay.planning import study
 from decoding.reproduce import together
+from decoding.reproduce.bootstrap import Estimate
 from decoding.reproduce.figure import Point, Series
 from decoding.reproduce.runs import Ran
 from decoding.reproduce.settings import BATCHES, LONGEST_TOGETHER
+from decoding.reproduce.simulation import Simulation
 from decoding.reproduce.together import Together
 from decoding.spec import Choice, Sampling
+from decoding.ssd.simulation.preparing import Preparing
+from decoding.ssd.simulation.recording import track_of
+from tests.decoding.test_at_load import CHEAP
+from tests.decoding.test_comparison import pair
+from tests.decoding.test_load import PROMPTS
 
 
 def ran(texts: int, speeds: dict[str, float]) -> Ran:
@@ -53,13 +61,18 @@ def test_a_verification_is_compared_with_one_of_a_fixed_lookahead_of_as_many_tok
     assert found.slower(ahead) == pytest.approx(1.5)
 
 
-def test_random_tokens_win_from_the_batch_size_on_from_which_they_win_at_every_larger_one() -> None:
+def test_theorem_17_names_every_batch_size_at_which_random_tokens_are_drawn_faster() -> None:
     def told(*ratios: float) -> str:
-        return ssd_theorem_17._why(3.0, [Series("ours", "measured", [Point(2**n, y) for n, y in enumerate(ratios)])])
+        formula, run = (
+            Series("ours", "measured", [Point(2**n, y) for n, y in enumerate(ys)]) for ys in ((1.1, 0.9, 0.9), ratios)
+        )
+        return ssd_theorem_17._why(7.2, formula, [run])
 
-    assert "in the runs from 4 texts on" in told(1.2, 1.1, 0.9, 0.8)
-    assert "in the runs from 8 texts on" in told(1.2, 0.9, 1.1, 0.8)
-    assert "in the runs at no batch size" in told(0.9, 0.9, 0.9, 1.1)
+    assert "By the formula random tokens win from 2 texts on; in the runs from 4 texts on" in told(1.2, 1.1, 0.9, 0.8)
+    assert "in the runs with 2 and 8 texts;" in told(1.2, 0.9, 1.1, 0.8)
+    assert "in the runs with 1, 2 and 4 texts;" in told(0.9, 0.9, 0.9, 1.1)
+    assert "in the runs at no batch size" in told(1.0, 1.1, 1.2, 1.1)
+    assert "b* is 8 texts" in told(1.0)
 
 
 def test_hits_are_counted_over_all_texts() -> None:
@@ -67,6 +80,43 @@ def test_hits_are_counted_over_all_texts() -> None:
     answers = {"tokens": {}, "in_use_tokens": {}, "in_use_ns": {}, "verifying_ns": 1, "preparing_ns": 0}
     counted = [{"answers": {**answers, "drafting_ns": 0, "rounds": {"hit": n, "neural": 2}}} for n in (3, 5)]
     assert Together(Ran({}, {choice.label: counted})).hit_rate(choice) == pytest.approx(8 / 12)
+
+
+def test_preparing_costs_what_its_passes_took_in_the_run_less_what_slowed_down_everything() -> None:
+    plain, ahead, alone = together.plain(2)[1], together.ahead(2, "neural")[1], together.alone(2)
+    took = {alone.label: 2 * CHEAP.verifying(2, 2), plain.label: 0.004, ahead.label: 0.006}
+    hits = [{"passes": passes, "busy_ns": passes * 8_000_000} for passes in (3, 5)]
+    found = Together(Ran({}, {ahead.label: hits}, verifying=took)).preparing(ahead, CHEAP)
+    assert found and found.passes == [(10, pytest.approx(0.004))] and found.slower == pytest.approx(1.5)
+    nothing = Together(Ran({}, {ahead.label: []}, verifying=took))
+    assert nothing.preparing(ahead, CHEAP) is None
+
+
+@pytest.fixture(scope="module")
+def simulation() -> Simulation:
+    recorded = study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True)
+    return Simulation.of(map(track_of, recorded.recordings), CHEAP, pair().vocab)
+
+
+@pytest.mark.parametrize("texts", [1, 4])
+def test_simulated_ssd_gains_less_the_more_preparing_costs_and_has_an_interval(
+    simulation: Simulation, texts: int
+) -> None:
+    def gain(pass_s: float, slower: float = 1.0) -> Estimate:
+        return simulation.gain(texts, "neural", lambda choice: Preparing([(10, pass_s)], slower))
+
+    quick = gain(0.0001)
+    assert quick.value > gain(0.02).value and quick.value > gain(0.0001, slower=1.5).value
+    assert quick.low is not None and quick.high is not None and quick.low <= quick.value <= quick.high
+
+
+def test_a_text_cut_short_is_the_record_of_a_run_with_less_room() -> None:
+    whole, short = (study(pair(), PROMPTS, Sampling(max_new_tokens=n), tails=True).recordings for n in (40, 12))
+    for long, expected in zip(whole, short, strict=True):
+        head = long.head(12)
+        assert head.record == expected.record and list(head.tokens) == list(expected.tokens)
+        assert track_of(head) == track_of(expected) and head.tails.shape[0] == expected.tails.shape[0]
+        assert long.head(99).record == long.record
 
 
 def test_texts_of_batches_are_short_and_never_longer_than_asked_for() -> None:

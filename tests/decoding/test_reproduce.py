@@ -12,20 +12,21 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
 from decoding.events import Drafted, Event, Verified
-from decoding.papers import FIGURES, base, figures_in
+from decoding.papers import FIGURES, base, disco_3, disco_classifier, figures_in
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.records import Record
 from decoding.reproduce import bootstrap
 from decoding.reproduce.chances import held_back, outcomes_of
 from decoding.reproduce.drawing import draw
-from decoding.reproduce.figure import Drawn, Figure, described, filled
+from decoding.reproduce.figure import Asked, Drawn, Figure, described, filled
 from decoding.reproduce.files import FILES
-from decoding.reproduce.files.plate import Text, plate
+from decoding.reproduce.files.plate import COLOURS, GREY, Dot, Text, plate
 from decoding.reproduce.methods import methods
 from decoding.reproduce.outcomes import Outcomes, Tally, play, total
 from decoding.reproduce.runs import Ran
@@ -33,6 +34,7 @@ from decoding.reproduce.shelf import InMemory
 from decoding.spec import Sampling, choose
 from tests.decoding.worlds import World
 
+ASKED = Asked("--pair starter --limit 4")
 PROMPT = [3, 1]
 LOOKAHEAD, EACH = 3, 2
 FAN = (EACH,) * (LOOKAHEAD + 1)
@@ -128,6 +130,20 @@ def test_a_verification_of_more_rows_is_never_free_where_noise_makes_long_passes
     assert [clock.verify(lookahead, 2) for lookahead in (1, 8)] == [0.006, 0.004]
 
 
+def test_a_draft_of_a_batch_is_priced_with_what_it_takes_besides_its_steps() -> None:
+    joint = JointCosts({4: [(4, 0.01)]}, [(4, 0.001)], [(4, 0.0)], begin=[(4, 0.002)])
+    assert base.Clock(SimpleNamespace(joint=joint)).draft(3, 4) == pytest.approx(0.005)  # type: ignore[arg-type]
+
+
+def test_prompts_without_a_value_in_a_bin_give_no_interval_there() -> None:
+    """One prompt alone has long rounds, and one alone sure estimates."""
+    bins = dict(disco_3.by_progress([[1, 2], [3], [1], [2], [5]]))
+    assert bins[0.025].low is not None and bins[0.525].value == 2.0 and bins[0.525].low is None
+    judged = [[(0.25, 1.0), (0.25, 0.0)], *[[(0.95, 1.0)]] * 4]
+    [unsure, sure] = [found for _, found in disco_classifier._reliability(judged)]
+    assert (unsure.value, unsure.low) == (0.5, None) and (sure.value, sure.low) == (1.0, 1.0)
+
+
 def test_tallies_add_up() -> None:
     one = Tally(hits=1, tokens_on_hit=3, misses=1, tokens_on_miss=1)
     assert total([one, one]) == dataclasses.replace(one, hits=2, tokens_on_hit=6, misses=2, tokens_on_miss=2)
@@ -152,9 +168,9 @@ def test_a_figure_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.syspath_prepend(tmp_path)
     figure = figures_in(import_module("more_papers"))["lengths"]
     records = [Record.of([True] * length) for length in (3, 5, 4, 4)]
-    drawn = filled(figure, "MODELS", figure.draw(SimpleNamespace(study=SimpleNamespace(records=records))))  # type: ignore[arg-type]
+    drawn = filled(figure, ASKED, figure.draw(SimpleNamespace(study=SimpleNamespace(records=records))))  # type: ignore[arg-type]
     assert [series["points"][0]["y"] for series in drawn["series"]] == [128.0, 4.0]
-    assert drawn["recipe"] == ["./drafthouse papers MODELS --figures lengths"]
+    assert drawn["recipe"] == ["./drafthouse papers --pair starter --limit 4 --figures lengths"]
     assert all(make(drawn) for make in FILES.values())
 
 
@@ -179,7 +195,7 @@ def point(x: float, y: float, low: float | None = None, high: float | None = Non
     return {"x": x, "y": y, "low": low, "high": high, "label": ""}
 
 
-FIGURE = {
+FIGURE: dict[str, Any] = {
     "slug": "made-up", "number": "Figure 9", "title": "A (made-up) figure", "paper": {"arxiv": "2603.03251"},
     "x": {"label": "branches", "format": "number", "log": True, "names": []},
     "y": {"label": "misses", "format": "share", "log": True},
@@ -201,12 +217,40 @@ def test_csv_holds_every_point_and_nothing_that_a_spreadsheet_computes() -> None
     ]  # fmt: skip
 
 
+def scripted(figure: dict[str, Any]) -> tuple[Any, list[tuple[str, tuple[Any, ...], dict[str, Any]]]]:
+    """Run a figure's script on a matplotlib that notes what it is asked for. Return the script's data and the notes."""
+    notes: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+
+    class Noting:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *words, **named: notes.append((name, words, named)) or [self, self]  # type: ignore[func-returns-value]
+
+    made = FILES["py"](figure).decode()
+    held: dict[str, Any] = {"plt": Noting()}
+    exec(compile(made.replace("import matplotlib.pyplot as plt", ""), "made-up.py", "exec"), held)
+    return held["FIGURE"], notes
+
+
 def test_the_script_holds_its_data() -> None:
-    made = FILES["py"](FIGURE).decode()
-    code = compile(made.replace("import matplotlib.pyplot as plt", "").removesuffix("main()\n"), "made-up.py", "exec")
-    held: dict[str, object] = {}
-    exec(code, held)
-    assert held["FIGURE"]["series"][1]["points"] == [(1, 0.4, 0.3, 0.6), (2, 0.0, 0.0, 0.1)]  # type: ignore[index]
+    data, _ = scripted(FIGURE)
+    assert data["series"][1]["points"] == [(1, 0.4, 0.3, 0.6), (2, 0.0, 0.0, 0.1)]
+
+
+def test_the_script_names_its_points_after_it_scales_the_axis_which_would_remove_the_names() -> None:
+    names = {"label": "", "format": "number", "log": False, "names": ["SD", "SSD", "both"]}
+    _, notes = scripted(FIGURE | {"x": names})
+    asked = [name for name, _, _ in notes]
+    assert asked.index("set_xscale") < asked.index("set_xticks")
+    assert next(words for name, words, _ in notes if name == "set_xticks")[1] == ["SD", "SSD", "both"]
+
+
+def test_the_script_reaches_marks_and_colours_what_the_picture_does() -> None:
+    _, notes = scripted(FIGURE)
+    marks = next(words for name, words, _ in notes if name == "set_yticks")
+    reach = next(words for name, words, _ in notes if name == "set_ylim")
+    assert "20 %" in marks[1] and len(marks[0]) == len(marks[1])
+    assert reach[0] < 0.25 and reach[1] > 0.6
+    assert {named["color"] for name, _, named in notes if name == "plot"} == {GREY, COLOURS[0]}
 
 
 def test_svg_and_pdf_show_the_same_words_and_are_whole() -> None:
@@ -220,9 +264,34 @@ def test_svg_and_pdf_show_the_same_words_and_are_whole() -> None:
         assert pdf[int(line[:10]) :].startswith(b"%d 0 obj" % number)
 
 
+def test_published_series_without_a_line_differ_by_their_dots() -> None:
+    of_tables = [each | {"origin": "published", "is_line": False} for each in FIGURE["series"]]
+    drawn = plate(FIGURE | {"series": of_tables})
+    assert {part.shape for part in drawn.parts if isinstance(part, Dot)} == {"circle", "square"}
+    made = FIGURE | {"series": of_tables}
+    assert FILES["svg"](made).count(b"<polygon") == 2  # one point above 0, and its key
+    assert FILES["pdf"](made).count(b" l b\n") == 2
+
+
+def test_the_ends_of_a_line_are_labelled_where_no_axis_says_what_its_points_are() -> None:
+    points = [point(x, 0.5) | {"label": f"C = {x}"} for x in (1.0, 2.0, 3.0)]
+    made = FIGURE | {"series": [FIGURE["series"][1] | {"points": points}]}
+    assert [part.text for part in plate(made).parts if isinstance(part, Text) and "C =" in part.text] == [
+        "C = 1.0", "C = 3.0"
+    ]  # fmt: skip
+    assert [words[0] for name, words, _ in scripted(made)[1] if name == "annotate"] == ["C = 1.0", "C = 3.0"]
+    twice = made | {"series": [made["series"][0], made["series"][0] | {"name": "the same again"}]}
+    assert sum(isinstance(part, Text) and "C =" in part.text for part in plate(twice).parts) == 2
+    [last] = [part for part in plate(made).parts if isinstance(part, Text) and part.text == "C = 3.0"]
+    assert last.anchor == "end" and last.x < plate(made).width
+    assert FILES["svg"](made | {"series": [made["series"][0], made["series"][0] | {"points": []}]})
+    points[1]["label"] = ""
+    assert not [part for part in plate(made).parts if isinstance(part, Text) and "C =" in part.text]
+
+
 @pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
 def test_no_title_is_wider_than_its_plate(figure: Figure) -> None:
-    drawn = plate(described(figure, "MODELS"))
+    drawn = plate(described(figure, ASKED))
     lines = [part for part in drawn.parts if isinstance(part, Text) and part.is_bold]
     assert " ".join(line.text for line in lines) == drawn.title
     assert all(line.x + 0.7 * line.size * len(line.text) < drawn.width and line.y > line.size for line in lines)
@@ -236,24 +305,49 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
     fine = dataclasses.replace(FIGURES["disco-4"], slug="fine", draw=lambda evidence: Drawn([], "It is fine."), uses=())
     shelf = InMemory()
     evidence = SimpleNamespace(shelf=shelf, lacks=lambda needs: "")
-    figures = draw(evidence, [broken, fine], "MODELS")  # type: ignore[arg-type]
+    figures = draw(evidence, [broken, fine], ASKED)  # type: ignore[arg-type]
     found = {figure["slug"]: figure for figure in figures}
     assert "nothing is ever hit" in found["broken"]["needs"] and found["fine"]["why"] == "It is fine."
     assert shelf.kept.keys() == {"figure fine"}
 
 
-def test_methods_tell_of_shared_passes_only_where_texts_were_run_together() -> None:
+def told(*figures: dict[str, Any], **sampling: Any) -> str:
     facts = {
         "pair": "a pair",
-        "hardware": {"device_name": "a CPU", "threads": 1, "dtype": "float32", "torch": "2"},
+        "hardware": {"device_name": "a CPU", "threads": 1, "dtype": "float32", "torch": "2", "runner": "fast"},
         "prompts": {"set": "code", "count": 4},
-        "sampling": Sampling().to_dict(),
+        "sampling": Sampling(**sampling).to_dict(),
     }
-    by_formula, run = (
-        methods(facts, [FIGURE | {"slug": "ssd-6", "series": [{"origin": origin}]}])
-        for origin in ("theory", "measured")
-    )
+    return methods(facts, figures)
+
+
+def drawn(slug: str, origin: str, low: float | None = None) -> dict[str, Any]:
+    paper = dataclasses.asdict(FIGURES[slug].paper)
+    return FIGURE | {"slug": slug, "paper": paper, "series": [{"origin": origin, "points": [point(1, 0.5, low, low)]}]}
+
+
+def test_methods_tell_of_shared_passes_only_where_texts_were_run_together() -> None:
+    by_formula, run = (told(drawn("ssd-6", origin)) for origin in ("theory", "measured"))
     assert "share passes" in run and "at most 64 new tokens" in run and "share passes" not in by_formula
+
+
+def test_methods_tell_of_the_figures_that_are_drawn_and_of_no_others() -> None:
+    one = told(drawn("ssd-6", "theory"), drawn("disco-4", "published") | {"needs": "a classifier"})
+    assert (
+        "DISCO" not in one and "SSD's use temperature 0." in one and "Published" not in one and "ratio rule" not in one
+    )
+    assert "Intervals" not in one and "Intervals" in told(drawn("ssd-6", "theory", low=0.4))
+    counted = told(drawn("disco-4", "computed"), temperature=0.6)
+    assert "DISCO's figures use temperature 0.6" in counted and "SSD" not in counted
+    assert "Times are" not in counted and "Runs took turns" not in counted
+    both = told(drawn("ssd-3", "published"), drawn("ssd-5", "computed"))
+    assert "temperatures 0, 0.3, 0.7 and 1, and above 0 the expectation" in both and "arXiv 2603.03251;" in both
+
+
+def test_methods_tell_of_every_setting_that_changes_the_text_and_of_the_decoder() -> None:
+    words = told(drawn("disco-4", "computed"), repetition_penalty=1.1, top_p=0.9, ignore_eos=True)
+    assert "All use repetition penalty 1.1 and top p 0.9." in words and "ignores the end token" in words
+    assert "with Drafthouse's own decoder." in words and "All use" not in told(drawn("disco-4", "computed"))
 
 
 def test_a_run_whose_hits_are_counted_by_source_can_be_stored_and_read_again() -> None:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { legend, look, sentence, table, title, written } from "../../static/js/charts/figure.js";
+import { labelled, legend, look, sentence, table, title, written } from "../../static/js/charts/figure.js";
 
 const point = (x, y, low = null, high = null, label = "") => ({ x, y, low, high, label });
 const figure = {
@@ -22,6 +22,12 @@ test("published series and ours have looks of their own, each counted from 0", (
   assert.deepEqual(legend({ figure }).map((entry) => entry.children[0]), ["1B (published)", "ours (computed)"]);
 });
 
+test("a published series, and one without a line, is shown by its dot in the legend", () => {
+  assert.deepEqual(legend({ figure }).map((entry) => entry.attributes.class), ["key spot published d0", "key line ours f0"]);
+  const spots = { ...figure, series: figure.series.map((series) => ({ ...series, is_line: false })) };
+  assert.deepEqual(legend({ figure: spots }).map((entry) => entry.attributes.class), ["key spot published d0", "key spot ours f0"]);
+});
+
 test("the table has every point, its interval, and how a published one was read", () => {
   const rows = table({ figure }).children[1].children.map((row) => row.children.map((cell) => cell.children.flat().join("")));
   assert.deepEqual(rows, [
@@ -29,6 +35,13 @@ test("the table has every point, its interval, and how a published one was read"
     ["ours", "computed", "2", "30 %", "20 % – 40 %", "–"],
     ["ours", "computed", "C = 1", "1.5 %", "–", "–"],
   ]);
+});
+
+test("the ends of a line are labelled where no axis says what its points are", () => {
+  const points = ["C = 1", "C = 0.5", "C = 0"].map((label, i) => point(i, i, null, null, label));
+  assert.deepEqual(labelled({ is_line: true, points }).map(({ label }) => label), ["C = 1", "C = 0"]);
+  assert.deepEqual(labelled({ is_line: true, points: [...points, point(3, 3)] }), []);
+  assert.deepEqual(labelled({ is_line: true, points: [point(0, 0, null, null, "ssd:4,fanout=uniform / static:4")] }), []);
 });
 
 test("values are written as their axis says", () => {

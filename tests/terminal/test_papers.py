@@ -5,17 +5,24 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from decoding.papers import FIGURES
 from decoding.reproduce import together
+from decoding.reproduce.figure import Asked, Figure, described, sampling_options
 from decoding.reproduce.runs import Ran
 from decoding.reproduce.settings import BATCHES
+from decoding.spec import Sampling, parse_choices
 from worker.terminal import papers
+from worker.terminal.arguments import read_arguments
+from worker.terminal.parser import BadArguments
 
 STARTER = Path(__file__).parents[2] / "starter"
 SMALL = ["--threads", "1", "--max-new-tokens", "24", "--limit", "4"]
@@ -54,6 +61,40 @@ def test_figures_are_drawn_stored_and_told(
     assert sum(float(row["y"]) for row in rows) == pytest.approx(1.0)
 
 
+def test_a_recipe_repeats_the_users_own_options(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [*SMALL[:-2], "--limit=4", "--split", "validation", "--temperature", "0.3", "--stop", "a b"]
+    assert command(*asked, "--figures", "disco-4", "--out", tmp_path / "first") == 0
+    [figure] = json.loads((tmp_path / "first" / "papers.json").read_text())["figures"]
+    told = "--threads 1 --max-new-tokens 24 --temperature 0.3 --stop 'a b' --limit 4 --split validation"
+    assert figure["recipe"][0] == f"./drafthouse papers {told} --figures disco-4"
+    assert command(*shlex.split(figure["recipe"][0])[2:], "--out", tmp_path / "again") == 0
+    first, again = ((tmp_path / name / "disco-4.csv").read_text() for name in ("first", "again"))
+    assert first == again
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_every_command_of_a_recipe_takes_its_options(figure: Figure) -> None:
+    options = sampling_options(Sampling(temperature=0.6, top_k=3, dice="ratio", ignore_eos=True, stop=("a b", "c")))
+    for line in described(figure, Asked(f"--limit 4 {options}", split="test"))["recipe"]:
+        _, name, *words = shlex.split(line)
+        if name == "bench":
+            assert (STARTER.parent / "benchmarks" / f"{words[0]}.py").exists()
+            continue
+        module = import_module(f"worker.terminal.{name.replace('-', '_')}")
+        read = read_arguments if name == "compare" else module.run
+        with pytest.raises(BadArguments, match=r"^Unrecognized arguments: --of-no-command"):
+            read([*words, "--of-no-command"])
+        assert "--strategies" not in words or parse_choices(words[words.index("--strategies") + 1])
+
+
+def test_repeating_a_figure_leaves_the_classifier_of_the_pair_alone() -> None:
+    recipes = [line for figure in FIGURES.values() for line in figure.recipe if "train-disco" in line]
+    assert recipes and all(" --out " in line for line in recipes)
+
+
 def test_a_rerun_takes_finished_figures_and_texts_from_the_folder(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,6 +106,16 @@ def test_a_rerun_takes_finished_figures_and_texts_from_the_folder(
     told = capsys.readouterr()
     assert "Drawn before." in told.out and "ssd-fan-outs: Theorem 12" in told.out
     assert "recording at temperature 0:" in told.err and "recording: " not in told.err
+
+
+def test_a_run_that_takes_up_a_noisy_one_says_so(command: Callable[..., int], tmp_path: Path) -> None:
+    assert command(*TINY, "--figures", "disco-4", "--out", tmp_path) == 0
+    (tmp_path / "evidence" / "noise.json").write_text(json.dumps(["Others were busy.", "", "Others were busy."]))
+    for figures in ("disco-4,disco-3", "disco-4,disco-3"):  # the second draws nothing and measures nothing
+        assert command(*TINY, "--figures", figures, "--out", tmp_path) == 0
+        assert (tmp_path / "methods.txt").read_text().count("Others were busy.") == 1
+    kept = json.loads((tmp_path / "evidence" / "noise.json").read_text())
+    assert len(kept) == 4 and kept[0] == "Others were busy."
 
 
 def test_what_an_earlier_run_has_finished_does_not_make_the_rest_look_short() -> None:
@@ -116,9 +167,8 @@ def test_on_one_core_a_figure_that_needs_a_second_says_so(
     told = capsys.readouterr()
     assert "not drawn; it needs a second core or device for the draft" in told.out
     assert told.out.count("Nothing is run: this machine has no second core") == 3 and "at once" not in told.err
-    assert {origin for slug in ("ssd-6", "ssd-7", "ssd-theorem-17") for origin in origins(tmp_path, slug)} == {
-        "published", "theory"
-    }  # fmt: skip
+    assert origins(tmp_path, "ssd-6") == {"published", "theory", "simulated"}
+    assert origins(tmp_path, "ssd-7") == origins(tmp_path, "ssd-theorem-17") == {"published", "theory"}
 
 
 @pytest.mark.slow

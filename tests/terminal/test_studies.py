@@ -333,3 +333,10 @@ def test_a_classifier_that_does_not_fit_is_told_before_anything_runs(
     assert compare([*SMALL, "1", "--strategies", asked, "--json", str(result)]) == 2
     assert sentence in capsys.readouterr().err
     assert not result.exists()
+
+
+@pytest.mark.parametrize(("price", "is_beyond"), [(0.3, False), (1.1, False), (115.0, True), (0.01, True)])
+def test_a_map_tells_of_a_pair_whose_draft_costs_far_more_or_less_than_any_on_it(price: float, is_beyond: bool) -> None:
+    fields = [{"price": each, "acceptance": 0.8, "best": "ssd"} for each in (0.1, 0.6)]
+    words = project.drawn({"fields": fields, "pair": {"price": price, "acceptance": 0.8}})[-1]
+    assert ("beyond the map" in words) is is_beyond

@@ -9,6 +9,7 @@ from typing import Any
 from decoding.papers import FIGURES
 from decoding.reproduce import drawing
 from decoding.reproduce.evidence import Evidence
+from decoding.reproduce.figure import Asked, sampling_options
 from decoding.reproduce.shelf import InMemory, Stopped
 from worker import noise
 from worker.engine.pairs import load_pair
@@ -45,12 +46,13 @@ def draw(
     shelf = Reported(kept, keep)
     evidence = Evidence(pair, order.prompts, order.sampling, shelf, cancelled=cancelled, classifier_name=classifier)
     evidence.on_progress, before = Steps(emit, drawing.samples(evidence, figures)), noise.mark(os.getpid())
-    models = f"--target TARGET --draft DRAFT --prompts PROMPTS --limit {len(order.prompts)}"
+    options = f"--target TARGET --draft DRAFT --prompts PROMPTS {sampling_options(order.sampling)}".rstrip()
     try:
-        found = [*drawing.draw(evidence, figures, models)]
+        asked = Asked(f"{options} --limit {len(order.prompts)}")
+        found = [*drawing.draw(evidence, figures, asked, lambda: noise.between(before, noise.mark(os.getpid())))]
     except Stopped:
         return
     finally:
         pair.close()
-    noisy = noise.between(before, noise.mark(os.getpid()))
-    emit(Found(drawing.document(found, {"hardware": loaded.hardware, "noise": noisy})))
+    hardware = {**loaded.hardware, "runner": pair.target.facts.runner}
+    emit(Found(drawing.document(found, {"hardware": hardware, "noise": drawing.noises(shelf)})))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from decoding.papers import FIGURES
-from decoding.reproduce.figure import Figure
+from decoding.reproduce.figure import Asked, Figure
 from decoding.reproduce.files import FILES
 from decoding.reproduce.methods import methods
 from worker import noise
@@ -50,9 +50,8 @@ def run(argv: Sequence[str]) -> None:
 
     from worker.terminal.studying import loaded
 
-    ready, before = loaded(bench), noise.mark(os.getpid())
-    found = _draw(bench, ready, shelf, args)
-    noisy = noise.between(before, noise.mark(os.getpid()))
+    ready = loaded(bench)
+    found, noisy = _draw(bench, ready, shelf, args, _asked(argv, args, len(bench.prompts)))
     facts = _facts(bench, ready) | {"noise": noisy}
     text = methods(facts, found)
     _write(args.out, "papers.json", json.dumps({**facts, "methods": text, "figures": found}, indent=1))
@@ -103,21 +102,24 @@ def _recipe(bench: Bench) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _draw(bench: Bench, ready: LoadedPair, shelf: Folder, args: argparse.Namespace) -> list[Mapping[str, Any]]:
+def _draw(
+    bench: Bench, ready: LoadedPair, shelf: Folder, args: argparse.Namespace, asked: Asked
+) -> tuple[list[Mapping[str, Any]], str]:
+    """Return the figures, and what else used the machine meanwhile."""
     from decoding.reproduce import drawing
     from decoding.reproduce.evidence import Evidence
 
     evidence = Evidence(ready.pair, bench.prompts, bench.sampling, shelf)
     evidence.on_progress = progress = Progress(drawing.samples(evidence, args.figures))
-    found = []
-    for figure in drawing.draw(evidence, args.figures, _models(bench)):
+    found, before = [], noise.mark(os.getpid())
+    for figure in drawing.draw(evidence, args.figures, asked, lambda: noise.between(before, noise.mark(os.getpid()))):
         progress.clear()
         print(described(figure))
         found.append(figure)
         for ending, make in FILES.items() if not figure["needs"] else ():
             _write(args.out, f"{figure['slug']}.{ending}", make(figure))
     ready.pair.close()
-    return sorted(found, key=lambda figure: [*FIGURES].index(figure["slug"]))
+    return sorted(found, key=lambda figure: [*FIGURES].index(figure["slug"])), drawing.noises(shelf)
 
 
 def described(figure: Mapping[str, Any]) -> str:
@@ -177,16 +179,19 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _models(bench: Bench) -> str:
-    material = bench.material
-    draft = f" --draft {shlex.quote(str(material.draft))}" if material.draft else ""
-    prompts = shlex.quote(str(material.prompts))
-    return f"--target {shlex.quote(str(material.target))}{draft} --prompts {prompts} --limit {len(bench.prompts)}"
+def _asked(argv: Sequence[str], args: argparse.Namespace, prompts: int) -> Asked:
+    """The user's own options, which mean the same to every command, without those of this one alone."""
+    own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for option in ("--figures", "--out", "--split", "--limit"):
+        own.add_argument(option)
+    _, others = own.parse_known_args(argv)
+    return Asked(shlex.join([*others, "--limit", str(prompts)]), args.split or "")
 
 
 def _facts(bench: Bench, ready: LoadedPair) -> dict[str, Any]:
     prompts = {"set": bench.material.prompts.name, "split": bench.material.split, "count": len(bench.prompts)}
-    hardware = {**ready.hardware([]), "dtype": ready.target.runner.facts.dtype}
+    model = ready.target.runner.facts
+    hardware = {**ready.hardware([]), "dtype": model.dtype, "runner": model.runner}
     return {"pair": ready.name, "prompts": prompts, "sampling": bench.sampling.to_dict(), "hardware": hardware}
 
 

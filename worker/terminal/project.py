@@ -95,7 +95,9 @@ def drawn(found: Mapping[str, Any]) -> list[str]:
         lines.append(f"{share:6.2f}  " + "".join(f"{cell:^6}" for cell in cells))
     lines.append(" " * 8 + "".join(f"{price:^6g}" for price in prices))
     keys = (f"{STRATEGIES[slug].looks.glyph} {slug}" for slug in dict.fromkeys(fields.values()))
+    is_beyond = not min(prices) / 2 <= here["price"] <= 2 * max(prices)
     place = f"[ ] this pair on this card: acceptance {here['acceptance']:.2f}, price {here['price']:.2f}"
+    place += ", beyond the map" * is_beyond
     return [*lines, "", f"{place}. {', '.join(keys)}"]
 
 

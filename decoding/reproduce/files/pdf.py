@@ -59,7 +59,7 @@ def _drawn(part: Line | Dot | Text, height: float) -> Iterator[str]:
             yield " ".join([f"{first} m", *(f"{other} l" for other in others), "S"])
         case Dot():
             yield f"{_rgb(part.colour)} RG {_rgb(part.colour if part.is_filled else '#ffffff')} rg 1 w [] 0 d"
-            yield _circle(part.x, height - part.y, part.r)
+            yield _circle(part.x, height - part.y, part.r) if part.shape == "circle" else _polygon(part, height)
         case Text():
             turn = math.radians(-part.turn)
             c, s = math.cos(turn), math.sin(turn)
@@ -80,6 +80,11 @@ def _circle(x: float, y: float, r: float) -> str:
     )
     curves = " ".join(" ".join(f"{value:.2f}" for value in quarter) + " c" for quarter in quarters)
     return f"{x + r:.2f} {y:.2f} m {curves} b"
+
+
+def _polygon(dot: Dot, height: float) -> str:
+    first, *others = [f"{x:.2f} {height - y:.2f}" for x, y in dot.corners]
+    return " ".join([f"{first} m", *(f"{other} l" for other in others), "b"])
 
 
 def _rgb(colour: str) -> str:

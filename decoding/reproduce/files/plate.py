@@ -12,11 +12,19 @@ WIDTH, HEIGHT = 420.0, 292.0
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 12.0, 40.0, 56.0
 ROW = 11.0  # of the legend and the title
 TITLE = 58  # letters of a line of the title, in the widest font that may stand in for ours
+LABEL = 16  # letters beside a point; longer labels are in the table alone
 SMALL, USUAL = 8.0, 9.0  # sizes of letters
 GREY, RULE, INK = "#777777", "#dddddd", "#222222"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's, for ours
 DASHES = ((4.0, 2.0), (1.0, 1.5), (6.0, 2.0, 1.0, 2.0), (2.0, 2.0), (8.0, 3.0))  # for published series
 Anchor = Literal["start", "middle", "end"]
+Shape = Literal["circle", "square", "triangle", "diamond"]
+SHAPES: Sequence[Shape] = ("circle", "square", "triangle", "diamond")  # of published dots, which share a colour
+CORNERS: Mapping[Shape, Sequence[tuple[float, float]]] = {  # from the middle, in radii, clockwise from the top
+    "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    "triangle": ((0.0, -1.2), (1.15, 0.9), (-1.15, 0.9)),
+    "diamond": ((0.0, -1.35), (1.35, 0.0), (0.0, 1.35), (-1.35, 0.0)),
+}
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,11 @@ class Dot:
     colour: str
     is_filled: bool = True
     r: float = 2.4
+    shape: Shape = "circle"
+
+    @property
+    def corners(self) -> list[tuple[float, float]]:
+        return [(self.x + self.r * x, self.y + self.r * y) for x, y in CORNERS[self.shape]]
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,19 @@ class Text:
     size: float = SMALL
     is_bold: bool = False
     turn: float = 0.0  # degrees, clockwise
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a series is drawn."""
+
+    colour: str
+    dash: Sequence[float] = ()
+    is_ours: bool = True
+    shape: Shape = "circle"
+
+    def dot(self, x: float, y: float) -> Dot:
+        return Dot(x, y, self.colour, self.is_ours, shape=self.shape)
 
 
 @dataclass(frozen=True)
@@ -76,9 +102,14 @@ def plate(figure: Mapping[str, Any]) -> Plate:
     rows = len(figure["series"])
     height = HEIGHT + ROW * rows
     title = f"{figure['number']}. {figure['title']}"
-    x, y = _across(figure), _up(figure)
+    x, y = scales(figure)
     parts = [*_axes(figure, x, y), *_series(figure, x, y), *_title(title)]
     return Plate(title, WIDTH, height, [*parts, *_legend(figure["series"])])
+
+
+def scales(figure: Mapping[str, Any]) -> tuple[Scale, Scale]:
+    """The axes, across and up."""
+    return _across(figure), _up(figure)
 
 
 def _title(words: str) -> Iterator[Text]:
@@ -148,36 +179,81 @@ def _axes(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Text
     yield Text(LEFT, TOP - 4, figure["y"]["label"], "start", USUAL)
 
 
-def _series(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Dot]:
+def _series(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Dot | Text]:
     named = bool(figure["x"]["names"])
     count = len(figure["series"])
     for number, series in enumerate(figure["series"]):
-        colour, dash, is_ours = look(figure["series"], number)
+        style = look(figure["series"], number)
         aside = (number - (count - 1) / 2) * 5.0 if named else 0.0  # points of one name stand side by side
         found = [point for point in series["points"] if point["y"] > 0 or not y.is_log]
         points = [(x(point["x"]) + aside, y(point["y"]), point) for point in found]
         if series["is_line"] and not named and points:
-            yield Line([(left, top) for left, top, _ in points], colour, 1.2, dash)
+            yield Line([(left, top) for left, top, _ in points], style.colour, 1.2, style.dash)
         for left, top, point in points:
             if point["low"] is not None:
-                yield Line([(left, y(point["low"])), (left, y(point["high"]))], colour, 0.8)
-            yield Dot(left, top, colour, is_filled=is_ours)
+                yield Line([(left, y(point["low"])), (left, y(point["high"]))], style.colour, 0.8)
+            yield style.dot(left, top)
+    yield from (Text(each.x, each.y, each.point["label"], each.anchor, SMALL - 1) for each in labels(figure, x, y))
 
 
-def look(series: Sequence[Mapping[str, Any]], number: int) -> tuple[str, Sequence[float], bool]:
-    """Colour, dashes, and whether the dots are filled. Published series are grey, dashed and hollow."""
+@dataclass(frozen=True)
+class Label:
+    """Words beside a point, and the room that they take."""
+
+    point: Mapping[str, Any]
+    x: float
+    y: float
+    anchor: Anchor
+
+    def hides(self, other: Label) -> bool:
+        return abs(self.y - other.y) < SMALL and self._from < other._to and other._from < self._to
+
+    @property
+    def _from(self) -> float:
+        return self.x - self._width * (self.anchor == "end")
+
+    @property
+    def _to(self) -> float:
+        return self._from + self._width
+
+    @property
+    def _width(self) -> float:
+        return 0.55 * SMALL * len(self.point["label"])
+
+
+def labels(figure: Mapping[str, Any], x: Scale, y: Scale) -> list[Label]:
+    """Labels of all lines that have room: none leaves the page or hides another."""
+    placed: list[Label] = []
+    for point in (point for series in figure["series"] for point in labelled(series)):
+        is_right = x(point["x"]) > WIDTH - RIGHT - 50
+        aside, down = (-5, 9) if is_right else (5, -4)  # where a line that falls leaves room
+        label = Label(point, x(point["x"]) + aside, y(point["y"]) + down, "end" if is_right else "start")
+        if not any(label.hides(other) for other in placed):
+            placed.append(label)
+    return placed
+
+
+def labelled(series: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The ends of a line whose points stand for something that neither axis says, such as a batch size."""
+    points = series["points"]
+    if not series["is_line"] or not points or any(not 0 < len(point["label"]) <= LABEL for point in points):
+        return []
+    return [points[0], points[-1]]
+
+
+def look(series: Sequence[Mapping[str, Any]], number: int) -> Look:
+    """Ours are coloured and filled. Published series are grey, dashed and hollow."""
     is_published = series[number]["origin"] == "published"
     place = sum((each["origin"] == "published") == is_published for each in series[:number])
     if is_published:
-        return GREY, DASHES[place % len(DASHES)], False
-    return COLOURS[place % len(COLOURS)], (), True
+        return Look(GREY, DASHES[place % len(DASHES)], is_ours=False, shape=SHAPES[place % len(SHAPES)])
+    return Look(COLOURS[place % len(COLOURS)])
 
 
 def _legend(series: Sequence[Mapping[str, Any]]) -> Iterator[Line | Dot | Text]:
     for number, each in enumerate(series):
-        colour, dash, is_ours = look(series, number)
-        y = HEIGHT - BOTTOM + 42 + ROW * number
+        style, y = look(series, number), HEIGHT - BOTTOM + 42 + ROW * number
         if each["is_line"]:
-            yield Line([(LEFT, y), (LEFT + 20, y)], colour, 1.2, dash)
-        yield Dot(LEFT + 10, y, colour, is_filled=is_ours)
+            yield Line([(LEFT, y), (LEFT + 20, y)], style.colour, 1.2, style.dash)
+        yield style.dot(LEFT + 10, y)
         yield Text(LEFT + 26, y + 3, f"{each['name']} ({each['origin']})")

@@ -30,6 +30,9 @@ def _drawn(part: Line | Dot | Text) -> str:
             return f'<path d="M{path}" fill="none" stroke="{part.colour}" stroke-width="{part.width:g}"{dash}/>'
         case Dot():
             fill = part.colour if part.is_filled else "#fff"
+            if part.shape != "circle":
+                corners = " ".join(f"{x:.2f},{y:.2f}" for x, y in part.corners)
+                return f'<polygon points="{corners}" fill="{fill}" stroke="{part.colour}"/>'
             return f'<circle cx="{part.x:.2f}" cy="{part.y:.2f}" r="{part.r:g}" fill="{fill}" stroke="{part.colour}"/>'
         case Text():
             weight = ' font-weight="bold"' if part.is_bold else ""

@@ -32,7 +32,7 @@ class Preparing:
         """Read them from the rows of runs with so many users. `alone` is autoregressive's, from the same minutes: what
         slowed that down slowed all of them down."""
         drift = _slowed(alone, costs, users)
-        passes = {int(row["params"]["branches"]): _pass_s(counted(row)) / drift for row in rows}
+        passes = {int(row["params"]["branches"]): pass_seconds(counted(row)) / drift for row in rows}
         slower = statistics.mean(_slowed(row, costs, users) for row in rows) / drift
         return cls(sorted(passes.items()), max(1.0, slower))
 
@@ -41,7 +41,7 @@ class Preparing:
         """Read them from the traces of runs with so many users, each with its branches. `costs` are of the same
         comparison. Return None if nothing was prepared."""
         hits = [(branches, [found for trace in traces if (found := count(trace))]) for branches, traces in runs]
-        passes = {branches: _pass_s(found) for branches, found in hits if any(one["passes"] for one in found)}
+        passes = {branches: pass_seconds(found) for branches, found in hits if any(one["passes"] for one in found)}
         if not passes:
             return None
         slower = statistics.mean(_slowed_in(traces, costs, users) for _, traces in runs)
@@ -66,7 +66,8 @@ def counted(row: Row) -> list[Mapping[str, Any]]:
     return [hits for sample in row["samples"] if (hits := sample["hits"])]
 
 
-def _pass_s(found: Sequence[Mapping[str, Any]]) -> float:
+def pass_seconds(found: Sequence[Mapping[str, Any]]) -> float:
+    """Mean seconds of one pass that prepared, from samples' counts."""
     busy_ns: int = sum(hits["busy_ns"] for hits in found)
     return busy_ns * 1e-9 / sum(int(hits["passes"]) for hits in found)
 

@@ -14,8 +14,14 @@ export const title = "Which strategy is best where";
 export function sentence({ found: { map } }) {
   const { price, acceptance } = map.pair, here = nearest(map);
   return `This pair has an acceptance of ${acceptance.toFixed(2)}, and a draft step costs ${share(price)} of a verification on this card. ` +
-    `Near there ${here.best} is best: ${times(here.speedups[here.best])}.`;
+    `${isBeyond(map) ? "That is beyond the map. At its edge" : "Near there"} ${here.best} is best: ${times(here.speedups[here.best])}.`;
 }
+
+/** Whether the pair's price is so far from those of the map that its nearest field says nothing of the pair. */
+const isBeyond = ({ fields, pair }) => {
+  const prices = values(fields, "price");
+  return pair.price > 2 * prices.at(-1) || pair.price < prices[0] / 2;
+};
 
 export const table = ({ found: { map } }) => made(["draft price", "acceptance", "best", "speed-up", "best setting"],
   map.fields.map((each) => [share(each.price), each.acceptance.toFixed(2), each.best, times(each.speedups[each.best]), each.label]));

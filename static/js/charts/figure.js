@@ -16,16 +16,19 @@ export const table = ({ figure }) => made(["series", "how", figure.x.label || "o
     series.grade ? `${series.source} [${series.grade}]` : null])));
 
 export const legend = ({ figure }) => figure.series.map((series, i) =>
-  key(`line ${look(figure, i)}`, `${series.name} (${series.origin})`));
+  key(`${isLine(figure, series) ? "line" : "spot"} ${look(figure, i)}`, `${series.name} (${series.origin})`));
+
+/** Whether a line tells it apart: published series differ by their dots, and points of names have no line. */
+const isLine = (figure, series) => series.is_line && series.origin !== "published" && !figure.x.names.length;
 
 export function draw(picture, { figure }) {
   if (figure.x.names.length) return inRows(picture, figure);
-  const points = figure.series.flatMap((series) => series.points), x = scaled(figure.x), y = scaled(figure.y, lowest(points));
+  const points = figure.series.flatMap((series) => series.points), x = scaled(figure.x), y = scaled(figure.y, lowest(points)), taken = [];
   plot(picture, {
     x: { ...reach(points.map((point) => x.of(point.x)), 0.03), label: figure.x.label, at: x.marks(points.map((point) => point.x)), format: x.format },
     y: { ...tall(figure, points, y), label: figure.y.label, format: y.format, ...(figure.y.log ? { at: decades(points).map(y.of) } : {}) },
     height: 300,
-    layers: figure.series.map((series, i) => layer(series, look(figure, i), x, y, figure)),
+    layers: [() => { taken.length = 0; return []; }, ...figure.series.map((series, i) => layer(series, look(figure, i), x, y, figure, taken))],
   });
 }
 
@@ -44,21 +47,49 @@ function inRows(picture, figure) {
       ...figure.series.map((series, i) => ({ x, y }) => [sketch("g", { class: look(figure, i) }, ...series.points.flatMap((point) => {
         const down = y(point.x) + 7 * (i - (count - 1) / 2);
         return [point.low === null ? null : sketch("path", { class: "interval", d: `M${x(point.low)},${down}H${x(point.high)}` }),
-          dot(x(point.y), down, told(figure, series, point))];
+          dot(x(point.y), down, told(figure, series, point), look(figure, i))];
       }))]),
     ],
   });
 }
 
-function layer(series, cls, x, y, figure) {
+function layer(series, cls, x, y, figure, taken) {
   const points = series.points.filter((point) => !figure.y.log || point.y > 0);
   return (scale) => [sketch("g", { class: cls },
     ...(series.is_line ? line(points.map((point) => [x.of(point.x), y.of(point.y)]))(scale) : []),
     ...points.flatMap((point) => interval(x.of(point.x), { low: point.low === null ? null : y.of(point.low), high: y.of(point.high ?? point.y) })(scale)),
-    ...points.map((point) => dot(scale.x(x.of(point.x)), scale.y(y.of(point.y)), told(figure, series, point))))];
+    ...points.map((point) => dot(scale.x(x.of(point.x)), scale.y(y.of(point.y)), told(figure, series, point), cls)),
+    ...labels(series, scale, x, y, taken))];
 }
 
-const dot = (x, y, words) => sketch("circle", { class: "dot-mark", cx: x.toFixed(1), cy: y.toFixed(1), r: 3.5 }, sketch("title", {}, words));
+/** Labels of a line where there is room: none leaves the picture or hides another. */
+function labels(series, scale, x, y, taken) {
+  const all = labelled(series).map((point) => {
+    const at = scale.x(x.of(point.x)), isRight = at > scale.right - 60, down = scale.y(y.of(point.y)) + (isRight ? 14 : -6), width = 7 * point.label.length;
+    const from = isRight ? at - 6 - width : at + 6;
+    return { point, down, from, to: from + width, x: isRight ? at - 6 : at + 6, "text-anchor": isRight ? "end" : "start" };
+  });
+  const free = all.filter((one) => taken.every((other) => Math.abs(one.down - other.down) > 12 || one.from > other.to || other.from > one.to));
+  taken.push(...free);
+  return free.map((one) => sketch("text", { class: "name", x: one.x, y: one.down, "text-anchor": one["text-anchor"] }, one.point.label));
+}
+
+const LABEL = 16; // letters beside a point
+
+/** The ends of a line whose points stand for something that neither axis says, such as a batch size. */
+export function labelled({ is_line, points }) {
+  const isShort = points.every(({ label }) => label && label.length <= LABEL);
+  return is_line && isShort && points.length ? [...new Set([points[0], points.at(-1)])] : [];
+}
+
+/** Outlines of published dots by their place, around their middle: the series share a colour. */
+const SHAPES = { d1: "M-3.2-3.2h6.4v6.4h-6.4Z", d2: "M0-4.2L4 3.2H-4Z", d3: "M0-4.6L4.6 0L0 4.6L-4.6 0Z" };
+
+function dot(x, y, words, cls) {
+  const shape = SHAPES[cls.split(" ")[1]], said = sketch("title", {}, words), at = [x.toFixed(1), y.toFixed(1)];
+  return shape ? sketch("path", { class: "dot-mark", transform: `translate(${at})`, d: shape }, said)
+    : sketch("circle", { class: "dot-mark", cx: at[0], cy: at[1], r: 3.5 }, said);
+}
 
 const told = (figure, series, point) => `${series.name}, ${point.label || across(figure, point.x)}: ${written(figure.y, point.y)}`;
 
