@@ -8,10 +8,61 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp import make
+from tests.webapp.browser.conftest import AXE
 from tests.webapp.browser.stranger import Stranger
+from webapp.accounts import services as accounts
+from webapp.comparisons import demo
+from webapp.comparisons.models import Comparison
 from webapp.jobs import services as jobs
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def first_link(transactional_db, world) -> str:
+    """Return the sign-in link that the first start prints, beside the starter pair and its prompts."""
+    by = world.actor(world.bob)
+    make.pair(by, name=demo.STARTER)
+    make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
+    return f"/enter/{accounts.issue_sign_in_link(user=world.bob)}/"
+
+
+def test_from_the_link_of_the_first_start_to_moving_blocks_are_two_clicks(first_link, open_page, address, employ):
+    page = open_page("/sign-in/")
+    page.context.clear_cookies()
+    page.goto(address + first_link)
+    stranger = Stranger(page)
+    stranger.click("button")
+    stranger.sees("Comparisons")
+    stranger.click("text=Run the demo")
+    page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
+    worker = employ(Comparison.objects.get)
+    worker.claim()
+    worker.begin().write(6)
+    expect(page.locator("#race .tokens").first).to_have_attribute("d", re.compile("M.+Z"))
+    assert stranger.count == (2, 0)
+
+
+def test_a_comparison_is_launched_in_the_dark_on_a_phone_by_at_most_fifteen_keys(open_page, worker):
+    page = open_page("/comparisons/", color_scheme="dark", viewport={"width": 390, "height": 844})
+    page.keyboard.press("n")
+    expect(page.locator("h1")).to_have_text("New comparison")
+    expect(page.locator(".plan")).to_contain_text("samples")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # skip to the content
+    tabs = 1
+    while not page.locator("[name=launch]").evaluate("button => button === document.activeElement"):
+        page.keyboard.press("Tab")
+        tabs += 1
+        assert tabs <= 12
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
 def test_a_pair_and_a_csv_of_a_strangers_own_are_launched_with_eleven_clicks_and_fields(open_page, tmp_path):
