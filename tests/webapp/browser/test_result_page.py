@@ -84,3 +84,11 @@ def test_a_table_that_is_wider_than_a_phone_scrolls_and_shows_where_it_goes_on(o
     assert table.evaluate("scroll => scroll.scrollWidth > scroll.clientWidth")
     assert table.evaluate("scroll => getComputedStyle(scroll).backgroundImage.match(/linear-gradient/g).length") == 4
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_marked_row_of_the_winner_stands_in_line_with_the_others(page):
+    page.locator("#verdict table.numbers tbody tr").nth(1).evaluate("row => row.classList.add('winner')")
+    lefts = page.locator("#verdict table.numbers :is(thead, tbody) tr > :first-child").evaluate_all(
+        "cells => cells.map((cell) => parseFloat(getComputedStyle(cell).paddingLeft))"
+    )
+    assert lefts == [12] * 5
