@@ -25,6 +25,7 @@ from decoding.events import Silence
 from decoding.loop import never
 from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads
+from decoding.models.fast.linear import fits_half
 from decoding.pair import Pair
 from decoding.spec import Choice, Sampling, choose
 from worker.pairs import pair_of
@@ -157,7 +158,9 @@ def ours(chosen: Weights) -> Iterator[Contestant]:
     assert target is not None
     pair = pair_of(target, draft, classifier_at=lambda name: None, again=lambda: pair)
     print(f"ours: {target.runner.facts.dtype} rows, weights {target.runner.facts.weights}")
-    size = target.folder.parameters * (2 if target.runner.facts.weights == "half" else 4)
+    way, decoder = target.runner.facts.weights, target.runner.decoder  # type: ignore[attr-defined]
+    is_narrow = way == "half" or (way == "tiled" and fits_half(decoder.embedding))
+    size = target.folder.parameters * (2 if is_narrow else 4)
     choices = [choose("autoregressive")]
     if draft:
         choices += [choose("static", {"lookahead": lookahead}) for lookahead in LOOKAHEADS]

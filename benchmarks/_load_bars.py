@@ -68,7 +68,7 @@ def measure_all(given: argparse.Namespace) -> None:
 
     def loads() -> list[Bar]:
         rows.update(run_all(pair, prompts, sampling, [c.at(Load(count)) for count in users for c in choices]))
-        return at_loads(rows, choices, users)
+        return [*at_loads(rows, choices, users), *without_prompts(pair, sampling, rows)]
 
     ways: dict[str, Callable[[], list[Bar]]] = {
         "loads": loads,
@@ -105,6 +105,17 @@ def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> lis
         own = paired(rows, "budget:stop", best.settings, Load(count))
         bars.append(Bar(f"budget / best fixed ({best.settings}) at {count}", own, 0.98))
     return bars
+
+
+def without_prompts(pair: Pair, sampling: Sampling, rows: Rows) -> list[Bar]:
+    """Rounds of autoregressive alone: a prompt takes as long for each of many texts as for one."""
+    costs = measure(pair, Places(pair.target.model, pair.require_draft("a batch").model), BATCH, sampling)
+    one, many = (costs.verifying(texts, texts) + costs.resting(texts) for texts in (1, BATCH))
+    samples = rows[ALONE.label]["samples"]
+    reading, growing = (sum(sample[part] for sample in samples) for part in ("prefill_ns", "decode_ns"))
+    most = BATCH * (reading + growing) / (BATCH * reading + growing)
+    print(f"With its prompts it could gain {most:.2f}, if a round of {BATCH} texts took no longer than a round of one.")
+    return [Bar(f"autoregressive, rounds of {BATCH} texts / of one, without prompts", BATCH * one / many, 4.0)]
 
 
 def paired(rows: Rows, above: str, below: str, load: Load) -> float:

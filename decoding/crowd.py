@@ -94,7 +94,7 @@ class Crowd:
             costs, texts = self.costs, self.running
             assert costs, "no policy prices rounds"
             self._times[texts] = [
-                costs.resting(texts) + k * costs.drafting(texts) + costs.verifying(texts, texts * (k + 1))
+                costs.resting(texts) + costs.drafted(texts, k) + costs.verifying(texts, texts * (k + 1))
                 for k in range(LONGEST + 1)
             ]
         return self._times[self.running]
@@ -115,11 +115,12 @@ class Crowd:
 
     def _share(self, depth: int) -> float:
         """Seconds that a draft step at this depth takes of each text for which it usually would pay, if all these share
-        it. The first step pays for every text or for none."""
+        it. The first step pays for every text or for none, and bears what drafting takes besides its steps."""
         assert self.costs, "no policy prices rounds"
         together = self._wanting[depth] if depth and depth < len(self._wanting) else self.running
         together = min(max(1.0, together), self.running)
-        return self.costs.drafting(together) / together
+        besides = 0.0 if depth else self.costs.beginning(together)
+        return (besides + self.costs.drafting(together)) / together
 
     def wants(self, depth: int) -> None:
         """Count a text for which a step at this depth pays if all others share it. Counting those that did draft would

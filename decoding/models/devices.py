@@ -25,7 +25,7 @@ class Facts:
     device: str
     device_name: str
     dtype: str  # of activations
-    weights: str  # layout of the matrices: half | packed | plain (decoding.models.fast.linear)
+    weights: str  # layout of the matrices: tiled | half | packed | plain (decoding.models.fast.linear)
     threads: int
     context: int
 

@@ -115,7 +115,9 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock,
     rows = sum(text.drafted + 1 for text in ready) + sum(pieces.values())
     clock.seconds += costs.verifying(len(ready) + len(pieces), rows)
     for text, count in zip(ready, passes, strict=True):
+        before = text.at
         text.settle(count)
+        clock.seconds += costs.chances(text.request.prompt_tokens, before, text.at)
     clock.seconds += costs.resting(max(1, len(ready)))
     for text in ready:
         text.first = text.first or clock.seconds
@@ -133,6 +135,7 @@ def _drafted(texts: Sequence[Text], costs: JointCosts, clock: Clock, decision: f
         clock.seconds += decision * sum(one.tokens for one in passes.values())
         for number in passes:
             counts[number] += 1
+    clock.seconds += costs.beginning(sum(count > 0 for count in counts))
     return counts
 
 

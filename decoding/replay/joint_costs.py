@@ -21,6 +21,8 @@ class JointCosts:
     draft: Line  # (texts, seconds of one joint draft step)
     rest: Line  # (texts, seconds of a round besides its passes)
     prompts: Line = ((0, 0.0),)  # (tokens, seconds in which the draft reads a prompt of one text, while all wait)
+    begin: Line = ((0, 0.0),)  # (texts, seconds of their drafting in a round besides its steps)
+    noise: tuple[int, float] = (1, 0.0)  # (tokens, seconds) of a block of a text's random numbers
 
     def verifying(self, texts: int, rows: int) -> float:
         """Seconds of a verification of so many rows that so many texts share."""
@@ -34,6 +36,22 @@ class JointCosts:
     def drafting(self, texts: float) -> float:
         """Seconds of one draft step that so many texts share."""
         return on_line(self.draft, texts)
+
+    def beginning(self, texts: float) -> float:
+        """Seconds that drafting takes in a round besides its steps, if so many texts draft."""
+        return on_line(self.begin, texts) if texts else 0.0
+
+    def drafted(self, texts: float, steps: float) -> float:
+        """Seconds in which so many texts draft, in so many steps that all of them share."""
+        return self.beginning(texts) + steps * self.drafting(texts) if steps else 0.0
+
+    def chances(self, prompt: int, before: int, after: int) -> float:
+        """Seconds for the random numbers of a text after such a prompt, when it grows by so many tokens."""
+        tokens, seconds = self.noise
+        begun, made = (
+            -(-(prompt + length) // tokens) - prompt // tokens if length else 0 for length in (before, after)
+        )
+        return seconds * (made - begun)
 
     def with_looks(self, seconds: float) -> JointCosts:
         """Return the same with so many seconds for each look at a drafted token: texts do not share those."""

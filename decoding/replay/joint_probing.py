@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from decoding.dice import dice_for
+from decoding.dice import NOISE_BLOCK, dice_for
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import estimating
 from decoding.drafters.model import ModelDrafter
@@ -71,15 +71,48 @@ def measure(
     finally:
         for place in taken:
             places.give_back(place)
+    drafting = {
+        size: _line([(k, drafted) for k, (drafted, _, _) in zip(LOOKAHEADS, of, strict=True) if k])
+        for size, of in found.items()
+    }
     return JointCosts(
         verify={
             size: [(size * (k + 1), verify) for k, (_, verify, _) in zip(LOOKAHEADS, of, strict=True)]
             for size, of in found.items()
         },
-        draft=[(size, statistics.median(step for step, _, _ in of[1:])) for size, of in found.items()],
+        draft=[(size, step) for size, (step, _) in drafting.items()],
+        begin=[(size, besides) for size, (_, besides) in drafting.items()],
         rest=[(size, statistics.median(rest for _, _, rest in of)) for size, of in found.items()],
         prompts=prompts,
+        noise=(NOISE_BLOCK, _noise(pair, sampling)),
     )
+
+
+def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
+    """Fit seconds of a step, and of a draft besides its steps."""
+    step, besides = statistics.linear_regression(*zip(*points, strict=True))
+    if step > 0 and besides > 0:
+        return step, besides
+    return statistics.median(seconds / steps for steps, seconds in points), 0.0
+
+
+def _noise(pair: Pair, sampling: Sampling) -> float:
+    """Seconds of a block of a text's random numbers: the first look at a position makes it."""
+    dice = dice_for(sampling, pair.vocab, 0)
+    scores = torch.zeros(1, pair.vocab, device=pair.target.device)
+    extra = []
+    for block in range(ROUNDS):
+        look = partial(dice.preferences, scores, [[0] * (block * NOISE_BLOCK)])
+        first, again = (_seconds(look, pair) for _ in range(2))
+        extra.append(first - again)
+    return max(0.0, statistics.median(extra))
+
+
+def _seconds(work: Callable[[], object], pair: Pair) -> float:
+    began = time.perf_counter()
+    work()
+    Launched(pair.target.device).wait()
+    return time.perf_counter() - began
 
 
 def _looking(classifier: Classifier, lookahead: int) -> StopRule:
@@ -89,7 +122,7 @@ def _looking(classifier: Classifier, lookahead: int) -> StopRule:
 def _measured(
     pair: Pair, places: Sequence[Place], rule: Rule, lookahead: int, sampling: Sampling
 ) -> tuple[float, float, float]:
-    """Median seconds of a draft step, of a verification, and of the rest of a round."""
+    """Median seconds of a round's drafting, of its verification, and of its rest."""
     batch, clock = Batch(), Clock()  # one clock, so that the texts' times can be compared
     texts = [_text(pair, place, rule(lookahead), number, sampling, clock) for number, place in enumerate(places)]
     for text in texts:
@@ -104,7 +137,7 @@ def _measured(
     parts = list(_parts(texts))[1:]
     rest = [whole - drafting - verifying for whole, (drafting, verifying) in zip(rounds[1:], parts, strict=True)]
     drafting, verifying = (statistics.median(column) for column in zip(*parts, strict=True))
-    return drafting / max(1, lookahead), verifying, max(0.0, statistics.median(rest))
+    return drafting, verifying, max(0.0, statistics.median(rest))
 
 
 def _reading(pair: Pair, place: Place, length: int, sampling: Sampling) -> float:
@@ -113,10 +146,7 @@ def _reading(pair: Pair, place: Place, length: int, sampling: Sampling) -> float
     prompt = [(5 * at) % pair.vocab for at in range(min(length, place.target.context // 2))]
     times = []
     for _ in range(ROUNDS + 1):
-        began = time.perf_counter()
-        text.drafter.prepare(prompt)
-        Launched(pair.target.device).wait()
-        times.append(time.perf_counter() - began)
+        times.append(_seconds(lambda: text.drafter.prepare(prompt), pair))
     return statistics.median(times[1:])
 
 

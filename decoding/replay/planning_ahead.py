@@ -4,7 +4,8 @@ recorded texts, at prices that are measured on this machine.
 The search is coarse, then fine: the settings of a strategy's `grid`, then those that its `finer` names near the best.
 Prices depend on the setting, because two models at once slow each other down. So the best setting is run shortly too
 before the fine search, and everything is simulated again at prices of all these runs. Autoregressive runs beside them:
-what slows the machine down then slows it down too, so that the promised ratio holds.
+what slows the machine down then slows it down too, so that the promised ratio holds. The best of many settings is often
+one whose prices were too low: it is run once more, and what its own prices say of it corrects all promises.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
@@ -40,8 +41,13 @@ from decoding.strategy import Settings, Strategy
 
 MOST_TOKENS = 4000  # of all texts that are simulated: a setting takes about a second
 COARSE = 3  # settings of a grid that are run to measure prices
+AGAIN = 2  # times that the best is run for its own prices
 
 Trace = Sequence[Event]
+
+
+class _Cancelled(Exception):
+    pass
 
 
 def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]:
@@ -55,7 +61,7 @@ def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]
 
 def samples_ahead(prompt_count: int, strategies: Sequence[Strategy]) -> int:
     """How many samples the price measurements decode."""
-    return min(PROMPTS, prompt_count) * (COARSE + 3) * len(strategies)
+    return min(PROMPTS, prompt_count) * (COARSE + 3 + 2 * AGAIN) * len(strategies)
 
 
 @dataclass
@@ -117,9 +123,8 @@ class Simulating:
         named = {"classifier": self.classifier_name or ""} if strategy.needs_classifier else {}
         return choose(strategy.slug, {**params, **named})
 
-    def run(self, choices: Sequence[Choice], runs: Runs) -> Measured | None:
-        """Run the choices and autoregressive shortly, prompt by prompt, and add their traces to `runs`. Return None if
-        somebody cancels."""
+    def run(self, choices: Sequence[Choice], runs: Runs) -> Measured:
+        """Run the choices and autoregressive shortly, prompt by prompt, and add their traces to `runs`."""
         choices = [ALONE, *choices]
         comparison = Comparison(self.pair, typical(self.prompts), choices, self.sampling, cancelled=self.cancelled)
         self.pair.begin(choices)
@@ -127,7 +132,7 @@ class Simulating:
         for key in (key for group in comparison.schedule() for key in group):
             comparison.decode(key, recorder := Recorder())
             if self.cancelled():
-                return None
+                raise _Cancelled
             (runs.alone if key.choice == ALONE else runs.ahead).append(recorder.events)
             self._done += 1
             self.on_progress(self._done)
@@ -157,7 +162,8 @@ def predict_ahead(simulating: Simulating) -> list[Prediction]:
     has_classifier = simulating.classifier_name is not None
     found: list[Prediction] = []
     for strategy in planned_ahead(simulating.sampling, has_classifier=has_classifier):
-        found += _searched(simulating, strategy)
+        with suppress(_Cancelled):
+            found += _searched(simulating, strategy)
     return found
 
 
@@ -167,12 +173,20 @@ def _searched(simulating: Simulating, strategy: Strategy) -> Iterable[Prediction
     if not coarse:
         return ()
     measured = simulating.run(spread(coarse, COARSE), runs)
-    if measured is None:
-        return ()
-    best = _fastest([simulating.predict(choice, measured) for choice in coarse])
-    measured = simulating.run([best], runs)
-    fine = {choice.label: choice for choice in [*coarse, *_near(simulating, best)]}
-    return [simulating.predict(choice, measured) for choice in fine.values()] if measured else ()
+    measured = simulating.run([_best(simulating, coarse, measured)], runs)
+    near = _near(simulating, _best(simulating, coarse, measured))
+    fine = list({choice.label: choice for choice in [*coarse, *near]}.values())
+    measured = _corrected(simulating, _best(simulating, fine, measured), measured)
+    return [simulating.predict(choice, measured) for choice in fine]
+
+
+def _corrected(simulating: Simulating, best: Choice, measured: Measured) -> Measured:
+    """Correct by what the best setting's own prices say of it."""
+    runs = Runs()
+    for _ in range(AGAIN):
+        own = simulating.run([best], runs)
+    gains = [simulating.predict(best, prices).speedup for prices in (own, measured)]
+    return replace(measured, drift=measured.drift * gains[0] / gains[1])
 
 
 def _near(simulating: Simulating, best: Choice) -> Iterator[Choice]:
@@ -183,7 +197,8 @@ def _near(simulating: Simulating, best: Choice) -> Iterator[Choice]:
                 yield choice
 
 
-def _fastest(predictions: Sequence[Prediction]) -> Choice:
+def _best(simulating: Simulating, choices: Sequence[Choice], measured: Measured) -> Choice:
+    predictions = [simulating.predict(choice, measured) for choice in choices]
     return max(predictions, key=lambda prediction: prediction.tokens_per_s).choice
 
 

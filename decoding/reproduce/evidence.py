@@ -114,7 +114,7 @@ class Evidence(Recordings):
         self.on_progress("measuring joint passes", 0, len(BATCHES))
         kept = self._kept("joint prices", self._joint)
         self.on_progress("measuring joint passes", len(BATCHES), len(BATCHES))
-        return JointCosts({int(texts): line for texts, line in kept["verify"].items()}, kept["draft"], kept["rest"])
+        return JointCosts(**{**kept, "verify": {int(texts): line for texts, line in kept["verify"].items()}})
 
     def _joint(self) -> dict[str, Any]:
         places = Places(self.pair.target.model, self.pair.require_draft("Batches").model)

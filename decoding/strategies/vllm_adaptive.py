@@ -38,7 +38,7 @@ class Ranking:
         if not crowd.costs:
             return 0.0
         costs, texts = crowd.costs, crowd.running
-        drafting = len(self._scores) / texts * costs.drafting(texts) + costs.resting(texts)
+        drafting = costs.drafted(texts, len(self._scores) / texts) + costs.resting(texts)
         tokens, cut = float(texts), 2.0  # a score above all: none is admitted
         best = tokens / (drafting + costs.verifying(texts, texts))
         for places, score in enumerate(sorted(self._scores, reverse=True), 1):

@@ -69,7 +69,31 @@ def test_costs_between_the_measured_ones_are_interpolated_and_beyond_them_go_on(
     assert DEAR.drafting(3) == pytest.approx(0.003)
 
 
+def test_random_numbers_are_paid_for_block_by_block() -> None:
+    costs = dataclasses.replace(CHEAP, noise=(32, 0.5))
+    assert costs.chances(prompt=90, before=0, after=1) == 0.5, "the block that holds the first position"
+    assert costs.chances(prompt=90, before=1, after=6) == 0.0
+    assert costs.chances(prompt=90, before=6, after=7) == 0.5
+    assert costs.chances(prompt=96, before=0, after=33) == 1.0
+
+
 # Replay ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_round_pays_once_for_drafting_besides_its_steps() -> None:
+    policy = choose("static", {"lookahead": 3}).policy
+    plain, dear = (play([TEXT], policy, costs, 1) for costs in (CHEAP, dataclasses.replace(CHEAP, begin=[(1, 0.1)])))
+    [before], [after] = plain.requests, dear.requests
+    drafts = sum(round.drafted > 0 for round in after.rounds)
+    assert drafts and after.end - before.end == pytest.approx(0.1 * drafts)
+
+
+def test_a_text_pays_for_its_random_numbers() -> None:
+    noisy = dataclasses.replace(CHEAP, noise=(8, 0.1))
+    policy = choose("static", {"lookahead": 3}).policy
+    [before], [after] = (play([TEXT], policy, costs, 1).requests for costs in (CHEAP, noisy))
+    blocks = -(-(TEXT.prompt_tokens + TEXT.tokens) // 8) - TEXT.prompt_tokens // 8
+    assert after.end - before.end == pytest.approx(0.1 * blocks)
 
 
 def test_one_user_takes_the_passes_of_a_replay_for_one() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,10 +16,14 @@ from torch import Tensor
 
 from decoding.models.fast.decoder import Decoder, Layer, Memory, SmallNorm
 from decoding.models.fast.kv import Rows
-from decoding.models.fast.linear import Adding
+from decoding.models.fast.linear import Adding, Tiled
 from decoding.models.fast.traced import TracedLayers
 
-FEW = 8  # rows of one text, up to which a kernel attends faster than torch
+if TYPE_CHECKING:
+    from decoding.models.fast.whole import Whole
+
+FEW = 8  # rows of one text, up to which a kernel attends faster than torch with several threads
+MANY = 512  # and if the whole pass is one call
 CLOSE = 1e-4  # error of the last hidden rows, relative to the greatest number
 MOST_FOR_ONE = 1 << 14  # products of queries and keys in a layer; torch divides more than that among its threads
 
@@ -39,12 +44,14 @@ class Lean:
                 return self._try(hidden, turns, parts, memory)
             if self._kernels:
                 return self._kernels.layered(hidden, turns, parts)
-        if isinstance(memory, Rows):
+        if isinstance(memory, Rows) and self._decoder.layout.way != "tiled":  # no recorder sees our kernel
             return self._traced(hidden, turns, memory)
         return self._decoder.layered(hidden, turns, memory)
 
     def _takes(self, parts: Sequence[Rows]) -> bool:
-        few = [part for part in parts if has_few(part)]
+        if self._kernels and self._kernels.takes_whole(parts):
+            return True
+        few = [part for part in parts if has_few(part, FEW)]
         if not few:
             return False
         asked = sum(part.count * (part.start + part.count) for part in few) * self._decoder.shape.heads
@@ -65,8 +72,8 @@ class Lean:
         return found
 
 
-def has_few(part: Rows) -> bool:
-    return part.is_plain and part.count <= FEW
+def has_few(part: Rows, most: int) -> bool:
+    return part.is_plain and part.count <= most
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,7 @@ class Kernels:
         self._decoder, self._shape, self._layers = decoder, shape, layers
         self._norm, self._gate = numba_kernels.norm, numba_kernels.gate
         self._attend = numba_kernels.attention(shape.group, shape.head_dim)
+        self._whole = _whole(decoder, layers)
 
     @classmethod
     def of(cls, decoder: Decoder) -> Kernels | None:
@@ -114,7 +122,10 @@ class Kernels:
     def layered(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows]) -> Tensor:
         """Take rows through all layers. `hidden` is used up."""
         shape, count = self._shape, len(hidden)
-        space = Space.of(parts)
+        if self._whole and self.takes_whole(parts):
+            space = Space.of(parts, MANY)
+            return self._whole.layered(hidden, turns, space.texts, space.longest)
+        space = Space.of(parts, FEW)
         normed, mixed = torch.empty_like(hidden), hidden.new_empty(count, shape.heads * shape.head_dim)
         gated = hidden.new_empty(count, shape.inner)
         scratch = hidden.new_empty(max(2 * shape.group * space.longest, shape.inner))
@@ -131,14 +142,31 @@ class Kernels:
             product = layer.out(mixed)
             self._norm(rows, product.data_ptr(), layer.norm_2, to_normed, count, size, eps)
             both = layer.inner(normed)
-            self._gate(both.data_ptr(), gated.data_ptr(), to_scratch, count, shape.inner)
+            self._gate(both.data_ptr(), gated.data_ptr(), to_scratch, count, shape.inner, 0, shape.inner)
             product = layer.down(gated)
         return hidden.add_(product)
+
+    def takes_whole(self, parts: Sequence[Rows]) -> bool:
+        """Say whether this pass is one call."""
+        return self._whole is not None and all(has_few(part, MANY) for part in parts)
 
     def _beside(self, number: int, mixed: Tensor, turns: Tensor | None, part: Rows, found: Tensor) -> None:
         """Attend with torch for a text of many rows, or one whose rows do not see all before them."""
         layer = self._decoder.layers[number]
         found.copy_(part.attend(number, self._decoder.place(number, layer, mixed, turns, part)))
+
+
+def _whole(decoder: Decoder, layers: Sequence[Weights]) -> Whole | None:
+    """Return what takes a pass through all layers in one call, if tiles cover all matrices."""
+    known = [(w.norm_1, w.qkv, w.head_norm, w.out, w.norm_2, w.inner, w.down) for w in layers]
+    matrices = [part for layer in known for part in layer if not isinstance(part, int)]
+    tiled = [matrix for matrix in matrices if isinstance(matrix, Tiled)]
+    if len(tiled) < len(matrices) or len({matrix.weights.dtype for matrix in tiled}) > 1:
+        return None
+    from decoding.models.fast.tiles import WIDTH
+    from decoding.models.fast.whole import Whole
+
+    return None if decoder.shape.inner % WIDTH else Whole(decoder.shape, known)  # type: ignore[arg-type]  # all are tiled
 
 
 @dataclass(frozen=True)
@@ -150,11 +178,11 @@ class Space:
     others: Sequence[tuple[slice, Rows]]
 
     @classmethod
-    def of(cls, parts: Sequence[Rows]) -> Space:
+    def of(cls, parts: Sequence[Rows], most: int) -> Space:
         texts, others, first, longest = [], [], 0, 0
         for part in parts:
             end = first + part.count
-            if has_few(part):
+            if has_few(part, most):
                 texts.append((first, part.count, part.start, part.cache.values.data_ptr(), part.cache.slots))
                 longest = max(longest, part.start + part.count)
             else:

@@ -1,10 +1,11 @@
 """Matrix products for a handful of rows, laid out once at load.
 
 An ordinary linear layer repacks its weights on every call when it is given two to eight rows, which is just what a
-verification gives it: on a CPU it then costs twice what one row costs. Three ways to lay weights out are known here;
+verification gives it: on a CPU it then costs twice what one row costs. Four ways to lay weights out are known here;
 `fastest` times them on the model's own matrices, at the thread count in force, and keeps those that give the numbers
 of an ordinary linear layer.
 
+    tiled     tiles for our own kernel (`tiles`), in float16 where it holds the weights: then a whole pass is one call
     half      float16 weights, float32 arithmetic (FBGEMM): only for weights that float16 holds. One thread computes a
               product, so a large matrix is split by rows, a part for each thread
     packed    oneDNN's own blocked layout, in float32 or bfloat16
@@ -19,16 +20,21 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+if TYPE_CHECKING:
+    from decoding.models.fast.crew import Crewed
+
 Apply = Callable[[Tensor], Tensor]
 Add = Callable[[Tensor, Tensor], Tensor]  # rows, residual -> their product added to the residual, which is used up
-Way = Literal["half", "packed", "plain"]
+Way = Literal["tiled", "half", "packed", "plain"]
 ROUNDS = 7  # of timing every layout
+CALL = 5e-6  # seconds of a tiled product's own call, which a whole pass does without
+WHOLE = 0.8  # and of what torch takes between other products, which is more than a fifth of a small model's pass
 PART = 4 << 20  # bytes of a matrix that are worth a thread of their own: to wake one takes as long as to read 1 MB
 
 # The packed layouts are reached through private or aging functions of torch. Where one is missing, `fastest` does not
@@ -53,11 +59,45 @@ def prepare(weight: Tensor, bias: Tensor | None, layout: Layout) -> Apply:
     # Asked of each matrix: packing would turn what float16 does not hold, NaN too, into large numbers without a word.
     if layout.way == "half" and fits_half(weight):
         return _prepare_half(weight, bias)
+    if layout.way == "tiled" and (tiled := Tiled.of(weight, bias)):
+        return tiled
     weight = weight.to(layout.dtype)
     if layout.way == "packed":
         apply, blocked = _mkldnn._linear_pointwise.default, _mkldnn._reorder_linear_weight(weight, 8)
         return lambda rows: apply(rows, blocked, bias, "none", [], "")
     return lambda rows: F.linear(rows, weight, bias)
+
+
+@dataclass(slots=True)
+class Tiled:
+    """A matrix in tiles, and its product with rows."""
+
+    weights: Tensor
+    bias: Tensor | None
+    width: int
+    size: int
+    kernel: Crewed
+
+    @classmethod
+    def of(cls, weight: Tensor, bias: Tensor | None) -> Tiled | None:
+        """Return None for a matrix that no tiles cover."""
+        from decoding.models.fast import tiles
+
+        size, width = weight.shape
+        if size % tiles.WIDTH:
+            return None
+        stored = weight.to(torch.float16 if fits_half(weight) else torch.float32)
+        laid = stored.view(-1, tiles.WIDTH, width).transpose(1, 2).contiguous()
+        return cls(laid, bias, width, size, tiles.shared_product)
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        rows, count = rows.contiguous(), len(rows)
+        found, turned = rows.new_empty(count, self.size), rows.new_empty(torch.get_num_threads(), count * self.width)
+        matrix, given = (self.weights.data_ptr(), self.weights.element_size()), (count, self.width, self.size)
+        self.kernel(
+            self.weights.nbytes * count, (rows.data_ptr(), *matrix, found.data_ptr(), *given, turned.data_ptr())
+        )
+        return found if self.bias is None else found.add_(self.bias)
 
 
 def _prepare_half(weight: Tensor, bias: Tensor | None) -> Apply:
@@ -126,13 +166,14 @@ def fits_half(weight: Tensor) -> bool:
     return bool((whole.half().float() - whole).abs().max() <= 2.0**-25)
 
 
-def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> Layout:
+def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype], tiles: bool = False) -> Layout:
     """Time every layout that works on a few of the model's matrices; the first dtype wins unless another is clearly
-    faster, so that a busy moment does not change the numbers a model gives."""
+    faster, so that a busy moment does not change the numbers a model gives. `tiles` says whether kernels can take a
+    whole pass through such layers."""
     works = {
         layout: work
         for dtype in dtypes
-        for layout in _candidates(samples, dtype)
+        for layout in _candidates(samples, dtype, tiles)
         if (work := _work(samples, layout)) is not None
     }
     times = dict.fromkeys(works, math.inf)
@@ -141,6 +182,9 @@ def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> Layout:
             start = time.perf_counter()
             work()
             times[layout] = min(times[layout], time.perf_counter() - start)
+    for layout in times:
+        if layout.way == "tiled":
+            times[layout] = WHOLE * (times[layout] - 2 * len(samples) * CALL)
     best = {
         dtype: min((layout for layout in times if layout.dtype == dtype), key=times.__getitem__) for dtype in dtypes
     }
@@ -149,8 +193,10 @@ def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> Layout:
     return min(clearly_faster, key=times.__getitem__, default=first)
 
 
-def _candidates(samples: Sequence[Tensor], dtype: torch.dtype) -> list[Layout]:
+def _candidates(samples: Sequence[Tensor], dtype: torch.dtype, tiles: bool) -> list[Layout]:
     found: list[Way] = ["plain"]
+    if tiles and dtype == torch.float32:
+        found.append("tiled")
     if hasattr(_mkldnn, "_linear_pointwise"):
         found.append("packed")
     if dtype == torch.float32 and _pack_half and _apply_half and all(map(fits_half, samples)):
@@ -169,7 +215,7 @@ def _work(samples: Sequence[Tensor], layout: Layout) -> Callable[[], None] | Non
     try:
         applies = [prepare(weight, None, layout) for weight in weights]
         results = [apply(row) for apply, row in zip(applies, rows, strict=True)]
-    except RuntimeError:
+    except Exception:  # whatever a processor, a compiler, or a missing one, fails with
         return None
     expected = [F.linear(row.float(), weight.float()) for row, weight in zip(rows, weights, strict=True)]
     tolerance = 0.03 if layout.dtype == torch.bfloat16 else 1e-4

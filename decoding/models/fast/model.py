@@ -39,14 +39,16 @@ class FastModel:
         context: int | None = None,
         device: torch.device | None = None,
         static: bool | None = None,
+        layout: Layout | None = None,
     ) -> None:
-        """`static` chooses the GPU's layout of passes; by default, where there is a GPU."""
+        """`static` chooses the GPU's layout of passes; by default, where there is a GPU. `layout` is that of the
+        matrices; by default the fastest, measured now."""
         self.shape = shape
         self.vocab_size = shape.vocab_size
         self.context = min(context or shape.context, shape.context)
         self.device = indexed(device or torch.device("cpu"))
         self._is_static = self.device.type == "cuda" if static is None else static
-        layout = _layout(weights, dtype, self.device, self._is_static)
+        layout = layout or _layout(weights, dtype, self.device, self._is_static)
         self._capturing = Capturing(self.device) if self.device.type == "cuda" else None
         kernels = chosen(shape, layout, self._capturing) if self._capturing and self._is_static else None
         self.decoder = Decoder(shape, weights, layout, self.context, self.device, kernels)

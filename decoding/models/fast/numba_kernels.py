@@ -38,16 +38,16 @@ def _numbers_at(kind: Any) -> Any:
     """Make what returns a pointer to the numbers of this kind at an address."""
 
     @intrinsic
-    def numbers_at(context: Any, address: Any) -> Any:
+    def at(context: Any, address: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
 
         return types.CPointer(kind)(address), generate
 
-    return numbers_at
+    return at
 
 
-floats_at, integers_at = _numbers_at(types.float32), _numbers_at(types.int32)
+floats_at, integers_at, numbers_at = (_numbers_at(kind) for kind in (types.float32, types.int32, types.int64))
 
 
 @numba.njit(inline="always")
@@ -136,67 +136,72 @@ def norm(hidden, product, weight, out, rows, size, eps):
 
 
 @compiled
-def gate(both, out, scratch, rows, width):
-    """Write the sigmoid linear unit of the first half of each row, times the second, to `out`."""
-    bits = numba.carray(integers_at(scratch), (width,))
-    exponents = numba.carray(floats_at(scratch), (width,))
+def gate(both, out, scratch, rows, width, first, last):
+    """Write the sigmoid linear unit of the first half of each row, times the second, to `out`: columns first … last."""
+    count = last - first
+    bits = numba.carray(integers_at(scratch), (count,))
+    exponents = numba.carray(floats_at(scratch), (count,))
     for row in range(rows):
-        own = numba.carray(floats_at(both + 8 * row * width), (2, width))
-        found = numba.carray(floats_at(out + 4 * row * width), (width,))
-        for d in range(width):
-            found[d] = power(-own[0, d] * LOG2_E, bits, d)
-        for d in range(width):
-            found[d] = own[0, d] * own[1, d] / (ONE + found[d] * exponents[d])
+        own = numba.carray(floats_at(both + 4 * (2 * row * width + first)), (count,))
+        factors = numba.carray(floats_at(both + 4 * ((2 * row + 1) * width + first)), (count,))
+        found = numba.carray(floats_at(out + 4 * (row * width + first)), (count,))
+        for d in range(count):
+            found[d] = power(-own[d] * LOG2_E, bits, d)
+        for d in range(count):
+            found[d] = own[d] * factors[d] / (ONE + found[d] * exponents[d])
 
 
 @cache
 def attention(group: int, size: int) -> Any:
     """Compile the kernel for heads of this size, of which a group shares keys and values."""
-    return compiled(_attention(group, size))
-
-
-def _attention(group: int, size: int) -> Any:
-    scale = FLOAT(math.log2(math.e) / math.sqrt(size))
 
     def attend(texts, layer, kv_heads, heads, turns, weight, eps, mixed, scratch, longest):
-        """Norm queries and keys if there is a weight, turn them if there are turns, write keys and values of all
-        texts, and attend into `mixed`. `texts` has a row for each text: its first row in the pass, its number of rows,
-        the slot of the first, the address of its cache, and slots of the cache. `scratch` has room for two numbers for
-        each slot seen and query of a group."""
-        width = (group + 2) * kv_heads
-        scores = numba.carray(floats_at(scratch), (group, longest))
-        bits = numba.carray(integers_at(scratch + 4 * group * longest), (group, longest))
-        exponents = numba.carray(floats_at(scratch + 4 * group * longest), (group, longest))
-        for text in range(len(texts)):
-            first, count, start, cache, slots = texts[text]
-            for row in range(first, first + count):
-                prepare(heads, turns, weight, eps, row, width, (group + 1) * kv_heads, size)
-            for head in range(kv_heads):
-                key = cache + 4 * size * slots * (2 * kv_heads * layer + head)
-                keys = numba.carray(floats_at(key), (slots, size))
-                values = numba.carray(floats_at(key + 4 * size * slots * kv_heads), (slots, size))
-                for row in range(first, first + count):
-                    own = numba.carray(floats_at(heads + 4 * row * width * size), (group + 2, kv_heads, size))
-                    keys[start + row - first] = own[group, head]
-                    values[start + row - first] = own[group + 1, head]
-                for row in range(first, first + count):
-                    seen = start + row - first + 1
-                    own = numba.carray(floats_at(heads + 4 * row * width * size), (group + 2, kv_heads, size))
-                    found = numba.carray(floats_at(mixed + 4 * row * group * kv_heads * size), (group, kv_heads, size))
-                    score(own, head, keys, seen, scale, group, size, scores)
-                    for g in range(group):
-                        shares(scores[g], bits[g], exponents[g], seen)
-                    mix(scores, head, values, seen, group, size, found)
+        attend_for(texts, layer, kv_heads, heads, turns, weight, eps, mixed, scratch, longest, group, size, 0, 1)
 
-    return attend
+    return compiled(attend)
 
 
 @numba.njit(inline="always")
-def prepare(heads, turns, weight, eps, row, width, count, size):
-    """Norm and turn a row's queries and keys."""
+def attend_for(texts, layer, kv_heads, heads, turns, weight, eps, mixed, scratch, longest, group, size, me, crew):
+    """Norm queries and keys if there is a weight, turn them if there are turns, write keys and values of all texts, and
+    attend into `mixed`. `texts` has a row for each text: its first row in the pass, its number of rows, the slot of the
+    first, the address of its cache, and slots of the cache. `scratch` has room for two numbers for each slot seen and
+    query of a group. Threads of a crew share heads of texts."""
+    scale = FLOAT(LOG2_E / math.sqrt(size))
+    width = (group + 2) * kv_heads
+    scores = numba.carray(floats_at(scratch), (group, longest))
+    bits = numba.carray(integers_at(scratch + 4 * group * longest), (group, longest))
+    exponents = numba.carray(floats_at(scratch + 4 * group * longest), (group, longest))
+    for text in range(len(texts)):
+        first, count, start, cache, slots = texts[text]
+        for head in range(kv_heads):
+            if (text * kv_heads + head) % crew != me:
+                continue
+            for row in range(first, first + count):
+                prepare(heads, turns, weight, eps, row, width, kv_heads, head, group, size)
+            key = cache + 4 * size * slots * (2 * kv_heads * layer + head)
+            keys = numba.carray(floats_at(key), (slots, size))
+            values = numba.carray(floats_at(key + 4 * size * slots * kv_heads), (slots, size))
+            for row in range(first, first + count):
+                own = numba.carray(floats_at(heads + 4 * row * width * size), (group + 2, kv_heads, size))
+                keys[start + row - first] = own[group, head]
+                values[start + row - first] = own[group + 1, head]
+            for row in range(first, first + count):
+                seen = start + row - first + 1
+                own = numba.carray(floats_at(heads + 4 * row * width * size), (group + 2, kv_heads, size))
+                found = numba.carray(floats_at(mixed + 4 * row * group * kv_heads * size), (group, kv_heads, size))
+                score(own, head, keys, seen, scale, group, size, scores)
+                for g in range(group):
+                    shares(scores[g], bits[g], exponents[g], seen)
+                mix(scores, head, values, seen, group, size, found)
+
+
+@numba.njit(inline="always")
+def prepare(heads, turns, weight, eps, row, width, kv_heads, head, group, size):
+    """Norm and turn a key of a row, and the queries that ask it."""
     own = numba.carray(floats_at(heads + 4 * row * width * size), (width, size))
-    for head in range(count):
+    for place in range(head, (group + 1) * kv_heads, kv_heads):
         if weight:
-            normed(own[head], numba.carray(floats_at(weight + 4 * head * size), (size,)), size, FLOAT(eps))
+            normed(own[place], numba.carray(floats_at(weight + 4 * place * size), (size,)), size, FLOAT(eps))
         if turns:
-            turn(own[head], numba.carray(floats_at(turns + 4 * row * size), (size,)), size)
+            turn(own[place], numba.carray(floats_at(turns + 4 * row * size), (size,)), size)

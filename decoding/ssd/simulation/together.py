@@ -134,11 +134,12 @@ class _Batch:
 
 def _steps(passes: Sequence[int], costs: JointCosts) -> float:
     """Seconds of joint draft steps, each shared by the texts that still draft."""
-    return sum(costs.drafting(sum(each > depth for each in passes)) for depth in range(max(passes, default=0)))
+    steps = [sum(each > depth for each in passes) for depth in range(max(passes, default=0))]
+    return sum(map(costs.drafting, steps), costs.beginning(steps[0]) if steps else 0.0)
 
 
 def _prices(costs: JointCosts, users: int, pass_s: float) -> Prices:
     """Prices as each text's policy sees them. The round's time comes from the joint costs."""
     target = tuple(costs.verifying(users, users * rows) for rows in range(66))
-    alone = Costs(target, costs.drafting(users), 0.0, 0.0, costs.resting(users))
+    alone = Costs(target, costs.drafting(users), costs.beginning(users), 0.0, costs.resting(users))
     return Prices("measured here", alone, (pass_s, pass_s), opening=pass_s, start=costs.resting(users))

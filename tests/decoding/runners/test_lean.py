@@ -11,7 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from decoding.models.fast.kv import chain_rows
 from decoding.models.fast.lean import FEW, Kernels
+from decoding.models.fast.linear import Layout
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.numba_kernels import attention
 from decoding.models.fast.runner import FastRunner
@@ -38,6 +40,46 @@ def with_prompts(model: FastModel) -> list[FastRunner]:
     for runner, prompt in zip(runners, PROMPTS, strict=True):
         runner.extend(prompt)
     return runners
+
+
+@pytest.fixture(params=[(family, torch.bfloat16) for family in LEAN] + [("llama", torch.float32)])
+def in_tiles(request: pytest.FixtureRequest, tmp_path: Path) -> FastModel:
+    """A model whose matrices all lie in tiles, of float16 or float32."""
+    family, dtype = request.param
+    sizes = LLAMA | {"vocab_size": 96, "hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4}
+    folder = save(tmp_path, family, dtype=dtype, **sizes)
+    found = fast_runner(folder, layout=Layout("tiled", torch.float32)).model
+    assert isinstance(found, FastModel)
+    return found
+
+
+def test_a_pass_is_one_call_where_all_matrices_lie_in_tiles(in_tiles: FastModel) -> None:
+    runner, kernels = in_tiles.new_runner(), Kernels.of(in_tiles.decoder)
+    assert kernels and kernels.takes_whole([chain_rows(runner.cache, in_tiles.shape, 0, 2)])
+
+
+def test_one_call_gives_the_decoders_numbers(in_tiles: FastModel) -> None:
+    runner, before = in_tiles.new_runner(), torch.get_num_threads()
+    runner.extend([3, 1, 4])
+    try:
+        for threads, tokens in ((1, [1]), (2, [5, 9]), (2, [2]), (1, [7, 1, 8, 2] * 7), (3, [7, 1, 8, 2] * 7)):
+            torch.set_num_threads(threads)
+            given = torch.tensor([*runner.tokens, *tokens])
+            rows = chain_rows(in_tiles.new_cache(), in_tiles.shape, 0, len(given))
+            expected = in_tiles.decoder(given, rows, len(tokens))
+            torch.testing.assert_close(runner.extend(tokens, len(tokens)), expected, atol=2e-5, rtol=1e-4)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_one_call_gives_texts_together_the_very_numbers_of_each_alone(in_tiles: FastModel) -> None:
+    fed = ([1, 7], [2], [int(token) for token in torch.arange(20) % 9])
+    warm, *_ = with_prompts(in_tiles)
+    warm.extend([1])
+    alone = [runner.extend(tokens, len(tokens)) for runner, tokens in zip(with_prompts(in_tiles), fed, strict=True)]
+    feeds = [(runner, tokens, len(tokens)) for runner, tokens in zip(with_prompts(in_tiles), fed, strict=True)]
+    for found, expected in zip(in_tiles.extend_all(feeds), alone, strict=True):
+        assert torch.equal(found, expected)
 
 
 def test_the_kernels_know_these_families(model: FastModel) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -9,8 +14,9 @@ from torch import Tensor
 
 from decoding.models.fast.linear import Apply, Layout, Way, fastest, fits_half, prepare, prepare_adding
 
+ROOT = Path(__file__).parents[3]
 ROWS = range(1, 25)
-WAYS: list[Way] = ["half", "packed", "plain"]
+WAYS: list[Way] = ["tiled", "half", "packed", "plain"]
 
 
 def weight(rows: int, columns: int, spread: float = 0.05) -> Tensor:
@@ -47,13 +53,62 @@ def test_a_product_is_added_to_the_residual(layout: Layout, biased: bool) -> Non
         torch.testing.assert_close(add(rows, residual), want, atol=2e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("layout", [Layout("half", torch.float32), Layout("packed", torch.bfloat16)])
+@pytest.mark.parametrize("rows", [1, 5, 40])
+def test_tiles_hold_what_float16_does_not(rows: int) -> None:
+    matrix = torch.randn(64, 160, generator=torch.Generator().manual_seed(0))
+    given = torch.randn(rows, 160, generator=torch.Generator().manual_seed(rows))
+    apply = laid_out(matrix, None, Layout("tiled", torch.float32))
+    torch.testing.assert_close(apply(given), F.linear(given, matrix), atol=2e-5, rtol=1e-5)
+
+
+def test_a_matrix_that_no_tiles_cover_keeps_its_numbers() -> None:
+    matrix, rows = weight(97, 160), torch.ones(3, 160)
+    torch.testing.assert_close(laid_out(matrix, None, Layout("tiled", torch.float32))(rows), F.linear(rows, matrix))
+
+
+@pytest.mark.parametrize(
+    "layout", [Layout("tiled", torch.float32), Layout("half", torch.float32), Layout("packed", torch.bfloat16)]
+)
 def test_a_row_is_the_same_alone_and_among_others(layout: Layout) -> None:
     apply = laid_out(weight(96, 160), None, layout)
     rows = torch.randn(24, 160, generator=torch.Generator().manual_seed(1)).to(layout.dtype)
     whole = apply(rows)
     for count in ROWS:
         assert torch.equal(apply(rows[:count].contiguous()), whole[:count])
+
+
+@pytest.mark.parametrize("count", [1, 5, 40])
+def test_threads_share_tiles_and_change_no_number(count: int) -> None:
+    rows = torch.randn(count, 1024, generator=torch.Generator().manual_seed(1))
+    apply, before, results = (
+        laid_out(weight(4096, 1024), None, Layout("tiled", torch.float32)),
+        torch.get_num_threads(),
+        [],
+    )
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            results.append(apply(rows))
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(result, results[0]) for result in results)
+
+
+def test_a_product_does_not_wait_for_threads_that_never_come() -> None:
+    limited = os.environ | {"OMP_THREAD_LIMIT": "1"}
+    said = subprocess.run(
+        [sys.executable, "-c", LIMITED], cwd=ROOT, env=limited, capture_output=True, text=True, check=True, timeout=300
+    )
+    assert float(said.stdout) < 1e-4
+
+
+LIMITED = """
+import torch
+from decoding.models.fast.linear import Layout, prepare
+torch.set_num_threads(2)
+matrix, rows = torch.ones(4096, 1024), torch.ones(1, 1024)
+print(float((prepare(matrix, None, Layout("tiled", torch.float32))(rows) - 1024).abs().max()))
+"""
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
@@ -88,6 +143,10 @@ def test_weights_that_float16_does_not_hold_are_laid_out_otherwise() -> None:
     assert fastest(exact, [torch.float32]).way in ("packed", "plain")
 
 
+def test_tiles_are_no_choice_where_kernels_do_not_take_whole_passes() -> None:
+    assert all(fastest([weight(64, 64)], [torch.float32]).way != "tiled" for _ in range(5))
+
+
 @pytest.mark.parametrize("odd", [float("nan"), 1e5])
 def test_one_matrix_that_float16_does_not_hold_keeps_its_numbers(odd: float) -> None:
     """A layer beyond those that the layout was chosen on, in a checkpoint that is damaged or only larger there."""
@@ -95,8 +154,9 @@ def test_one_matrix_that_float16_does_not_hold_keeps_its_numbers(odd: float) -> 
     matrix[3, 7] = odd
     rows = torch.randn(2, 160, generator=torch.Generator().manual_seed(2))
     expected = F.linear(rows, matrix)
-    apply = laid_out(matrix, None, Layout("half", torch.float32))
-    torch.testing.assert_close(apply(rows), expected, equal_nan=True)
+    for way in ("half", "tiled"):
+        apply = laid_out(matrix, None, Layout(way, torch.float32))
+        torch.testing.assert_close(apply(rows), expected, equal_nan=True)
 
 
 def test_the_dtype_asked_for_is_the_dtype_taken() -> None:
