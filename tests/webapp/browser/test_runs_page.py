@@ -49,7 +49,7 @@ def test_an_axis_is_brushed_by_key_and_the_address_says_so(open_page, measured):
     for _ in range(6):
         page.keyboard.press("PageUp")
     page.clock.resume()
-    expect(page.locator("#parallel-sentence")).to_have_text("1 of 4 are within the ranges.")
+    expect(page.locator("#parallel-sentence")).to_have_text("1 of 4 runs are within the ranges.")
     expect(rows(page)).to_have_count(1)
     expect(page).to_have_url(re.compile(r"speedup_from=1\.\d+"))
     expect(page.get_by_role("slider", name="Speed-up at least")).to_be_focused()
