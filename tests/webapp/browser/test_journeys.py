@@ -109,9 +109,10 @@ def test_a_comparison_of_a_pair_is_launched_with_two_clicks(open_page, worker):
     assert stranger.count == (2, 0)
 
 
-def test_disco_is_trained_and_a_plan_made_with_two_clicks_each_from_the_pairs_page(open_page, worker):
+def test_disco_is_trained_and_plan_and_oracle_are_made_with_two_clicks_each_from_the_pairs_page(open_page, worker):
     pair = worker.comparison.pair
-    for first, last, made in (("Train DISCO", "Train it", "Train"), ("Plan", "Launch", "Plan")):
+    wanted = (("Train DISCO", "Train it", "Train"), ("Plan", "Launch", "Plan"), ("Oracle", "Launch", "Oracle"))
+    for first, last, made in wanted:
         stranger = Stranger(open_page(f"/pairs/{pair.pk}/"))
         stranger.click(f"a:has-text('{first}')")
         stranger.click(f"button:has-text('{last}')")

@@ -108,6 +108,8 @@ def test_both_pages_fit_and_are_accessible(open_page, measured, scheme, width):
         page = open_page(path, color_scheme=scheme, viewport={"width": width, "height": 900})
         expect(page.locator("table.numbers tbody tr").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        texts = page.locator(".chart text")
+        assert texts.evaluate_all("all => all.filter((one) => one.getBoundingClientRect().right > innerWidth).length") == 0
         page.evaluate(AXE.read_text())
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
