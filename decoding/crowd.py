@@ -15,7 +15,8 @@ MEMORY = 16  # rounds that the running means look back
 ODDS = 0.8  # of acceptance, before any verdict
 DOUBTS = 16  # verdicts that weigh as much as these odds
 VERDICTS = 64  # that the running means of acceptance look back
-TRIAL = 16  # after so many rounds in which nobody drafted, one text tries whether it would pay again
+TRIAL = 16  # after so many rounds in which nobody drafted, one text tries whether it would pay again; then twice as many
+RAREST = 128  # and never more: the draft of a text that tries must first read all of it
 LONGEST = 8  # lookahead that the exchange rate considers
 
 Common = TypeVar("Common")
@@ -43,6 +44,8 @@ class Crowd:
         self._wants: list[int] = []  # the same in this round
         self._common: dict[Callable[[], object], object] = {}
         self._idle = 0  # rounds in which nobody drafted
+        self._patience = TRIAL
+        self._is_trial = False  # whether this round's only draft is one that seems not to pay
         self._times: dict[int, list[float]] = {}  # by texts: seconds of a round by its lookahead
         # Of this round. Every text asks for them after every token.
         self._pace: float | None = None
@@ -131,9 +134,9 @@ class Crowd:
     def tries(self) -> bool:
         """Whether the text that asks is to try a draft that seems not to pay. At most one text of a round is: its draft
         model has read least of what was written meanwhile if it is always the same."""
-        if self._idle < TRIAL:
+        if self._idle < self._patience:
             return False
-        self._idle = 0
+        self._idle, self._patience, self._is_trial = 0, min(RAREST, 2 * self._patience), True
         return True
 
     def learn(self, drafted: int, accepted: int) -> None:
@@ -145,7 +148,11 @@ class Crowd:
 
     def played(self, drafted: Sequence[int]) -> None:
         """Learn from a round: the drafts' lengths."""
-        self._idle = 0 if any(drafted) else self._idle + 1
+        if not any(drafted):
+            self._idle += 1
+        elif not self._is_trial:
+            self._idle, self._patience = 0, TRIAL
+        self._is_trial = False
         deepest = len(self._wanting)
         for depth, before in enumerate(self._wanting):
             now = self._wants[depth] if depth < len(self._wants) else 0

@@ -112,8 +112,8 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock,
     crowd.begin(len(ready))
     passes = _drafted(ready, costs, clock, decision)
     pieces = pieces_of(texts, PIECE if ready else 10**9)
-    rows = sum(text.drafted + 1 for text in ready) + sum(pieces.values())
-    clock.seconds += costs.verifying(len(ready) + len(pieces), rows)
+    rows = sum(text.drafted + 1 for text in ready)
+    clock.seconds += costs.passing(len(ready), rows, len(pieces), sum(pieces.values()))
     for text, count in zip(ready, passes, strict=True):
         before = text.at
         text.settle(count)

@@ -19,14 +19,22 @@ class JointCosts:
 
     verify: Mapping[int, Line]  # by texts in the pass: (rows, seconds)
     draft: Line  # (texts, seconds of one joint draft step)
-    rest: Line  # (texts, seconds of a round besides its passes)
+    rest: Line  # (texts, seconds of a round without drafts besides its verification)
     prompts: Line = ((0, 0.0),)  # (tokens, seconds in which the draft reads a prompt of one text, while all wait)
-    begin: Line = ((0, 0.0),)  # (texts, seconds of their drafting in a round besides its steps)
+    pieces: Line = ()  # (tokens of prompts, seconds that reading them adds to a pass of the target)
+    begin: Line = ((0, 0.0),)  # (texts, seconds that drafting adds to a round besides its steps)
     noise: tuple[int, float] = (1, 0.0)  # (tokens, seconds) of a block of a text's random numbers
 
     def verifying(self, texts: int, rows: int) -> float:
         """Seconds of a verification of so many rows that so many texts share."""
         return on_line([(size, on_line(line, rows)) for size, line in self._near(texts)], texts)
+
+    def passing(self, texts: int, rows: int, readers: int, tokens: int) -> float:
+        """Seconds of a pass in which so many texts have rows to verify, and others read so many tokens of prompts."""
+        if not self.pieces:
+            return self.verifying(texts + readers, rows + tokens)
+        reading = on_line(self.pieces, tokens) if tokens else 0.0
+        return reading + (self.verifying(texts, rows) if texts else self.verifying(1, 1))
 
     def row(self, texts: int) -> float:
         """Seconds that one more row adds to a verification that so many texts share."""

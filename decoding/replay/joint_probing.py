@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from decoding.ending import Ending
 from decoding.events import Drafted, Recorder, Verified
 from decoding.loop import Batch
 from decoding.models.devices import Launched
-from decoding.replay.joint_costs import JointCosts
+from decoding.replay.joint_costs import JointCosts, Line
 from decoding.sequence import Sequence as Text
 from decoding.stopping import no_words
 from decoding.strategy import Policy
@@ -32,8 +33,12 @@ if TYPE_CHECKING:
 
 LOOKAHEADS = (0, 1, 3, 7)
 PROMPTS = (2, 32, 128)  # tokens
-ROUNDS = 6  # of each lookahead, after one that finds cold caches
+PIECES = (1, 32, 128)  # tokens of a prompt that the target reads
+TURNS = 3  # of all settings
+ROUNDS = 4  # of a setting in a turn
+COLD = 2  # before them: they find the caches of another setting
 LENGTH = 96  # tokens of the texts, as in the middle of a usual answer
+GROWTH = 2 * (COLD + ROUNDS) * (1 + max(LOOKAHEADS))  # at most, in a turn: among so many texts, and among all
 
 
 class Fixed(StopRule):
@@ -53,38 +58,58 @@ class Looking(Policy):
         return False
 
 
-Rule = Callable[[int], StopRule]
+@dataclass
+class Times:
+    """Seconds of rounds of so many texts with one lookahead."""
+
+    drafting: list[float] = field(default_factory=list)
+    verifying: list[float] = field(default_factory=list)
+    rest: list[float] = field(default_factory=list)
 
 
 def measure(
     pair: Pair, places: Places, most: int, sampling: Sampling, classifier: Classifier | None = None
 ) -> JointCosts:
-    """Measure 1, 2, 4, … texts, up to `most` of them. With a classifier, a draft step includes its looks."""
-    rule = partial(_looking, classifier) if classifier else Fixed
+    """Measure 1, 2, 4, … texts, up to `most` of them. With a classifier, a draft step includes its looks.
+
+    All settings take turns, so that a busy moment falls on a few rounds of each."""
     taken = [place for _ in range(most) if (place := places.take(most))]
     most = len(taken)
     sizes = [size for size in (2**power for power in range(9)) if size < most] + [most]
+    times: dict[tuple[int, int], Times] = {(size, k): Times() for size in sizes for k in LOOKAHEADS}
     try:
         with torch.inference_mode():
-            found = {size: [_measured(pair, taken[:size], rule, k, sampling) for k in LOOKAHEADS] for size in sizes}
+            for k in LOOKAHEADS * TURNS:
+                rule = partial(_looking, classifier, k) if classifier else partial(Fixed, k)
+                _take_turn(pair, taken, {size: times[size, k] for size in sizes}, rule, sampling)
             prompts = [(length, _reading(pair, taken[0], length, sampling)) for length in PROMPTS]
+            pieces = [(length, _seconds_of(partial(_read_again, taken[0], length), pair)) for length in PIECES]
     finally:
         for place in taken:
             places.give_back(place)
+    return _costs(sizes, times, prompts, pieces, _noise(pair, sampling))
+
+
+def _costs(
+    sizes: Sequence[int], times: Mapping[tuple[int, int], Times], prompts: Line, pieces: Line, noise: float
+) -> JointCosts:
+    def usual(part: str, size: int, k: int) -> float:
+        return float(statistics.median(getattr(times[size, k], part)))
+
+    rest = {size: usual("rest", size, 0) for size in sizes}
     drafting = {
-        size: _line([(k, drafted) for k, (drafted, _, _) in zip(LOOKAHEADS, of, strict=True) if k])
-        for size, of in found.items()
+        size: _line([(k, usual("drafting", size, k) + usual("rest", size, k) - rest[size]) for k in LOOKAHEADS if k])
+        for size in sizes
     }
+    alone = pieces[0][1]
     return JointCosts(
-        verify={
-            size: [(size * (k + 1), verify) for k, (_, verify, _) in zip(LOOKAHEADS, of, strict=True)]
-            for size, of in found.items()
-        },
+        verify={size: [(size * (k + 1), usual("verifying", size, k)) for k in LOOKAHEADS] for size in sizes},
         draft=[(size, step) for size, (step, _) in drafting.items()],
         begin=[(size, besides) for size, (_, besides) in drafting.items()],
-        rest=[(size, statistics.median(rest for _, _, rest in of)) for size, of in found.items()],
+        rest=[*rest.items()],
         prompts=prompts,
-        noise=(NOISE_BLOCK, _noise(pair, sampling)),
+        pieces=[(length, max(0.0, seconds - alone)) for length, seconds in pieces],
+        noise=(NOISE_BLOCK, noise),
     )
 
 
@@ -115,46 +140,58 @@ def _seconds(work: Callable[[], object], pair: Pair) -> float:
     return time.perf_counter() - began
 
 
+def _seconds_of(work: Callable[[], object], pair: Pair) -> float:
+    """Median seconds, without the first time."""
+    return statistics.median([_seconds(work, pair) for _ in range(COLD + ROUNDS)][COLD:])
+
+
 def _looking(classifier: Classifier, lookahead: int) -> StopRule:
     return estimating(Looking(lookahead), classifier, no_words)
 
 
-def _measured(
-    pair: Pair, places: Sequence[Place], rule: Rule, lookahead: int, sampling: Sampling
-) -> tuple[float, float, float]:
-    """Median seconds of a round's drafting, of its verification, and of its rest."""
-    batch, clock = Batch(), Clock()  # one clock, so that the texts' times can be compared
-    texts = [_text(pair, place, rule(lookahead), number, sampling, clock) for number, place in enumerate(places)]
+def _take_turn(
+    pair: Pair, places: Sequence[Place], times: Mapping[int, Times], rule: Callable[[], StopRule], sampling: Sampling
+) -> None:
+    """Play a few rounds of every number of texts, with texts as they are in the middle of a usual answer."""
+    clock = Clock()  # one, so that the texts' times can be compared
+    texts = [_text(pair, place, rule(), number, sampling, clock) for number, place in enumerate(places)]
+    batch, first = Batch(), 0
     for text in texts:
         batch.admit(text)
     while any(text.is_reading for text in texts):
         batch.step()
-    rounds = []
-    for _ in range(ROUNDS + 1):
-        began = time.perf_counter()
-        batch.step()
-        rounds.append(time.perf_counter() - began)
-    parts = list(_parts(texts))[1:]
-    rest = [whole - drafting - verifying for whole, (drafting, verifying) in zip(rounds[1:], parts, strict=True)]
-    drafting, verifying = (statistics.median(column) for column in zip(*parts, strict=True))
-    return drafting, verifying, max(0.0, statistics.median(rest))
+    for size, found in times.items():
+        start = first % (len(texts) - size + 1)
+        batch.sequences = texts[start : start + size]
+        first += size  # so that all texts grow alike
+        for number in range(COLD + ROUNDS):
+            _play(batch, found if number >= COLD else Times())
+
+
+def _play(batch: Batch, times: Times) -> None:
+    sinks = [text.sink.events for text in batch.sequences]  # type: ignore[attr-defined]
+    before = [len(events) for events in sinks]
+    began = time.perf_counter()
+    batch.step()
+    whole = time.perf_counter() - began
+    events = [event for own, count in zip(sinks, before, strict=True) for event in own[count:]]
+    drafting = _span(event for event in events if isinstance(event, Drafted))
+    verifying = _span(event for event in events if isinstance(event, Verified))
+    times.drafting.append(drafting)
+    times.verifying.append(verifying)
+    times.rest.append(max(0.0, whole - drafting - verifying))
+
+
+def _read_again(place: Place, length: int) -> None:
+    place.target.rewind(0)
+    place.target.extend([(5 * at) % place.target.vocab_size for at in range(min(length, place.target.context // 2))])
 
 
 def _reading(pair: Pair, place: Place, length: int, sampling: Sampling) -> float:
     """Median seconds in which the draft reads a prompt."""
     text = _text(pair, place, Fixed(1), length, sampling, Clock())
     prompt = [(5 * at) % pair.vocab for at in range(min(length, place.target.context // 2))]
-    times = []
-    for _ in range(ROUNDS + 1):
-        times.append(_seconds(lambda: text.drafter.prepare(prompt), pair))
-    return statistics.median(times[1:])
-
-
-def _parts(texts: Sequence[Text]) -> Iterator[tuple[float, float]]:
-    """Seconds of drafting and of verifying, for each round: from the first text that began to the last that ended."""
-    for number in range(1, ROUNDS + 2):
-        events = [e for text in texts for e in text.sink.events if getattr(e, "round", 0) == number]  # type: ignore[attr-defined]
-        yield _span(e for e in events if isinstance(e, Drafted)), _span(e for e in events if isinstance(e, Verified))
+    return _seconds_of(lambda: text.drafter.prepare(prompt), pair)
 
 
 def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
@@ -165,7 +202,7 @@ def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
 def _text(pair: Pair, place: Place, rule: StopRule, number: int, sampling: Sampling, clock: Clock) -> Text:
     """A text that does not end. What it says does not matter: a pass takes the same time."""
     assert place.draft, "a batch of drafts is measured with a draft"
-    length = max(1, min(LENGTH, pair.target.context // 2, place.draft.context // 2))
+    length = max(1, min(LENGTH, min(pair.target.context, place.draft.context) - GROWTH))
     prompt = [(7 * number + 3 * at) % pair.vocab for at in range(length)]
     dice = dice_for(sampling, pair.vocab, number)
     drafter = ModelDrafter(place.draft, rule, dice, (), pair.choosings.of(sampling, None))

@@ -74,6 +74,11 @@ class Rows:
         end = self.start + self.count
         return self._masks is None and all(window is None or end <= window for window in self._shape.windows)
 
+    @property
+    def common_mask(self) -> Tensor | None:
+        """The mask of all layers, if these rows have one."""
+        return self._masks[None] if self._masks and set(self._shape.windows) == {None} else None
+
     # Made when they are asked for: many texts at once ask for none of these.
 
     @cached_property

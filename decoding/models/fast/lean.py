@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FEW = 8  # rows of one text, up to which a kernel attends faster than torch with several threads
 MANY = 512  # and if the whole pass is one call
+BRANCHES = 16  # rows that do not all see the same slots, if the whole pass is one call
 CLOSE = 1e-4  # error of the last hidden rows, relative to the greatest number
 MOST_FOR_ONE = 1 << 14  # products of queries and keys in a layer; torch divides more than that among its threads
 
@@ -74,6 +75,11 @@ class Lean:
 
 def has_few(part: Rows, most: int) -> bool:
     return part.is_plain and part.count <= most
+
+
+def is_small(part: Rows) -> bool:
+    """Say whether this is a small tree, or a step of a few branches."""
+    return part.common_mask is not None and part.count <= BRANCHES
 
 
 @dataclass(frozen=True)
@@ -148,7 +154,7 @@ class Kernels:
 
     def takes_whole(self, parts: Sequence[Rows]) -> bool:
         """Say whether this pass is one call."""
-        return self._whole is not None and all(has_few(part, MANY) for part in parts)
+        return self._whole is not None and all(has_few(part, MANY) or is_small(part) for part in parts)
 
     def _beside(self, number: int, mixed: Tensor, turns: Tensor | None, part: Rows, found: Tensor) -> None:
         """Attend with torch for a text of many rows, or one whose rows do not see all before them."""
@@ -182,10 +188,12 @@ class Space:
         texts, others, first, longest = [], [], 0, 0
         for part in parts:
             end = first + part.count
-            if has_few(part, most):
-                texts.append((first, part.count, part.start, part.cache.values.data_ptr(), part.cache.slots))
+            mask = None if part.is_plain else part.common_mask
+            if has_few(part, most) or (most == MANY and mask is not None):
+                hidden = (0, 0) if mask is None else (mask.data_ptr(), mask.shape[1])
+                texts.append((first, part.count, part.start, part.cache.values.data_ptr(), part.cache.slots, *hidden))
                 longest = max(longest, part.start + part.count)
             else:
                 others.append((slice(first, end), part))
             first = end
-        return cls(np.array(texts, np.int64), longest, others)
+        return cls(np.array(texts, np.int64).reshape(-1, 7), longest, others)

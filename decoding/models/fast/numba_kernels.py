@@ -21,6 +21,7 @@ LOOSE = {"reassoc", "contract", "arcp", "nsz"}  # sums in any order; NaN and inf
 FLOAT = np.float32
 ONE, HALF = FLOAT(1.0), FLOAT(0.5)
 LEAST = FLOAT(-126.0)  # exponents below, and above its opposite, have no ordinary float32
+UNSEEN = FLOAT(-1e4)  # as a power of 2, nothing; -inf would leave NaN
 LOG2_E = FLOAT(math.log2(math.e))
 # 2^x for x in -½ … ½, to 1e-7: Taylor's terms of x ln 2
 TERMS = tuple(FLOAT(math.log(2) ** n / math.factorial(n)) for n in range(7))
@@ -88,6 +89,16 @@ def score(asked, head, keys, seen, scale, group, size, scores):
             for d in range(size):
                 product += asked[g, head, d] * keys[j, d]
             scores[g, j] = product * scale
+
+
+@numba.njit(inline="always")
+def hide(scores, mask, pitch, seen, group):
+    """Give slots that a row does not see so low a score that they get no share."""
+    hidden = numba.carray(floats_at(mask), (group, pitch))
+    for g in range(group):
+        for j in range(seen):
+            if hidden[g, j] < FLOAT(0):
+                scores[g, j] = UNSEEN
 
 
 @numba.njit(inline="always")
@@ -165,15 +176,12 @@ def attention(group: int, size: int) -> Any:
 def attend_for(texts, layer, kv_heads, heads, turns, weight, eps, mixed, scratch, longest, group, size, me, crew):
     """Norm queries and keys if there is a weight, turn them if there are turns, write keys and values of all texts, and
     attend into `mixed`. `texts` has a row for each text: its first row in the pass, its number of rows, the slot of the
-    first, the address of its cache, and slots of the cache. `scratch` has room for two numbers for each slot seen and
-    query of a group. Threads of a crew share heads of texts."""
-    scale = FLOAT(LOG2_E / math.sqrt(size))
+    first, the address of its cache, slots of the cache, the address of its mask, and the mask's width. Without a mask a
+    row sees itself and all slots before it. `scratch` has room for two numbers for each slot seen and query of a group.
+    Threads of a crew share heads of texts."""
     width = (group + 2) * kv_heads
-    scores = numba.carray(floats_at(scratch), (group, longest))
-    bits = numba.carray(integers_at(scratch + 4 * group * longest), (group, longest))
-    exponents = numba.carray(floats_at(scratch + 4 * group * longest), (group, longest))
     for text in range(len(texts)):
-        first, count, start, cache, slots = texts[text]
+        first, count, start, cache, slots, mask, pitch = texts[text]
         for head in range(kv_heads):
             if (text * kv_heads + head) % crew != me:
                 continue
@@ -187,13 +195,25 @@ def attend_for(texts, layer, kv_heads, heads, turns, weight, eps, mixed, scratch
                 keys[start + row - first] = own[group, head]
                 values[start + row - first] = own[group + 1, head]
             for row in range(first, first + count):
-                seen = start + row - first + 1
+                seen = start + count if mask else start + row - first + 1
                 own = numba.carray(floats_at(heads + 4 * row * width * size), (group + 2, kv_heads, size))
                 found = numba.carray(floats_at(mixed + 4 * row * group * kv_heads * size), (group, kv_heads, size))
-                score(own, head, keys, seen, scale, group, size, scores)
-                for g in range(group):
-                    shares(scores[g], bits[g], exponents[g], seen)
-                mix(scores, head, values, seen, group, size, found)
+                hidden = mask + 4 * pitch * group * (row - first) if mask else 0
+                attend_one(own, head, keys, values, seen, hidden, pitch, scratch, longest, group, size, found)
+
+
+@numba.njit(inline="always")
+def attend_one(asked, head, keys, values, seen, mask, pitch, scratch, longest, group, size, found):
+    """Attend for one row of one text."""
+    scores = numba.carray(floats_at(scratch), (group, longest))
+    bits = numba.carray(integers_at(scratch + 4 * group * longest), (group, longest))
+    exponents = numba.carray(floats_at(scratch + 4 * group * longest), (group, longest))
+    score(asked, head, keys, seen, FLOAT(LOG2_E / math.sqrt(size)), group, size, scores)
+    if mask:
+        hide(scores, mask, pitch, seen, group)
+    for g in range(group):
+        shares(scores[g], bits[g], exponents[g], seen)
+    mix(scores, head, values, seen, group, size, found)
 
 
 @numba.njit(inline="always")

@@ -86,7 +86,7 @@ def _entry(group: int, size: int, sources: int) -> Any:
         me, everything = take(numbers), numba.carray(numbers_at(numbers), (GIVEN + 20,))
         crew, given = everything[SIZE], everything[GIVEN:]
         layers = numba.carray(numbers_at(given[0]), (given[1], 11))
-        texts = numba.carray(numbers_at(given[2]), (given[3], 5))
+        texts = numba.carray(numbers_at(given[2]), (given[3], 7))
         rows, turns, count, width, inner, kv_heads, longest, item, alone = given[4:13]
         eps = floats_at(numbers + 8 * (GIVEN + 13))[0]
         heads, mixed, made, both, gated, own = given[14:]

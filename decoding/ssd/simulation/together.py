@@ -98,8 +98,8 @@ class _Batch:
         if ready:
             self._draft(ready)
         pieces = pieces_of(texts, PIECE if ready else 10**9)
-        rows = sum(text.drafted + 1 for text in ready) + sum(pieces.values())
-        self.clock.seconds += self.costs.verifying(len(ready) + len(pieces), rows)
+        rows = sum(text.drafted + 1 for text in ready)
+        self.clock.seconds += self.costs.passing(len(ready), rows, len(pieces), sum(pieces.values()))
         for text in ready:
             text.settle(text.passes, text.sent.source)
             text.first = text.first or self.clock.seconds

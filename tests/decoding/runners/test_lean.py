@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.models.fast.kv import chain_rows
+from decoding.models.fast.kv import HIDDEN, Rows, chain_rows
 from decoding.models.fast.lean import FEW, Kernels
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.model import FastModel
@@ -72,6 +72,23 @@ def test_one_call_gives_the_decoders_numbers(in_tiles: FastModel) -> None:
         torch.set_num_threads(before)
 
 
+def test_one_call_gives_branches_and_trees_the_decoders_numbers(in_tiles: FastModel) -> None:
+    runner = in_tiles.new_runner()
+    runner.extend([3, 1, 4, 1, 5])
+    hidden = torch.zeros(3 * in_tiles.shape.group, 8).masked_fill_(
+        torch.rand(3 * in_tiles.shape.group, 8) < 0.3, HIDDEN
+    )
+    hidden[:, 0] = 0
+    windows = set(in_tiles.shape.windows)
+    rows = Rows(runner.cache, in_tiles.shape, 5, 3, torch.tensor([5, 5, 6]), dict.fromkeys({None, *windows}, hidden))
+    ids = torch.tensor([7, 2, 9])
+    given = in_tiles.decoder.embedded(ids, rows)
+    expected = in_tiles.decoder.layered(given[0].clone(), given[1], rows)
+    kernels = Kernels.of(in_tiles.decoder)
+    assert kernels and kernels.takes_whole([rows]) == (windows == {None})
+    torch.testing.assert_close(kernels.layered(*given, [rows]), expected, atol=2e-5, rtol=1e-4)
+
+
 def test_one_call_gives_texts_together_the_very_numbers_of_each_alone(in_tiles: FastModel) -> None:
     fed = ([1, 7], [2], [int(token) for token in torch.arange(20) % 9])
     warm, *_ = with_prompts(in_tiles)
@@ -114,7 +131,7 @@ def test_a_text_is_attended_to_with_the_same_numbers_in_any_company() -> None:
         """Rows of texts, each with its first row, rows and length."""
         torch.manual_seed(2)
         caches = [torch.randn(1, 2, kv_heads, slots, size) for _ in texts]
-        table = np.array([(*text, cache.data_ptr(), slots) for text, cache in zip(texts, caches, strict=True)])
+        table = np.array([(*text, cache.data_ptr(), slots, 0, 0) for text, cache in zip(texts, caches, strict=True)])
         own, found = heads.clone(), torch.full((4, 3 * kv_heads * size), torch.nan)
         asked = own.data_ptr(), turns.data_ptr(), weight.data_ptr(), 1e-6
         attend(table, 0, kv_heads, *asked, found.data_ptr(), scratch.data_ptr(), slots)
