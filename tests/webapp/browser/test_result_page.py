@@ -45,7 +45,9 @@ def test_the_table_begins_with_the_fastest_and_is_sorted_by_its_heads(page):
 
 def test_the_verdict_has_two_lines_at_most_and_its_doubt_stands_under_it_once(page):
     assert round(page.locator("h1").evaluate(LINES)) <= 2
-    long = "No strategy is shown to be faster than autoregressive; disco:priced comes closest at 2.04 times (95 % interval"
+    long = (
+        "No strategy is shown to be faster than autoregressive; disco:priced comes closest at 2.04 times (95 % interval"
+    )
     long += " 0.57 to 9.39, 12 prompts). Its text is exactly the target's on all 12 samples."
     page.locator("h1").evaluate("(h, words) => { h.textContent = words }", long)
     assert round(page.locator("h1").evaluate(LINES)) == 2

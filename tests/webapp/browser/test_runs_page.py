@@ -109,7 +109,9 @@ def test_both_pages_fit_and_are_accessible(open_page, measured, scheme, width):
         expect(page.locator("table.numbers tbody tr").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         texts = page.locator(".chart text")
-        assert texts.evaluate_all("all => all.filter((one) => one.getBoundingClientRect().right > innerWidth).length") == 0
+        assert (
+            texts.evaluate_all("all => all.filter((one) => one.getBoundingClientRect().right > innerWidth).length") == 0
+        )
         page.evaluate(AXE.read_text())
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
