@@ -1,7 +1,8 @@
 """Layers of passes with few rows on a CPU: torch multiplies matrices, and compiled kernels do all between the products.
 
 Such a pass is hundreds of small operations, and torch's share of each is larger than the arithmetic of a small model.
-Passes that the kernels do not know go through the decoder, a text's next row as a recording (`traced`).
+Where tiles cover all matrices, compiled code does the products too, and the pass is one call (`whole`). Passes that the
+kernels do not know go through the decoder, a text's next row as a recording (`traced`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from decoding.models.fast.whole import Whole
 
 FEW = 8  # rows of one text, up to which a kernel attends faster than torch with several threads
-MANY = 512  # and if the whole pass is one call
+SHORT = 512  # slots of a text, up to which the kernel attends as fast for any number of rows
 BRANCHES = 16  # rows that do not all see the same slots, if the whole pass is one call
 CLOSE = 1e-4  # error of the last hidden rows, relative to the greatest number
 MOST_FOR_ONE = 1 << 14  # products of queries and keys in a layer; torch divides more than that among its threads
@@ -52,7 +53,7 @@ class Lean:
     def _takes(self, parts: Sequence[Rows]) -> bool:
         if self._kernels and self._kernels.takes_whole(parts):
             return True
-        few = [part for part in parts if has_few(part, FEW)]
+        few = [part for part in parts if has_few(part)]
         if not few:
             return False
         asked = sum(part.count * (part.start + part.count) for part in few) * self._decoder.shape.heads
@@ -73,8 +74,12 @@ class Lean:
         return found
 
 
-def has_few(part: Rows, most: int) -> bool:
-    return part.is_plain and part.count <= most
+def has_few(part: Rows) -> bool:
+    return part.is_plain and part.count <= FEW
+
+
+def is_short(part: Rows) -> bool:
+    return part.is_plain and part.start + part.count <= SHORT
 
 
 def is_small(part: Rows) -> bool:
@@ -129,9 +134,9 @@ class Kernels:
         """Take rows through all layers. `hidden` is used up."""
         shape, count = self._shape, len(hidden)
         if self._whole and self.takes_whole(parts):
-            space = Space.of(parts, MANY)
+            space = Space.of(parts, lambda part: True)
             return self._whole.layered(hidden, turns, space.texts, space.longest)
-        space = Space.of(parts, FEW)
+        space = Space.of(parts, has_few)
         normed, mixed = torch.empty_like(hidden), hidden.new_empty(count, shape.heads * shape.head_dim)
         gated = hidden.new_empty(count, shape.inner)
         scratch = hidden.new_empty(max(2 * shape.group * space.longest, shape.inner))
@@ -154,7 +159,7 @@ class Kernels:
 
     def takes_whole(self, parts: Sequence[Rows]) -> bool:
         """Say whether this pass is one call."""
-        return self._whole is not None and all(has_few(part, MANY) or is_small(part) for part in parts)
+        return self._whole is not None and all(has_few(part) or is_short(part) or is_small(part) for part in parts)
 
     def _beside(self, number: int, mixed: Tensor, turns: Tensor | None, part: Rows, found: Tensor) -> None:
         """Attend with torch for a text of many rows, or one whose rows do not see all before them."""
@@ -184,12 +189,12 @@ class Space:
     others: Sequence[tuple[slice, Rows]]
 
     @classmethod
-    def of(cls, parts: Sequence[Rows], most: int) -> Space:
+    def of(cls, parts: Sequence[Rows], takes: Callable[[Rows], bool]) -> Space:
         texts, others, first, longest = [], [], 0, 0
         for part in parts:
             end = first + part.count
-            mask = None if part.is_plain else part.common_mask
-            if has_few(part, most) or (most == MANY and mask is not None):
+            if takes(part):
+                mask = None if part.is_plain else part.common_mask
                 hidden = (0, 0) if mask is None else (mask.data_ptr(), mask.shape[1])
                 texts.append((first, part.count, part.start, part.cache.values.data_ptr(), part.cache.slots, *hidden))
                 longest = max(longest, part.start + part.count)
