@@ -7,9 +7,9 @@ from typing import Any
 
 OURS, PAPER, SOURCES = "ours", "paper", "sources"
 DESIGNS = {
-    OURS: "margin, score and position of the token, with echoes where they pay; stops by price",
-    SOURCES: "as ours, and length and counts of the match of copied tokens, for disco on other sources; stops by price",
-    PAPER: "as published: top-10 probabilities, entropy and position; stops below a constant threshold",
+    OURS: "margin, score and position of the token, and echoes where they pay; stops by price",
+    SOURCES: "as ours, and how well a copied text matches, for DISCO on copied tokens; stops by price",
+    PAPER: "top-10 probabilities, entropy and position, as published; stops below a constant threshold",
 }
 PAYS = 0.01  # a gain in speed below this is none
 

@@ -49,12 +49,12 @@ class TreeWorth:
 
     @property
     def sentence(self) -> str:
-        gains = [f"{row.rows}: {row.tree_tokens_per_s / row.chain_tokens_per_s:.2f}" for row in self.same_rows]
+        gains = [f"{row.tree_tokens_per_s / row.chain_tokens_per_s:.2f} with {row.rows}" for row in self.same_rows]
         most = self.most_row_price
         where = "at no price of a row" if most is None else f"where a row costs at most {100 * most:.1f} % of a pass"
         return (
-            f"A tree beats the best chain {where}; here a row costs {100 * self.row_price:.1f} %. Best tree over the "
-            f"chain of as many tokens: {', '.join(gains)}."
+            f"A tree beats the best chain {where}; here a row costs {100 * self.row_price:.1f} %. Speed of the best "
+            f"tree, relative to a chain of as many tokens: {', '.join(gains)} tokens."
         )
 
     def to_dict(self) -> dict[str, Any]:

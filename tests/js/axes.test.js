@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { layout, moved, passes, rounded, span, valueAt, withEnd, written } from "../../static/js/core/axes.js";
 import { moments, pieces } from "../../static/js/charts/history.js";
+import { apart } from "../../static/js/core/plot.js";
 import { steps } from "../../static/js/charts/pareto.js";
 
 const axis = { name: "speedup", title: "Speed-up", kind: "times" };
@@ -72,4 +73,10 @@ test("the history of a strategy is broken where what it ran on changed", () => {
   const points = [point("a", "1", "x"), point("b", "1", "x"), point("a", "2", "x"), point("a", "3", "y")];
   assert.deepEqual([...pieces(points)].map(([label, parts]) => [label, parts.map((part) => part.length)]), [["a", [2, 1]], ["b", [1]]]);
   assert.deepEqual(moments(points), ["1", "2", "3"]);
+});
+
+test("labels of lines that lie close move up until none covers another, and others stay", () => {
+  assert.deepEqual(apart([100, 40, 96], 13), [100, 40, 87]);
+  assert.deepEqual(apart([96, 100, 98], 13), [74, 100, 87]);
+  assert.deepEqual(apart([], 13), []);
 });

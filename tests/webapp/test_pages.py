@@ -294,3 +294,11 @@ def test_someone_without_a_team_is_asked_to_make_one(world):
 def test_health_and_readiness(db, client):
     assert client.get("/healthz").content == b"ok\n"
     assert client.get("/readyz").json()["ready"] is True
+
+
+def test_commands_in_notices_of_the_system_page_are_shown_as_code(world):
+    world.alice.is_operator = True
+    world.alice.save()
+    shown = world.page(world.alice).get("/system/").content.decode()
+    assert "Start one with <code>./drafthouse up</code>." in shown
+    assert "`" not in shown.partition("<main")[2]

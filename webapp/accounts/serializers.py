@@ -80,7 +80,7 @@ class NewToken(Input):
         default=90,
         allow_null=True,
         label="Valid for days",
-        help_text="null in JSON: no end",
+        help_text="empty: no end",
     )
 
     def validate_scope(self, value: str) -> Scope:

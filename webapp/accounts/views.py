@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.contrib import auth, messages
+from django.db.models import Case, Value, When
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -157,10 +158,11 @@ def _account(request: Asked, form: Form, called: Form | None = None) -> HttpResp
 def users(request: Asked) -> HttpResponse:
     """List everybody who ever joined, for the operator."""
     request.actor.require_operator()
-    rows = User.objects.prefetch_related("memberships__team")
+    state = Case(When(is_active=True, then=Value("active")), default=Value("deactivated"))
+    rows = User.objects.prefetch_related("memberships__team").annotate(state=state)
     found = listing(
         request, rows, search=("username", "name"), ordering=("created", "username", "last_login"),
-        filters={"active": ["True", "False"]}, through={"active": "is_active"},
+        filters={"state": ["active", "deactivated"]},
     )  # fmt: skip
     return render(request, "accounts/users.html", {"list": found})
 

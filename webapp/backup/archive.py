@@ -179,7 +179,7 @@ class Archive:
             if at + BLOCK > self._length:
                 raise _damaged("it ends too early")
             if any(self._bytes(start + about.size, at - start - about.size)):
-                raise _damaged(f"something stands behind {about.name}")
+                raise _damaged(f"it has more data after {about.name}")
             yield about.name, Member(start, about.size)
         if self._length - at != len(END) or self._bytes(at, len(END)) != END:
             raise _damaged("it does not end where it should")

@@ -93,7 +93,7 @@ class StrictFilters(DjangoFilterBackend):
                 and value in (None, "")
                 and not isinstance(filterset.filters[name], CharFilter)
             ):
-                raise _unreadable(name, request, filterset.filters[name], "Nothing can be that.")
+                raise _unreadable(name, request, filterset.filters[name], "This filter cannot have that value.")
         return filterset
 
 

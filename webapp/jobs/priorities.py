@@ -33,5 +33,5 @@ def require_may_give(priority: int, by: Actor) -> None:
         raise Forbidden(
             f"Only owners may put a job before others of their team, with a priority above {USUAL_PRIORITY}.",
             field="priority",
-            hint="Ask one, or with a token of an owner, use one of scope admin.",
+            hint="Ask an owner, or use an owner's token with the scope admin.",
         )

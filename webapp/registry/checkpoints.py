@@ -103,7 +103,7 @@ def _check_coverage(tensors: Mapping[str, Tensor], weight_bytes: int, name: str)
             raise _refuse(name, f"has a hole or an overlap before its tensor {key[:80]!r}")
         end = tensor.end
     if end != weight_bytes:
-        raise _refuse(name, f"holds {weight_bytes} bytes of weights where its header lists {end}; it is torn")
+        raise _refuse(name, f"holds {weight_bytes} bytes of weights where its header lists {end}, so a part is missing")
 
 
 def _tensor(key: str, entry: Any, name: str) -> Tensor:
@@ -114,7 +114,7 @@ def _tensor(key: str, entry: Any, name: str) -> Tensor:
         raise _refuse(name, f"lists its tensor {key[:80]!r} with an impossible shape or offset")
     item_count = math.prod(shape)
     if (offsets[1] - offsets[0]) * 8 != item_count * ITEM_BITS[entry["dtype"]]:
-        raise _refuse(name, f"gives its tensor {key[:80]!r} a place that does not fit its shape")
+        raise _refuse(name, f"gives its tensor {key[:80]!r} offsets that do not fit its shape")
     return Tensor(entry["dtype"], tuple(shape), item_count, *offsets)
 
 
@@ -144,11 +144,11 @@ def _check_kind(name: str, file: UploadedFile, team_id: UUID) -> None:
     if low.endswith(PICKLES):
         raise _refuse(name, "is a pickle, which can run any code when it is opened", "Convert it to safetensors first.")
     if low.endswith(CODE):
-        raise _refuse(name, "is code, and code of strangers is never run here", "Leave it out.")
+        raise _refuse(name, "is code, and Drafthouse never runs code that was sent", "Leave it out.")
     if not low.endswith(KNOWN):
         raise _refuse(name, "is of a kind that no model here needs", "Leave it out.")
     if low.endswith(TEXTS) and b"\0" in FileReader(file, team_id).read(4096):
-        raise _refuse(name, "is not the text that its name says", "Leave it out.")
+        raise _refuse(name, "is not text, though its name says so", "Leave it out.")
     if low.endswith(".model") and FileReader(file, team_id).read(1) != b"\n":
         raise _refuse(name, "is not a SentencePiece model")
 
@@ -245,7 +245,7 @@ def _number(config: Mapping[str, Any], *names: str) -> int:
         for name in names:
             if type(value := source.get(name)) is int and 0 < value < 1 << 31:
                 return value
-    raise _refuse("config.json", f"has no {names[0]} that makes sense")
+    raise _refuse("config.json", f"has no valid {names[0]}")
 
 
 def _refuse(name: str, why: str, hint: str = "Send the file again, or another.") -> Invalid:

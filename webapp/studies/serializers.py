@@ -35,7 +35,7 @@ class StudySampling(SamplingFields):
 class NewStudy(Input):
     name = Name(max_length=200, required=False)
     kind = serializers.ChoiceField(choices=KIND_CHOICES)
-    pair = DraftedPairField(help_text="a pair with a draft: a study records the draft along the target's text")
+    pair = DraftedPairField(help_text="a pair with a draft, whose proposals the study records")
     dataset = PromptsField()
     split = SplitField()
     limit = LimitField()
@@ -55,7 +55,7 @@ class NewStudy(Input):
     loads = Several(
         child=serializers.IntegerField(min_value=1, max_value=services.MOST_USERS), max_length=services.MOST_LOADS,
         required=False, default=list, label="Users at once",
-        help_text="a plan is made for each of these loads too, such as 1, 4, 16; empty: for 1 user alone",
+        help_text="such as 1, 4, 16: the plan covers each of these numbers too; empty: only 1 user",
     )  # fmt: skip
     sampling = StudySampling(required=False)
     queue = MeasuringQueue(required=False, default=Queue.CPU)

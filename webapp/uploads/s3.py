@@ -142,7 +142,7 @@ def _told() -> Iterator[None]:
         code = error.response["Error"]["Code"]
         if code in ("PreconditionFailed", "412"):
             raise Invalid("The chunk was sent anew while it was being read.", code="chunk-mismatch") from None
-        hint = "Tell the operator: the bucket, or the right to use it, is not as configured."
+        hint = "Ask the operator to check the name of the bucket and its permissions."
         raise StoreAway(f"The object store refuses ({code}).", hint=hint) from None
     except BotoCoreError as error:
         raise StoreAway(

@@ -60,7 +60,7 @@ def run(argv: Sequence[str]) -> None:
 
 
 def _designs() -> str:
-    return f"{'; '.join(f'{name}: {words}' for name, words in DESIGNS.items())}; %(default)s by default"
+    return f"{'. '.join(f'{name}: {words}' for name, words in DESIGNS.items())}. %(default)s by default"
 
 
 def _texts(path: Path) -> Texts:

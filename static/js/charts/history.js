@@ -21,13 +21,13 @@ export const legend = ({ points: { points } }) => [...new Map(points.map((point)
   .map(({ strategy, name }) => seriesKey(`line s-${strategy}`, name)).concat(["A dashed vertical line marks a change of hardware or versions. Bars are 95 % intervals."]);
 
 export function draw(picture, { points: { points, changes } }) {
-  const right = widthOf(picture) < 480 ? 16 : 112, at = moments(points), named = [];
+  const isWide = widthOf(picture) >= 480, at = moments(points), named = isWide ? [] : null;
   const every = Math.ceil(at.length / Math.max(2, Math.floor(widthOf(picture) / 110)));
   const place = (point) => [at.indexOf(point.at) + 0.5, point.speedup];
   plot(picture, {
     x: { low: 0, high: at.length, at: at.map((_, i) => i + 0.5).filter((_, i) => i % every === 0), format: (value) => at[value - 0.5].slice(0, 10) },
     y: speedupAxis(points.flatMap((point) => [point.low ?? point.speedup, point.high ?? point.speedup]), ""),
-    height: 320, right,
+    height: 320, right: isWide ? 112 : 16,
     layers: [level(1), ...changes.map((change) => changed(change, at.indexOf(change.at)))], isCloud: true,
     series: [...pieces(points).values()].map((parts) => ({ name: parts[0][0].name, layer: lineOf(parts, place, named),
       points: parts.flat().map((point) => pointOf(point, place(point))) })),
@@ -41,10 +41,10 @@ const changed = ({ kind, before, after }, i) => ({ x, top, bottom }) => [sketch(
 const pointOf = (point, [x, y]) => ({ x, y, open: point.address, text: wordsOf(point) });
 const wordsOf = (point) => `${point.name}: ${times(point.speedup)} on ${point.at.slice(0, 10)}, ${point.device}`;
 
-/** A strategy's line; its name stands behind it where there is room. */
+/** A strategy's line; its name stands behind it where there is room. `named`: heights of names, or null for none. */
 const lineOf = (parts, place, named) => (scale) => {
   const last = parts.at(-1).at(-1), [x, y] = place(last), top = scale.y(y) + 4;
-  const hasRoom = scale.right < scale.x(x) + 200 && !named.some((other) => Math.abs(other - top) < 14);
+  const hasRoom = named && scale.right < scale.x(x) + 200 && !named.some((other) => Math.abs(other - top) < 14);
   if (hasRoom) named.push(top);
   return [sketch("g", { class: `s-${last.strategy}${last.role === "ranked" || last.role === "baseline" ? "" : " unranked"}` },
     ...parts.flatMap((part) => line(part.map(place))(scale)),

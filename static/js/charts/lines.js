@@ -28,7 +28,7 @@ export function table({ runs, found }) {
   const step = ticks(longest, MOMENTS)[1] ?? longest;
   const moments = Array.from({ length: Math.ceil(longest / step) + 1 }, (_, i) => Math.min(i * step, longest));
   return made(["milliseconds", ...known.map(({ run }) => run.name)],
-    moments.map((ms) => [ms.toFixed(0), ...lines.map((points) => tokensAt(points, ms))]));
+    moments.map((ms) => [grouped(Math.round(ms)), ...lines.map((points) => tokensAt(points, ms))]));
 }
 
 /** How many tokens there were at a moment. */

@@ -10,7 +10,7 @@ export const role = "group";
 export const title = "Parameters and results";
 
 export const sentence = ({ chart, ranges }) =>
-  `${chart.runs.filter((run) => passes(run, ranges)).length} of ${chart.runs.length} are within the ranges.`;
+  `${chart.runs.filter((run) => passes(run, ranges)).length} of ${chart.runs.length} runs are within the ranges.`;
 
 export const table = ({ chart }) => made(["run", "comparison", ...chart.axes.map((axis) => axis.title)], chart.runs.map((run) =>
   [sketch("a", { href: run.address }, run.name), run.comparison, ...chart.axes.map((axis) => written(run.values[axis.name], axis.kind))]));

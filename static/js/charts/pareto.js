@@ -21,8 +21,8 @@ export function table({ chart }) {
   ]));
 }
 
-export const legend = () => ["Bars are 95 % intervals. The line joins the runs that no other run beats on both axes, each strategy as last measured; " +
-  "earlier measurements are faint, and hollow marks are not ranked."];
+export const legend = () => ["Bars are 95 % intervals. The line joins the runs that no other run beats on both axes. " +
+  "It uses the last measurement of each strategy; earlier ones are faint. Hollow marks are not ranked."];
 
 export function draw(picture, { chart }) {
   const { name, title: cost } = chart.cost, { kind } = costAxis(chart), runs = placed(chart);

@@ -66,7 +66,7 @@ class View {
     section.hidden = !words;
     if (!words) return;
     become(section, this.#heading(), ...explained(this.kind), chart.draw ? this.frame : null,
-      sketch("p", { class: "sentence", id: `${this.name}-sentence` }, words),
+      sketch("p", { class: "sentence", id: `${this.name}-sentence` }, words.replaceAll(" %", "\u202f%")), // a number and its sign on one line
       chart.legend ? sketch("p", { class: "legend quiet" }, ...chart.legend(data)) : null,
       chart.draw ? this.#below() : scrolling(words, chart.table(data), this.name));
     if (chart.draw) chart.draw(this.#element(), data);

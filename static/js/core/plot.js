@@ -106,10 +106,27 @@ export const dots = (points, cls) => ({ x, y }) => points.map((point) =>
   sketch("circle", { class: `dot-mark ${cls}`, cx: x(point.x), cy: y(point.y), r: point.r ?? 3 }));
 
 /** A line across, at a value of y. */
-export const level = (at, cls = "soft", label = "") => ({ y, left, right }) => [
-  sketch("path", { class: `level ${cls}`, d: `M${left},${y(at)}H${right}` }),
-  label ? sketch("text", { class: "on-level", x: right, y: y(at) - 5, "text-anchor": "end" }, label) : null,
-];
+export const level = (at, cls = "soft", label = "") => levels([{ at, cls, label }]);
+
+/** Lines across. Labels that would cover each other stand one above the other. */
+export const levels = (found) => ({ y, left, right }) => {
+  const heights = apart(found.map(({ at }) => y(at) - 5), 13);
+  return found.flatMap(({ at, cls, label }, i) => [
+    sketch("path", { class: `level ${cls}`, d: `M${left},${y(at)}H${right}` }),
+    label ? sketch("text", { class: "on-level", x: right, y: heights[i], "text-anchor": "end" }, label) : null,
+  ]);
+};
+
+/** Move heights up until any two are `gap` pixels apart; the lowest stays. */
+export function apart(heights, gap) {
+  const moved = [...heights];
+  let free = Infinity;
+  for (const i of [...heights.keys()].sort((one, other) => heights[other] - heights[one])) {
+    moved[i] = Math.min(heights[i], free);
+    free = moved[i] - gap;
+  }
+  return moved;
+}
 
 /** A line upwards, at a value of x. */
 export const upright = (at, cls = "soft") => ({ x, top, bottom }) => [sketch("path", { class: `level ${cls}`, d: `M${x(at)},${top}V${bottom}` })];

@@ -9,6 +9,7 @@ import { brief, grouped, say } from "../core/words.js";
 import { decodeNs, partsOf } from "./trace.js";
 
 const HEIGHT = 44;
+const AXIS = 18;
 const BASE = 38; // where blocks stand
 const TOP = 6;
 const MARK = 5;
@@ -60,6 +61,7 @@ export class Race {
 
   #drawAxis(x, width) {
     const marks = ticks(this.spanNs / 1e6, Math.max(3, Math.round(width / 140)));
+    size(this.axis, width, AXIS);
     become(this.axis,
       ...marks.map((ms, i) => sketch("text", { x: x(ms * 1e6), y: 12, "text-anchor": i ? "middle" : "start" }, i ? grouped(ms) : "0 ms")),
     );
@@ -116,7 +118,7 @@ const numbersIn = (element) =>
 
 function write(numbers, state) {
   const ns = state ? decodeNs(state) : 0;
-  say(numbers.tokens, state ? String(state.tokens.length) : "");
-  say(numbers.speed, ns ? `${((state.tokens.length * 1e9) / ns).toFixed(0)}` : "");
+  say(numbers.tokens, state ? grouped(state.tokens.length) : "");
+  say(numbers.speed, ns ? grouped(Math.round((state.tokens.length * 1e9) / ns)) : "");
   say(numbers.time, ns ? brief(ns) : "");
 }

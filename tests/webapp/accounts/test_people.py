@@ -61,7 +61,9 @@ def test_only_the_operator_sees_everybody(world, operator):
     assert world.api(world.alice).get("/api/v1/users/?is_active=true").json()["count"] == 4
     assert {row.username for row in operator.get("/users/", {"q": "bo"}).context["list"].rows} == {"bob"}
     User.objects.filter(pk=world.victor.pk).update(is_active=False)
-    assert [row.username for row in operator.get("/users/", {"active": "False"}).context["list"].rows] == ["victor"]
+    assert [row.username for row in operator.get("/users/", {"state": "deactivated"}).context["list"].rows] == [
+        "victor"
+    ]
     assert world.page(world.bob).get("/users/").status_code == 403
 
 
@@ -72,3 +74,8 @@ def test_the_list_of_users_asks_the_database_the_same_however_long_it_is(world, 
     User.objects.bulk_create(User(username=f"user{number}", password="!") for number in range(30))
     with django_assert_num_queries(9):
         operator.get("/users/")
+
+
+def test_the_filter_of_users_is_in_words(world, operator):
+    shown = operator.get("/users/").content.decode()
+    assert "any state" in shown and "<option>deactivated</option>" in shown

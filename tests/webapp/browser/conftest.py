@@ -180,14 +180,12 @@ class Sample:
 
 
 @pytest.fixture
-def hire(transactional_db: Any, world: Any) -> Iterator[Callable[..., Worker]]:
-    """A worker for a comparison of these strategies, with these loads."""
+def employ(transactional_db: Any) -> Iterator[Callable[..., Worker]]:
+    """A worker for the comparison that a function finds or makes."""
     hired: list[Worker] = []
 
-    def one(*labels: str, **load: Any) -> Worker:
-        choices = parse_choices(",".join(labels))
-        strategies = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in choices]
-        worker = Worker(lambda: make.comparison(world.actor(world.bob), strategies=strategies, **load))
+    def one(ask: Callable[[], Comparison]) -> Worker:
+        worker = Worker(ask)
         hired.append(worker)
         worker.does(lambda: Job.objects.exclude(pk=worker.comparison.job.pk).delete())
         return worker
@@ -196,6 +194,18 @@ def hire(transactional_db: Any, world: Any) -> Iterator[Callable[..., Worker]]:
     for worker in hired:
         worker.does(connections.close_all)
         worker.pool.shutdown()
+
+
+@pytest.fixture
+def hire(employ: Callable[..., Worker], world: Any) -> Callable[..., Worker]:
+    """A worker for a comparison of these strategies, with these loads."""
+
+    def one(*labels: str, **load: Any) -> Worker:
+        choices = parse_choices(",".join(labels))
+        strategies = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in choices]
+        return employ(lambda: make.comparison(world.actor(world.bob), strategies=strategies, **load))
+
+    return one
 
 
 @pytest.fixture

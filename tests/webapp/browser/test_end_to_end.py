@@ -29,6 +29,7 @@ from tests.webapp.browser.lab import (
     without_network,
     write,
 )
+from tests.webapp.browser.stranger import Stranger
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PAIR, DATASET = "mine", "ten of mine"
@@ -50,6 +51,19 @@ def lab(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab
         if up.process.poll() is None:
             up.interrupt()
         shutil.rmtree(up.data)
+
+
+def test_a_strangers_own_pair_and_csv_reach_a_verdict_with_eleven_clicks_and_fields(lab, tmp_path):
+    for name, role in (("big", "target"), ("small", "draft")):
+        shutil.copytree(STARTER / "pair" / role, tmp_path / name)
+    stranger = Stranger(lab.open("/comparisons/"))
+    stranger.launch_own_pair_and_csv(tmp_path / "big", tmp_path / "small")
+    keep(stranger.page, "end-to-end-own-launched")
+    expect(stranger.page.locator("#mode")).to_have_text("Finished")
+    expect(stranger.page.locator("h1")).to_contain_text("Its text is exactly the target's on")
+    expect(stranger.page.locator("#verdict tbody tr").nth(1)).to_contain_text("identical")
+    keep(stranger.page, "end-to-end-own-verdict")
+    assert stranger.count == (8, 3)
 
 
 @pytest.fixture(scope="module")

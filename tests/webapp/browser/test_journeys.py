@@ -8,63 +8,72 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp import make
+from tests.webapp.browser.conftest import AXE
+from tests.webapp.browser.stranger import Stranger
+from webapp.accounts import services as accounts
+from webapp.comparisons import demo
+from webapp.comparisons.models import Comparison
 from webapp.jobs import services as jobs
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-FOLDER, FILES = "[data-upload]:not([hidden]) input[webkitdirectory]", "[data-upload] input:not([webkitdirectory])"
 
 
-class Stranger:
-    """Somebody with a mouse, whose clicks and filled fields are counted."""
-
-    def __init__(self, page) -> None:
-        self.page, self.clicks, self.fields = page, 0, 0
-
-    def click(self, wanted: str) -> None:
-        self.clicks += 1
-        self.page.locator("main").locator(wanted).first.click()
-
-    def fill(self, field: str, words: str) -> None:
-        self.fields += 1
-        self.page.fill(field, words)
-
-    def choose(self, box: str, files) -> None:
-        """Choose files, and wait until the server has them."""
-        self.fields += 1
-        self.page.set_input_files(box, files)
-        expect(self.page.locator("[data-told]")).to_have_text("sent and checked")
-
-    def sees(self, title) -> None:
-        expect(self.page.locator("h1")).to_have_text(title)
+@pytest.fixture
+def first_link(transactional_db, world) -> str:
+    """Return the sign-in link that the first start prints, beside the starter pair and its prompts."""
+    by = world.actor(world.bob)
+    make.pair(by, name=demo.STARTER)
+    make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
+    return f"/enter/{accounts.issue_sign_in_link(user=world.bob)}/"
 
 
-def add_a_model(stranger: Stranger, folder, layers: int) -> None:
-    folder.mkdir()
-    for path, data in make.checkpoint(layers=layers).items():
-        (folder / path).write_bytes(data)
-    stranger.choose(FOLDER, folder)
-    stranger.click("text=Add the model")
-    stranger.sees(folder.name)
+def test_from_the_link_of_the_first_start_to_moving_blocks_are_two_clicks(first_link, open_page, address, employ):
+    page = open_page("/sign-in/")
+    page.context.clear_cookies()
+    page.goto(address + first_link)
+    stranger = Stranger(page)
+    stranger.click("button")
+    stranger.sees("Comparisons")
+    stranger.click("text=Run the demo")
+    page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
+    worker = employ(Comparison.objects.get)
+    worker.claim()
+    worker.begin().write(6)
+    expect(page.locator("#race .tokens").first).to_have_attribute("d", re.compile("M.+Z"))
+    assert stranger.count == (2, 0)
+
+
+def test_a_comparison_is_launched_in_the_dark_on_a_phone_by_at_most_fifteen_keys(open_page, worker):
+    page = open_page("/comparisons/", color_scheme="dark", viewport={"width": 390, "height": 844})
+    page.keyboard.press("n")
+    expect(page.locator("h1")).to_have_text("New comparison")
+    expect(page.locator(".plan")).to_contain_text("samples")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # skip to the content
+    tabs = 1
+    while not page.locator("[name=launch]").evaluate("button => button === document.activeElement"):
+        page.keyboard.press("Tab")
+        tabs += 1
+        assert tabs <= 12
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
 def test_a_pair_and_a_csv_of_a_strangers_own_are_launched_with_eleven_clicks_and_fields(open_page, tmp_path):
+    for name, layers in (("big", 4), ("small", 1)):
+        (tmp_path / name).mkdir()
+        for path, data in make.checkpoint(layers=layers).items():
+            (tmp_path / name / path).write_bytes(data)
     stranger = Stranger(open_page("/comparisons/"))
-    stranger.click("text=Add models")
-    add_a_model(stranger, tmp_path / "big", layers=4)
-    stranger.click("text=New model")
-    add_a_model(stranger, tmp_path / "small", layers=1)
-    stranger.click("text=Pair big with small")
-    stranger.sees("big with small")
-    stranger.click("text=On new prompts")
-    rows = b"question,topic\nHow many?,count\nWhich colour?,picture\n"
-    stranger.choose(FILES, [{"name": "mine.csv", "mimeType": "text/csv", "buffer": rows}])
-    expect(stranger.page.locator("main h2").last).to_have_text("2 prompts would be added")
-    stranger.click("[name=add]")
-    stranger.sees("New comparison")
-    stranger.click("[name=launch]")
-    stranger.page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
+    stranger.launch_own_pair_and_csv(tmp_path / "big", tmp_path / "small")
     expect(stranger.page.locator(".about")).to_contain_text("big with small · 2 of mine")  # the verdict comes by itself
-    assert (stranger.clicks, stranger.fields) == (8, 3)
+    assert stranger.count == (8, 3)
 
 
 def test_an_edited_form_is_copied_as_curl_with_two_clicks_and_one_field(open_page, worker):
@@ -76,7 +85,7 @@ def test_an_edited_form_is_copied_as_curl_with_two_clicks_and_one_field(open_pag
     expect(stranger.page.locator(".plan [aria-label='Copy as curl']")).to_have_text("Copied")
     copied = stranger.page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("curl -X POST") and '"limit": 2' in copied
-    assert (stranger.clicks, stranger.fields) == (2, 1)
+    assert stranger.count == (2, 1)
 
 
 def test_a_failed_run_is_understood_and_tried_again_with_two_clicks(open_page, worker):
@@ -88,7 +97,7 @@ def test_a_failed_run_is_understood_and_tried_again_with_two_clicks(open_page, w
     expect(stranger.page.locator("#verdict")).to_contain_text("The draft could not be loaded.")
     stranger.click("text=Try again")
     expect(stranger.page.locator("main")).to_contain_text("It is in the queue again.")
-    assert (stranger.clicks, stranger.fields) == (2, 0)
+    assert stranger.count == (2, 0)
 
 
 def test_a_comparison_of_a_pair_is_launched_with_two_clicks(open_page, worker):
@@ -97,17 +106,18 @@ def test_a_comparison_of_a_pair_is_launched_with_two_clicks(open_page, worker):
     expect(stranger.page.locator(".plan")).to_contain_text("samples")
     stranger.click("[name=launch]")
     stranger.page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
-    assert (stranger.clicks, stranger.fields) == (2, 0)
+    assert stranger.count == (2, 0)
 
 
-def test_disco_is_trained_and_a_plan_made_with_two_clicks_each_from_the_pairs_page(open_page, worker):
+def test_disco_is_trained_and_plan_and_oracle_are_made_with_two_clicks_each_from_the_pairs_page(open_page, worker):
     pair = worker.comparison.pair
-    for first, last, made in (("Train DISCO", "Train it", "Train"), ("Plan", "Launch", "Plan")):
+    wanted = (("Train DISCO", "Train it", "Train"), ("Plan", "Launch", "Plan"), ("Oracle", "Launch", "Oracle"))
+    for first, last, made in wanted:
         stranger = Stranger(open_page(f"/pairs/{pair.pk}/"))
         stranger.click(f"a:has-text('{first}')")
         stranger.click(f"button:has-text('{last}')")
         expect(stranger.page.locator("h1")).to_contain_text(made)
-        assert (stranger.clicks, stranger.fields) == (2, 0)
+        assert stranger.count == (2, 0)
 
 
 def test_a_result_is_shared_and_the_link_revoked_with_three_clicks(open_page, worker):
@@ -117,7 +127,7 @@ def test_a_result_is_shared_and_the_link_revoked_with_three_clicks(open_page, wo
     expect(stranger.page.locator(".secret code")).to_contain_text("/shared/")
     stranger.click("button:has-text('Revoke')")
     expect(stranger.page.locator("main")).not_to_contain_text("Revoke")
-    assert (stranger.clicks, stranger.fields) == (3, 0)
+    assert stranger.count == (3, 0)
 
 
 def test_runs_of_one_strategy_are_found_with_one_choice_and_one_click(open_page, worker):
@@ -128,4 +138,4 @@ def test_runs_of_one_strategy_are_found_with_one_choice_and_one_click(open_page,
     stranger.page.select_option("[name=strategy]", "static")
     stranger.click("button:has-text('Show')")
     expect(stranger.page.locator("tbody tr th")).to_contain_text(["static:4"])
-    assert (stranger.clicks, stranger.fields) == (1, 1)
+    assert stranger.count == (1, 1)

@@ -165,6 +165,12 @@ def quietly(route) -> None:
         route.continue_()
 
 
+def test_fields_side_by_side_are_equally_high(open_page, ready):
+    page = open_page("/comparisons/new/", viewport={"width": 1280, "height": 900})
+    boxes = [page.locator(f"[name={name}]").bounding_box() for name in ("pair", "dataset", "split", "limit")]
+    assert len({(box["y"], box["height"]) for box in boxes}) == 1
+
+
 def test_a_comparison_takes_few_keys_and_little_room(open_page, ready):
     page = open_page("/comparisons/new/", viewport={"width": 1280, "height": 900})
     assert page.evaluate("document.documentElement.scrollHeight") <= 1200

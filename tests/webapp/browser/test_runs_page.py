@@ -49,7 +49,7 @@ def test_an_axis_is_brushed_by_key_and_the_address_says_so(open_page, measured):
     for _ in range(6):
         page.keyboard.press("PageUp")
     page.clock.resume()
-    expect(page.locator("#parallel-sentence")).to_have_text("1 of 4 are within the ranges.")
+    expect(page.locator("#parallel-sentence")).to_have_text("1 of 4 runs are within the ranges.")
     expect(rows(page)).to_have_count(1)
     expect(page).to_have_url(re.compile(r"speedup_from=1\.\d+"))
     expect(page.get_by_role("slider", name="Speed-up at least")).to_be_focused()
@@ -108,6 +108,10 @@ def test_both_pages_fit_and_are_accessible(open_page, measured, scheme, width):
         page = open_page(path, color_scheme=scheme, viewport={"width": width, "height": 900})
         expect(page.locator("table.numbers tbody tr").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        texts = page.locator(".chart text")
+        assert (
+            texts.evaluate_all("all => all.filter((one) => one.getBoundingClientRect().right > innerWidth).length") == 0
+        )
         page.evaluate(AXE.read_text())
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]

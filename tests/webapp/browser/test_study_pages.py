@@ -266,3 +266,15 @@ def test_each_figure_of_the_papers_is_drawn_with_its_points_and_its_table(open_p
 
 def _named(figures: list[dict[str, Any]], slug: str) -> dict[str, Any]:
     return next(figure for figure in figures if figure["slug"] == slug)
+
+
+def test_a_long_name_in_a_legend_breaks_on_a_phone(open_page, ready, hands):
+    by, pair, dataset = ready
+    study = hands(make.study, by, pair=pair, dataset=dataset)
+    page = open_page(f"/studies/{study.pk}/", viewport={"width": 360, "height": 800})
+    button = page.locator(".legend button").first
+    button.evaluate(
+        "button => { button.textContent = 'ssd, fanout geometric, branches 12, backup by n-gram, and more' }"
+    )
+    assert button.evaluate("button => button.getBoundingClientRect().right") <= 360
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

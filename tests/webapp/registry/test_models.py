@@ -65,7 +65,7 @@ def test_gguf_is_refused_with_the_way_to_safetensors_and_back(world, files):
 
 @pytest.mark.parametrize("name", ["modeling_x.py", "lib.so", "run.sh"])
 def test_code_is_refused(world, name):
-    with pytest.raises(Invalid, match="code of strangers is never run"):
+    with pytest.raises(Invalid, match="never runs code that was sent"):
         examine(world, make.checkpoint(**{name: b"print()"}))
 
 

@@ -97,7 +97,7 @@ def in_words(shown: dict[str, Any]) -> str:
             by_label.setdefault(point["label"], []).append(point)
     days = {f"{points[0]['at']:%Y-%m-%d}" for points in by_label.values()}
     if len(by_label) > 1 and len(days) == 1 and all(len(points) == 1 for points in by_label.values()):
-        return f"Each strategy was measured once, on {days.pop()}: what changes over time shows once they run again."
+        return f"Each strategy was measured once, on {days.pop()}. Run them again to see what changes."
     sentences = []
     for points in by_label.values():
         first, last, name = points[0], points[-1], points[-1]["name"]

@@ -28,4 +28,4 @@ def unbroken(sentence: str) -> str:
 
 @register.filter
 def signed(number: float) -> str:
-    return f"{number:+.1f}".replace("-", "−")
+    return f"{number:+,.1f}".replace("-", "−")

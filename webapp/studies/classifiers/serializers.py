@@ -44,7 +44,7 @@ class NewTraining(ToBeTrained, SamplingFields):
         choices=list(DESIGNS),
         required=False,
         default=OURS,
-        help_text="; ".join(f"{name}: {words}" for name, words in DESIGNS.items()),
+        help_text=". ".join(f"{name}: {words}" for name, words in DESIGNS.items()),
     )
     start = Visible(
         queryset=Classifier.objects.all(),
