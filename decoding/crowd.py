@@ -50,7 +50,7 @@ class Crowd:
         self._is_trial = False  # whether this round's only draft is one that seems not to pay
         self._times: dict[int, list[float]] = {}  # by texts: seconds of a round by its lookahead
         # Of this round. Every text asks for them after every token.
-        self._pace: float | None = None
+        self._by_lookahead: list[float] = []
         self._row: float | None = None
         self._prices: dict[int, float] = {}
 
@@ -68,7 +68,7 @@ class Crowd:
         """Begin a round of so many texts."""
         self.running = max(1, running)
         self.round += 1
-        self._pace = self._row = None
+        self._by_lookahead, self._row = [], None
         self._prices = {}
 
     def common(self, make: Callable[[], Common]) -> Common:
@@ -81,9 +81,19 @@ class Crowd:
     def pace(self) -> float:
         """Tokens per second of all texts together with the best fixed lookahead, by costs and verdicts: what a second
         is worth. A clock would count foreign programs and the prompts that are read meanwhile, and learn late."""
-        if self._pace is None:
-            self._pace = max(map(truediv, self._gains(), self._seconds()))
-        return self._pace
+        return max(self._paces)
+
+    @property
+    def pays(self) -> bool:
+        """Whether any fixed lookahead is faster than none."""
+        return self.pace > self._paces[0]
+
+    @property
+    def _paces(self) -> Sequence[float]:
+        """Tokens per second by lookahead."""
+        if not self._by_lookahead:
+            self._by_lookahead = [*map(truediv, self._gains(), self._seconds())]
+        return self._by_lookahead
 
     def _gains(self) -> Iterator[float]:
         """Return the tokens of a round by its lookahead."""
@@ -120,12 +130,11 @@ class Crowd:
 
     def _share(self, depth: int) -> float:
         """Seconds that a draft step at this depth takes of each text for which it usually would pay, if all these share
-        it. The first step pays for every text or for none, and bears what drafting takes besides its steps."""
+        it. The first step is every text's or none's."""
         assert self.costs, "no policy prices rounds"
         together = self._wanting[depth] if depth and depth < len(self._wanting) else self.running
         together = min(max(1.0, together), self.running)
-        besides = 0.0 if depth else self.costs.beginning(together)
-        return (besides + self.costs.drafting(together)) / together
+        return self.costs.drafting(together) / together
 
     def wants(self, depth: int) -> None:
         """Count a text for which a step at this depth pays if all others share it. Counting those that did draft would

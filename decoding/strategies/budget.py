@@ -28,8 +28,8 @@ class Budget(Policy):
         self._survival = [1.0]  # entry i: probability that the round's first i tokens are all accepted
 
     @property
-    def rests(self) -> bool:  # not even a draft's first token pays
-        return self.crowd.costs is not None and self.crowd.first <= self.crowd.price(0)
+    def rests(self) -> bool:
+        return self.crowd.costs is not None and not self.crowd.pays
 
     def begin(self, words: Callable[[], str]) -> None:
         self._survival, self._seen = [1.0], []
