@@ -7,6 +7,7 @@ kernels run in one thread.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -67,7 +68,7 @@ def _parallel() -> Any:
 @cache
 def _come(size: int) -> int:
     """Return how many threads come when so many are asked for: a crew that waits for one that never comes is lost."""
-    if not _parallel():
+    if not _parallel() or os.environ.get("OMP_DYNAMIC", "false").lower() != "false":  # then fewer may come next time
         return 1
     numbers = np.zeros(1, np.int64)
     _parallel()(_compiled(_counting(SOURCES)).address, numbers.ctypes.data, size, 0)

@@ -94,8 +94,9 @@ def test_threads_share_tiles_and_change_no_number(count: int) -> None:
     assert all(torch.equal(result, results[0]) for result in results)
 
 
-def test_a_product_does_not_wait_for_threads_that_never_come() -> None:
-    limited = os.environ | {"OMP_THREAD_LIMIT": "1"}
+@pytest.mark.parametrize("limit", [{"OMP_THREAD_LIMIT": "1"}, {"OMP_DYNAMIC": "true"}])
+def test_a_product_does_not_wait_for_threads_that_never_come(limit: dict[str, str]) -> None:
+    limited = os.environ | limit
     said = subprocess.run(
         [sys.executable, "-c", LIMITED], cwd=ROOT, env=limited, capture_output=True, text=True, check=True, timeout=300
     )
