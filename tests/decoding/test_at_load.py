@@ -196,6 +196,18 @@ def test_where_a_row_costs_more_than_it_brings_a_budget_drafts_nothing_and_one_t
     assert {drafted.index(1) for drafted in lengths if any(drafted)} == {0}, "always the same text"
 
 
+@pytest.mark.parametrize(("begin", "rests"), [(0.011, False), (0.05, True)])
+def test_a_budget_drafts_where_several_tokens_pay_together_though_the_first_alone_does_not(
+    begin: float, rests: bool
+) -> None:
+    costs, policy = dataclasses.replace(CHEAP, begin=[(1, begin)]), Budget("stop", 6)
+    policy.crowd = Crowd(costs)
+    policy.crowd.begin(1)
+    alone = costs.resting(1) + costs.verifying(1, 1)
+    assert (1 + policy.crowd.first) / (costs.resting(1) + costs.drafted(1, 1) + costs.verifying(1, 2)) < 1 / alone
+    assert policy.rests == rests
+
+
 def test_a_draft_that_is_never_right_costs_a_full_batch_two_rounds() -> None:
     policies = [Budget("stop", 6) for _ in range(16)]
     crowd = settled(policies[0], CHEAP, 16)
