@@ -63,7 +63,8 @@ def line(row: dict) -> str:
 def picture(rows: list[dict]) -> str:
     """Draw the curve as SVG."""
     points = [
-        {"x": row["draft_ms"] / row["target_ms"][0], "y": row["speed_up"], "low": None, "high": None} for row in rows
+        {"x": row["draft_ms"] / row["target_ms"][0], "y": row["speed_up"], "low": None, "high": None, "label": ""}
+        for row in rows
     ]
     series = {"name": "best static lookahead", "origin": "replayed", "points": points, "is_line": True, "grade": ""}
     axes = {
