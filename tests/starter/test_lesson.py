@@ -99,7 +99,7 @@ def test_target_and_draft_learn_the_lesson_and_load_as_any_other(pair, corpus, s
     tokens = encode(tokenizer.backend_tokenizer, lesson_texts(sources, count=40, seed=0))
     for name in ("target", "draft"):
         before, after = (AutoModelForCausalLM.from_pretrained(folder / name) for folder in (pair, taught))
-        assert held_out_loss(after, tokens) < held_out_loss(before, tokens) - 0.5
+        assert held_out_loss(after, tokens) < held_out_loss(before, tokens) - 0.3
     assert any(line.startswith("target: held-out loss") for line in lines)
 
 
