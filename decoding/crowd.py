@@ -15,10 +15,9 @@ MEMORY = 16  # rounds that the running means look back
 ODDS = 0.8  # of acceptance, before any verdict
 DOUBTS = 16  # verdicts that weigh as much as these odds
 VERDICTS = 64  # that the running means of acceptance look back
-TRIAL = (
-    16  # after so many rounds in which nobody drafted, one text tries whether it would pay again; then twice as many
-)
-RAREST = 128  # and never more: the draft of a text that tries must first read all of it
+# After so many rounds without a draft, one text tries whether it would pay again; next time after twice as many.
+TRIAL = 16
+RAREST = 128  # and never after more. Trials are dear: the draft must first read the whole text
 LONGEST = 8  # lookahead that the exchange rate considers
 
 Common = TypeVar("Common")

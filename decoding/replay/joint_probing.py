@@ -141,7 +141,7 @@ def _seconds(work: Callable[[], object], pair: Pair) -> float:
 
 
 def _seconds_of(work: Callable[[], object], pair: Pair) -> float:
-    """Median seconds, without the first time."""
+    """Median seconds, without the first times."""
     return statistics.median([_seconds(work, pair) for _ in range(COLD + ROUNDS)][COLD:])
 
 
@@ -162,7 +162,7 @@ def _take_turn(
         batch.step()
     for size, found in times.items():
         start = first % (len(texts) - size + 1)
-        batch.sequences = texts[start : start + size]
+        batch.sequences = [text for text in texts[start : start + size] if not text.has_ended]  # by a short context
         first += size  # so that all texts grow alike
         for number in range(COLD + ROUNDS):
             _play(batch, found if number >= COLD else Times())
