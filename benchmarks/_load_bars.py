@@ -30,7 +30,7 @@ from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.replay.at_load import play
+from decoding.replay.at_load import Run, play
 from decoding.replay.confirming import run_all
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.joint_probing import Probing, measure
@@ -243,18 +243,16 @@ def replayed(
     found = []
     for count, probed in probing.items():
         material = Material(recorded, probed.costs(), costs, classifier)
-        base = material.run(ALONE, count).tokens_per_s_device
+        alone, base = rows[ALONE.at(Load(count)).label], material.run(ALONE, count).tokens_per_s_device
         for choice in choices[1:]:
-            predicted = material.run(_tuned(choice, classifier), count, estimates).tokens_per_s_device / base
-            measured = paired(rows, choice.settings, ALONE.settings, Load(count))
-            found.append(
-                Bar(
-                    f"replay: {choice.settings} at {count}, predicted {predicted:.2f}, measured {measured:.2f}",
-                    abs(predicted / measured - 1),
-                    0.05,
-                    at_most=True,
-                )
+            played, run = rows[choice.at(Load(count)).label], material.run(_tuned(choice, classifier), count, estimates)
+            predicted = run.tokens_per_s_device / base
+            measured = played["tokens_per_s_device"] / alone["tokens_per_s_device"]
+            what = (
+                f"replay: {choice.settings} at {count}, predicted {predicted:.2f}, measured {measured:.2f}; "
+                f"tokens a draft {_per_draft(run):.2f}, {played['mean_acceptance_length']:.2f}"
             )
+            found.append(Bar(what, abs(predicted / measured - 1), 0.05, at_most=True))
     return found
 
 
@@ -321,6 +319,12 @@ def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> flo
     speculation = answers_of(counted).speculation("neural")
     assert speculation, "the model answers every miss of this run"
     return speculation.over(without_hits(plain["mean_acceptance_length"], drafting), users)
+
+
+def _per_draft(run: Run) -> float:
+    """Tokens that a verified draft yields."""
+    rounds = [each for request in run.requests for each in request.rounds if each.drafted]
+    return 1 + sum(each.accepted for each in rounds) / max(1, len(rounds))
 
 
 def _tuned(choice: Choice, classifier: Classifier) -> Choice:
