@@ -51,11 +51,11 @@ def work(attempt: Attempt) -> None:
 
     study = studies.study_of(attempt)
     newest = studies.classifiers(attempt, study)[:1]
-    pair, *fields = studies.shared_fields(attempt, study, newest)
+    pair, prompts, sampling = studies.shared_fields(attempt, study, newest)
     files = made_of(pair, study.pair.by_role.values())
     kept = attempt.insist(lambda: services.kept(job=attempt.job, made_of=files))
     asked = attempt.insist(lambda: repeating.asked(study, next(iter(newest), None)))
-    for report in attempt.reports(DrawFigures(pair, *fields, kept=kept, asked=asked)):
+    for report in attempt.reports(DrawFigures(pair, prompts, sampling, kept, asked)):
         match report:
             case Step():
                 attempt.record(report)
