@@ -30,7 +30,7 @@ class Tracked(Recorded):
 
 @dataclass(frozen=True)
 class Beside:
-    """What it costs to have the draft in a process of its own."""
+    """Costs of a draft in a process of its own."""
 
     slower: float = 1.0  # how many times as long a verification takes at most: both models share the memory
     delay: float = 1.0  # seconds that it takes longer for each second in which the draft works meanwhile
