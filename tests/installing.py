@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from tests import chromium_from_npm
@@ -26,6 +26,11 @@ from tests.programs import (
 )
 
 ROOT = Path(__file__).parents[1]
+PACKAGES = {  # Debian's, in the order in which to try them; Ubuntu has no headless shell
+    CHROMIUM: ("chromium-headless-shell", "chromium"),
+    POSTGRES: ("postgresql",),
+    CURL: ("curl",),
+}
 
 
 class Failed(Exception):
@@ -37,9 +42,8 @@ Step = tuple[str, Callable[[], None]]  # what it installs, and how
 
 def steps(program: Program) -> Iterator[Step]:
     """The ways to install a program on this machine, in the order in which to try them."""
-    if apt() is not None:
-        package = {CHROMIUM: "chromium", POSTGRES: "postgresql", CURL: "curl"}[program]
-        yield f"Debian's package {package}", lambda: install_package(package)
+    for package in PACKAGES[program] if apt() is not None else ():
+        yield f"Debian's package {package}", partial(install_package, package)
     if program is CHROMIUM:
         yield "Playwright's Chromium", install_playwrights
         if (sys.platform, platform.machine()) == ("linux", "x86_64"):
@@ -66,7 +70,7 @@ def install_package(name: str) -> None:
 
 def install_playwrights() -> None:
     lend_playwright_a_node()
-    run(sys.executable, "-m", "playwright", "install", "chromium")
+    run(sys.executable, "-m", "playwright", "install", "--only-shell", "chromium")
 
 
 def install_wheel() -> None:

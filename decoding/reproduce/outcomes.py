@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from decoding.ssd.policy.fanout import FanOut, fitted
@@ -78,9 +79,11 @@ class Tally:
         return (self.tokens_on_hit + self.tokens_on_miss) / rounds if rounds else 1.0
 
 
+_counts = attrgetter(*(each.name for each in dataclasses.fields(Tally)))  # a bootstrap reads them 100,000 times
+
+
 def total(tallies: Iterable[Tally]) -> Tally:
-    rows = [dataclasses.astuple(tally) for tally in tallies]
-    return Tally(*(sum(column) for column in zip(*rows, strict=True))) if rows else Tally()
+    return Tally(*map(sum, zip(*map(_counts, tallies), strict=True)))
 
 
 def play(outcomes: Outcomes, fan_out: FanOut, backup: FanOut | None = None) -> Tally:

@@ -40,6 +40,16 @@ def test_the_first_chromium_that_runs_is_used(bare: Path) -> None:
     assert CHROMIUM.find() == working
 
 
+def test_a_headless_shell_is_used_before_a_whole_browser(bare: Path, tmp_path: Path) -> None:
+    script(tmp_path / "playwright" / "chromium-1255" / "chrome-linux64" / "chrome")
+    script(tmp_path / "playwright" / "chromium_headless_shell-1255" / "chrome-linux64" / "chrome-headless-shell")
+    found = CHROMIUM.find()
+    assert found is not None and found.name == "chrome-headless-shell"
+    script(bare / "chromium")
+    installed = script(bare / "chromium-headless-shell")
+    assert CHROMIUM.find() == installed
+
+
 def test_playwrights_own_chromium_is_found_and_of_several_the_newest(bare: Path, tmp_path: Path) -> None:
     for number in (998, 1255, 1001):
         script(tmp_path / "playwright" / f"chromium-{number}" / "chrome-linux64" / "chrome")
@@ -125,11 +135,21 @@ def test_on_debian_what_is_missing_comes_as_packages(bare: Path, debian: Path, i
     (bare / "curl").unlink()
     code, told = installing()
     assert code == 0 and told.splitlines() == [
-        "Chromium is not on this machine. Installing Debian's package chromium … done",
+        "Chromium is not on this machine. Installing Debian's package chromium-headless-shell … done",
         "curl is not on this machine. Installing Debian's package curl … done",
     ]
     packages = "install -q -y --no-install-recommends"
-    assert debian.read_text().splitlines() == ["update -q", f"{packages} chromium", f"{packages} curl"]
+    assert debian.read_text().splitlines() == [
+        "update -q", f"{packages} chromium-headless-shell", f"{packages} curl"
+    ]  # fmt: skip
+
+
+def test_where_debian_has_no_headless_shell_the_whole_browser_comes(bare: Path, debian: Path, installing) -> None:
+    asked = (bare / "apt-get").read_text()
+    script(bare / "apt-get", 'case "$*" in *headless*) echo E: Unable to locate package; exit 100;; esac', asked)
+    code, told = installing()
+    assert code == 0 and told.splitlines()[0].endswith("failed: E: Unable to locate package")
+    assert told.splitlines()[1].endswith("Installing Debian's package chromium … done")
 
 
 def test_where_no_way_works_each_is_told_with_its_error(bare: Path, installing) -> None:
@@ -169,5 +189,6 @@ def test_the_last_line_says_what_was_skipped_and_ci_fails_then(
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == code and "2 skipped" in done.stdout, done.stdout
     last = done.stdout.splitlines()[-1]
-    assert last.startswith("2 tests were skipped: Chromium is not on this machine.") and "apt install chromium" in last
+    assert last.startswith("2 tests were skipped: Chromium is not on this machine.")
+    assert "apt install chromium-headless-shell" in last
     assert ("With CI=true that is a failure." in last) == bool(ci)

@@ -44,21 +44,27 @@ def origins(out: Path, slug: str) -> set[str]:
         return {row["origin"] for row in csv.DictReader(file)}
 
 
-def test_figures_are_drawn_stored_and_told(
+def test_figures_are_drawn_stored_and_told_and_a_rerun_takes_finished_ones_and_texts_from_the_folder(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 0
+    assert "recording: 4/4, about" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.glob("disco-4.*")} == {f"disco-4.{e}" for e in ("svg", "pdf", "csv", "py")}
+    with (tmp_path / "disco-4.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["origin"] == "computed"]
+    assert sum(float(row["y"]) for row in rows) == pytest.approx(1.0)
+
+    kept = tmp_path / "evidence" / "figure-disco-4.json"
+    kept.write_text(json.dumps(json.loads(kept.read_text()) | {"why": "Drawn before."}))
     assert command(*SMALL, "--figures", QUICK, "--out", tmp_path) == 0
     told = capsys.readouterr()
+    assert "Drawn before." in told.out and "ssd-fan-outs: Theorem 12" in told.out
+    assert "recording at temperature 0:" in told.err and "recording: " not in told.err
     assert "disco-5: Figure 5" in told.out and "not drawn; it needs prompts of at least two categories" in told.out
-    assert "recording: 4/4, about" in told.err
-    assert {path.name for path in tmp_path.glob("disco-4.*")} == {f"disco-4.{e}" for e in ("svg", "pdf", "csv", "py")}
     assert not [*tmp_path.glob("disco-5.*")]
     found = json.loads((tmp_path / "papers.json").read_text())
     assert [figure["slug"] for figure in found["figures"]] == QUICK.split(",")
     assert found["methods"] in told.out and "4 of code.jsonl" in found["methods"]
-    with (tmp_path / "disco-4.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["origin"] == "computed"]
-    assert sum(float(row["y"]) for row in rows) == pytest.approx(1.0)
 
 
 def test_a_recipe_repeats_the_users_own_options(
@@ -93,19 +99,6 @@ def test_every_command_of_a_recipe_takes_its_options(figure: Figure) -> None:
 def test_repeating_a_figure_leaves_the_classifier_of_the_pair_alone() -> None:
     recipes = [line for figure in FIGURES.values() for line in figure.recipe if "train-disco" in line]
     assert recipes and all(" --out " in line for line in recipes)
-
-
-def test_a_rerun_takes_finished_figures_and_texts_from_the_folder(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 0
-    kept = tmp_path / "evidence" / "figure-disco-4.json"
-    kept.write_text(json.dumps(json.loads(kept.read_text()) | {"why": "Drawn before."}))
-    capsys.readouterr()
-    assert command(*SMALL, "--figures", QUICK, "--out", tmp_path) == 0
-    told = capsys.readouterr()
-    assert "Drawn before." in told.out and "ssd-fan-outs: Theorem 12" in told.out
-    assert "recording at temperature 0:" in told.err and "recording: " not in told.err
 
 
 def test_a_run_that_takes_up_a_noisy_one_says_so(command: Callable[..., int], tmp_path: Path) -> None:

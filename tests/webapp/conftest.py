@@ -25,7 +25,9 @@ django.setup()
 
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.contenttypes.management import create_contenttypes
 from django.core.cache import cache
+from django.db.models.signals import post_migrate
 
 from tests.webapp.world import World, a_world
 
@@ -37,6 +39,14 @@ def django_db_modify_db_settings() -> None:
         django_settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = str(
             Path(os.environ["DRAFTHOUSE_DATA"]) / "tests.sqlite3"
         )
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    """After each test that commits, Django empties all tables and makes its own permissions and kinds of content again,
+    which takes longer than most of these tests, and nobody asks for them."""
+    post_migrate.disconnect(create_contenttypes)
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.db import close_old_connections
 
-from tests.webapp.conftest import django_db_modify_db_settings, fresh_start  # noqa: F401  sets Django up; fixtures
+from tests.webapp.conftest import django_db_modify_db_settings, django_db_setup, fresh_start  # noqa: F401  sets up Django
 from tests.webapp import make
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import Actor, of_user

@@ -19,14 +19,14 @@ from tests.decoding.models import GPT2, LLAMA, fast_runner, save
 
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 YARN = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 100.0, "original_max_position_embeddings": 32}
-WIDE = LLAMA | {"head_dim": 32}  # enough pairs for yarn's ramp to be one
+WIDE = LLAMA | {"head_dim": 32}  # enough pairs for yarn's ramp to be one; each width is compiled anew
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", LLAMA),
     "llama, every head its own keys": ("llama", LLAMA | {"num_key_value_heads": 6}),
     "llama, one key head": ("llama", LLAMA | {"num_key_value_heads": 1}),
     "llama, tied": ("llama", LLAMA | {"tie_word_embeddings": True}),
     "llama, biases": ("llama", LLAMA | {"attention_bias": True, "mlp_bias": True}),
-    "llama, wide heads": ("llama", LLAMA | {"head_dim": 16}),
+    "llama, wide heads": ("llama", WIDE),
     "llama, gelu": ("llama", LLAMA | {"hidden_act": "gelu_pytorch_tanh"}),
     "llama, rope linear": (
         "llama",
@@ -56,7 +56,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         LLAMA | {"use_sliding_window": True, "sliding_window": 7, "max_window_layers": 1},
     ),
     "qwen3": ("qwen3", LLAMA | {"head_dim": 16}),
-    "qwen3, biases": ("qwen3", LLAMA | {"attention_bias": True}),
+    "qwen3, biases": ("qwen3", LLAMA | {"head_dim": 16, "attention_bias": True}),
     "gpt2": ("gpt2", GPT2),
     "gpt2, inner": ("gpt2", GPT2 | {"n_inner": 100, "activation_function": "relu"}),
     "gpt2, untied": ("gpt2", GPT2 | {"tie_word_embeddings": False}),

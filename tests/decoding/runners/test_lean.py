@@ -48,7 +48,13 @@ def with_prompts(model: FastModel) -> list[FastRunner]:
 def in_tiles(request: pytest.FixtureRequest, tmp_path: Path) -> FastModel:
     """A model whose matrices all lie in tiles, of float16 or float32."""
     family, dtype = request.param
-    sizes = LLAMA | {"vocab_size": 96, "hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4}
+    sizes = LLAMA | {
+        "vocab_size": 96,
+        "hidden_size": 64,
+        "intermediate_size": 96,
+        "num_attention_heads": 4,
+        "head_dim": 16,
+    }
     folder = save(tmp_path, family, dtype=dtype, **sizes)
     found = fast_runner(folder, layout=Layout("tiled", torch.float32)).model
     assert isinstance(found, FastModel)
