@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests import installing
@@ -47,34 +46,23 @@ def main(arguments: Sequence[str]) -> int:
     installing.main()
     if arguments:
         os.execv(PYTHON, [PYTHON, "-m", "pytest", *arguments])
-    beside = ThreadPoolExecutor(1)  # checks that run before the tests leave a core idle for a minute or more
-    try:
-        outcomes = {name: beside.submit(outcome, command) for name, command in CHECKS.items()}
-        has_passed = subprocess.call([PYTHON, "-m", "pytest", *TOGETHER]) == 0
-    except KeyboardInterrupt:
-        beside.shutdown(cancel_futures=True)
-        raise
-    failed = [name for name, found in outcomes.items() if not tell(name, *found.result())]
-    if not has_passed:
+    failed = [name for name, command in CHECKS.items() if not passes(name, command)]
+    if subprocess.call([PYTHON, "-m", "pytest", *TOGETHER]) != 0:
         failed.append("pytest")
     if failed:
         sys.exit(f"Failed: {', '.join(failed)}.")
     return 0
 
 
-def outcome(command: Sequence[str]) -> tuple[bool, float, str]:
-    """Run one check in silence. Return whether it passed, its seconds and what it said."""
+def passes(name: str, command: Sequence[str]) -> bool:
+    """Run one check in silence; show what it said only when it fails."""
     start = time.monotonic()
+    installing.say(f"{name} … ", end="")
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return done.returncode == 0, time.monotonic() - start, done.stdout
-
-
-def tell(name: str, has_passed: bool, seconds: float, said: str) -> bool:
-    """Print how a check ended, and what it said if it failed. Return whether it passed."""
-    installing.say(f"{name} … {seconds:.1f} s")
-    if not has_passed:
-        installing.say(said, end="")
-    return has_passed
+    installing.say(f"{time.monotonic() - start:.1f} s")
+    if done.returncode != 0:
+        installing.say(done.stdout, end="")
+    return done.returncode == 0
 
 
 if __name__ == "__main__":
