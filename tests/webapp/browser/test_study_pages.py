@@ -12,7 +12,7 @@ from django.db import connections
 from playwright.sync_api import expect
 
 from tests.webapp import make
-from tests.webapp.browser.conftest import AXE
+from tests.webapp.browser.lab import grave_faults
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.studies import services
@@ -218,14 +218,16 @@ def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands, schem
     for address in addresses:
         page.goto(re.sub(r"(?<=\d)/.*", address, page.url))
         expect(page.locator("h1")).to_be_visible()
-        assert too_wide(page) == [], address
-        page.evaluate("document.documentElement.style.fontSize = '18px'")  # fonts are wider on some machines
-        assert too_wide(page) == [], address
-        page.evaluate("document.documentElement.style.fontSize = ''")
-        page.evaluate(AXE.read_text())
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-        grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
-        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in grave] == [], address
+        assert faults(page) == [], address
+
+def faults(page) -> list[object]:
+    """Return what does not fit a phone, with larger letters too, and what axe finds."""
+    found: list[object] = [*too_wide(page)]
+    page.evaluate("document.documentElement.style.fontSize = '18px'")  # fonts are wider on some machines
+    found += too_wide(page)
+    page.evaluate("document.documentElement.style.fontSize = ''")
+    return found + grave_faults(page)
+
 
 
 def test_a_plan_is_proved_with_one_click_and_both_pages_show_what_came_of_it(open_page, ready, hands):
@@ -240,13 +242,7 @@ def test_a_plan_is_proved_with_one_click_and_both_pages_show_what_came_of_it(ope
     for address in (page.url, re.sub(r"[^/]+/$", f"{plan.pk}/", page.url)):
         page.goto(address)
         expect(page.locator(".reasons li")).to_have_text(found["reasons"])
-        assert too_wide(page) == [], address
-        page.evaluate("document.documentElement.style.fontSize = '18px'")  # fonts are wider on some machines
-        assert too_wide(page) == [], address
-        page.evaluate("document.documentElement.style.fontSize = ''")
-        page.evaluate(AXE.read_text())
-        seen = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-        assert [each["id"] for each in seen if each["impact"] in ("serious", "critical")] == [], address
+        assert faults(page) == [], address
 
 
 def test_each_figure_of_the_papers_is_drawn_with_its_points_and_its_table(open_page, ready, hands):
