@@ -168,11 +168,30 @@ def test_fields_side_by_side_are_equally_high(open_page, ready):
     assert len({(box["y"], box["height"]) for box in boxes}) == 1
 
 
-def test_a_comparison_takes_few_keys_and_little_room(open_page, ready):
+@pytest.mark.parametrize(
+    "servers", [(), ("theirs",), ("theirs", "a-server-with-a-name-of-about-as-many-letters-as-may-be")]
+)
+def test_a_comparison_takes_few_keys_and_little_room(open_page, ready, world, servers):
+    for name in servers:
+        make.endpoint(world.actor(world.bob), name)
     page = open_page("/comparisons/new/", viewport={"width": 1280, "height": 900})
+    expect(page.locator(".plan")).to_contain_text("× 6 prompts")
     assert page.evaluate("document.documentElement.scrollHeight") <= 1200
     assert launch_by_keyboard(page) <= 12
     page.wait_for_load_state("networkidle")
+
+
+def test_servers_are_chosen_in_their_fold_which_is_open_where_one_is_chosen(open_page, ready, world):
+    make.endpoint(world.actor(world.bob))
+    page = open_page("/comparisons/new/")
+    theirs = page.locator("[name=server][value='theirs as-started']")
+    expect(theirs).to_be_hidden()
+    page.click("#servers summary")
+    theirs.check()
+    expect(page.locator(".plan")).to_contain_text("server:theirs")
+    page.goto(page.url + "?strategies=static:4,server:theirs")
+    expect(theirs).to_be_visible()
+    expect(theirs).to_be_checked()
 
 
 def test_true_or_false_is_a_check_box_and_a_gpu_is_offered_only_where_a_worker_has_one(open_page, ready):
