@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.webapp import make
 from tests.webapp.browser.test_comparison_page import mode, path_of
+from webapp.comparisons import figures
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PAPERS, PLAN
 from webapp.studies.models import Classifier
@@ -109,6 +110,7 @@ def test_charts_of_a_comparison_are_readable_on_paper(open_page, hire, load, wid
 def test_charts_of_studies_classifiers_and_runs_are_readable_on_paper(open_page, worker, world, width):
     def made() -> list[str]:
         by = world.actor(world.bob)
+        figures.sum_up_ended(seconds=60)
         of = {"pair": worker.comparison.pair, "dataset": worker.comparison.dataset}
         studies = [make.study(by, kind, **of) for kind in (PLAN, PAPERS)]
         classifying.finish_training(job=make.training(by, **of).job, files=list(make.card().items()))
