@@ -10,7 +10,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.dice import Row
 from decoding.disco.echoes import LONGEST
 
 TOP = 10  # as published
@@ -86,12 +85,11 @@ def quick_one(first: float, second: float, score: float, echoes: Sequence[float]
     return [*[0.0] * (TOP + 2), log1p(first - max(second, LEAST_SCORE)), score, *echoes]
 
 
-def glance(scores: Tensor, preferences: Tensor, token: int, row: Row | None = None) -> tuple[float, float]:
-    """Margin and score of one token. `row` are the preferences as a numpy array, if there is one already. On a CPU,
-    this finds the runner-up by argmax with the winner masked: topk takes 20 times as long, max 3 times."""
+def glance(scores: Tensor, preferences: Tensor, token: int) -> tuple[float, float]:
+    """Margin and score of one token. On a CPU, this finds the runner-up by argmax with the winner masked: topk takes 20
+    times as long, max 3 times."""
     try:
-        if row is None:
-            row = preferences.numpy()[0]
+        row = preferences.numpy()[0]
         score = row.item(token) if preferences is scores else scores.numpy().item(token)
     except TypeError:  # on a GPU, or in a format that numpy lacks: read all three with one wait
         best, second, score = torch.cat((preferences[0].topk(2).values, scores[0, token, None])).tolist()
