@@ -87,7 +87,7 @@ def test_a_slip_in_a_server_is_told(text: str, told: str) -> None:
     [
         ("llama-server -m x", "has no {port}"),
         ("nginx --port {port}", "is not a server that Drafthouse knows; it can start llama-server"),
-        ("llama-server 'half --port {port}", "is no command"),
+        ("llama-server 'half --port {port}", "is not a command"),
     ],
 )
 def test_a_slip_in_a_command_is_told(text: str, told: str) -> None:
