@@ -32,7 +32,7 @@ def program() -> str:
     if found := shutil.which(named or PROGRAM):
         return found
     if named:
-        raise BadServer(f"{VARIABLE} is {named}, and that is no program. Set it to the path of {PROGRAM}.")
+        raise BadServer(f"{VARIABLE} is {named}, and that is not a program. Set it to the path of {PROGRAM}.")
     raise BadServer(
         f"There is no {PROGRAM} on this machine, so nothing can be proved on llama.cpp. Build or install llama.cpp, "
         f"and put {PROGRAM} on PATH or set {VARIABLE} to its path."

@@ -65,7 +65,7 @@ def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
         raise
     except BaseException as error:  # a panic of the library's is no Exception
         after = f" after row {number}" if number else ""
-        raise Unreadable(f"cannot be read{after}: it is torn, or no Parquet file ({_gist(error)}).") from None
+        raise Unreadable(f"cannot be read{after}: it is torn, or not a Parquet file ({_gist(error)}).") from None
 
 
 def _line(number: int, row: dict[str, Any]) -> bytes:
@@ -103,8 +103,8 @@ def _text(value: Any) -> str:
             try:
                 return value.decode()
             except UnicodeDecodeError:
-                raise ValueError("bytes that are no text") from None
-    raise ValueError(f"a {type(value).__name__}, which is no text")
+                raise ValueError("bytes that are not text") from None
+    raise ValueError(f"a {type(value).__name__}, which is not text")
 
 
 def _gist(error: BaseException) -> str:

@@ -20,7 +20,7 @@ from worker.evidence import Marks, how_it_ended, job_may_have_ended_it, marks
 from worker.reading_parquet import REFUSED
 
 MEMORY = 1 << 30  # bytes that reading a table may take
-MEND = "Mend the file, or send its rows as JSON lines."
+MEND = "Correct the file, or send its rows as JSON lines."
 
 
 def check_size(name: str, size: int) -> None:

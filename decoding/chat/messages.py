@@ -81,7 +81,7 @@ def checked(chat: Chat) -> Chat:
 def message_of(given: object) -> Message:
     """Keep what templates read of one message."""
     if not isinstance(given, Mapping):
-        raise BadChat("one of its messages is no JSON object")
+        raise BadChat("one of its messages is not a JSON object")
     role = given.get("role")
     if not isinstance(role, str) or role not in ROLES:
         raise BadChat(f"a message has the role {str(role)[:40]!r}; it can be {', '.join(ROLES)}")
@@ -98,7 +98,7 @@ def _content(content: object) -> str:
     if isinstance(content, str):
         return content
     if not isinstance(content, Sequence):
-        raise BadChat("the content of a message is no text")
+        raise BadChat("the content of a message is not text")
     return "\n".join(map(_part, content))
 
 
@@ -113,7 +113,7 @@ def _part(part: object) -> str:
 def _call(call: object) -> Message:
     """Unpack the arguments of a tool call: the API sends them as JSON text, templates expect an object."""
     if not isinstance(call, Mapping):
-        raise BadChat("a tool call is no JSON object")
+        raise BadChat("a tool call is not a JSON object")
     function = call.get("function")
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise BadChat("a tool call names no function")
@@ -131,7 +131,7 @@ def _unpacked(arguments: str) -> Any:
 
 def _tool(tool: object) -> Message:
     if not isinstance(tool, Mapping):
-        raise BadChat("one of its tools is no JSON object")
+        raise BadChat("one of its tools is not a JSON object")
     return tool
 
 

@@ -41,17 +41,17 @@ def _own(folder: Path, config: Mapping[str, Any], has_tools: bool) -> str:
         named = {one["name"]: one.get("template") for one in found if isinstance(one, Mapping) and "name" in one}
         found = named.get(WITH_TOOLS if has_tools and WITH_TOOLS in named else "default")
     if found is not None and not isinstance(found, str):
-        raise BadCheckpoint(f"The chat_template of {folder} is no text. Copy tokenizer_config.json again.")
+        raise BadCheckpoint(f"The chat_template of {folder} is not text. Copy tokenizer_config.json again.")
     return found or ""
 
 
 def _read(file: Path) -> str:
     try:
         if file.stat().st_size > LARGEST:
-            raise BadCheckpoint(f"{file} is larger than {LARGEST:,} bytes, which no chat template is. Copy it again.")
+            raise BadCheckpoint(f"{file} is larger than {LARGEST:,} bytes, too large for a template. Copy it again.")
         return file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", "") or "it is no UTF-8 text"
+        why = getattr(error, "strerror", "") or "it is not UTF-8 text"
         raise BadCheckpoint(f"The chat template {file} cannot be read: {why}. Give the path of a Jinja file.") from None
 
 

@@ -25,7 +25,7 @@ def texts_of(lines: Iterable[str], name: str) -> Texts:
             samples.setdefault(whose, []).append(from_dict(record))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadPrompts(
-                f"Line {number} of {name} is no event of a trace ({error}); give what compare --trace wrote."
+                f"Line {number} of {name} is not an event of a trace ({error}); give what compare --trace wrote."
             ) from None
     found: dict[str, list[int]] = {}
     for (_, prompt, repeat), events in samples.items():

@@ -48,7 +48,7 @@ def parse_objective(text: str) -> Objective:
     for piece in text.split(","):
         match = _PROMISE.fullmatch(piece)
         if not match or float(match[2]) == 0:
-            raise BadLoad(f"{piece[:40]!r} is no objective; write ttft=500ms,tpot=50ms, or one of the two.")
+            raise BadLoad(f"{piece[:40]!r} is not an objective; write ttft=500ms,tpot=50ms, or one of the two.")
         found[f"{match[1]}_ms"] = float(match[2]) * (1000 if match[3] == "s" else 1)
     return Objective(**found)
 

@@ -24,7 +24,7 @@ def verdict(strategies: Sequence[Row], baseline: str = BASELINE, *, is_over: boo
     if len(strategies) == 1:
         return f"Only {strategies[0]['label']} takes part, so there is nothing to rank."
     if not found:
-        return f"Nothing to rank yet: no strategy has a finished sample beside {baseline}'s."
+        return f"Nothing to rank: no strategy has a finished sample beside {baseline}'s."
     if all(row["speedup"]["high"] and row["speedup"]["high"] < 1.0 for row in found):
         return f"Every strategy is slower than {baseline}; {_closest(found[0])}. {_losslessness(found[0])}"
     return f"{_gain(found[0], baseline, is_over)}. {_losslessness(found[0])}"

@@ -28,9 +28,9 @@ def check_files(folder: Path) -> None:
         if not file.exists():
             raise BadCheckpoint(f"{file} is a link to a file that is not there. Copy that file, or remove the link.")
         if not stat.S_ISREG(file.stat().st_mode):
-            raise BadCheckpoint(f"{file} is no regular file. Put the model's own file there, or remove it.")
+            raise BadCheckpoint(f"{file} is not a regular file. Put the model's own file there, or remove it.")
         if file.suffix == ".json" and file.stat().st_size > LARGEST_JSON:
-            raise BadCheckpoint(f"{file} is larger than {LARGEST_JSON:,} bytes, which no such file is. Copy it again.")
+            raise BadCheckpoint(f"{file} is larger than {LARGEST_JSON:,} bytes, the most for JSON. Copy it again.")
         if file.suffix == ".json":
             _check_counts(file)
 
@@ -60,7 +60,7 @@ def read_json(file: Path, largest: int = LARGEST_JSON) -> dict[str, Any] | None:
     if not file.is_file():
         return None
     if file.stat().st_size > largest:
-        raise BadCheckpoint(f"{file} is larger than {largest:,} bytes, which no such file is. Copy it again.")
+        raise BadCheckpoint(f"{file} is larger than {largest:,} bytes, too large for such a file. Copy it again.")
     try:
         found = bounded_json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:

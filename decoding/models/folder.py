@@ -131,7 +131,7 @@ class ModelFolder:
         for id in ids:
             if type(id) is not int:
                 raise BadCheckpoint(
-                    f"{self.path} names the end token {id!r:.40}, which is no token id. "
+                    f"{self.path} names the end token {id!r:.40}, which is not a token id. "
                     "Correct eos_token_id in generation_config.json or config.json."
                 )
         return frozenset(ids)

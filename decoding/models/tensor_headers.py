@@ -81,7 +81,7 @@ def header_length(file: Path) -> int:
     length = int(struct.unpack("<Q", first)[0]) if len(first) == 8 else 0
     if not 2 <= length <= min(LARGEST_HEADER, size - 8):
         raise BadCheckpoint(
-            f"{file} is no whole safetensors file: it has {size:,} bytes and no header that fits them and the "
+            f"{file} is not a whole safetensors file: it has {size:,} bytes and no header that fits them and the "
             f"{LARGEST_HEADER:,} bytes that a header may have. "
             "If it came by git, the weights themselves may be missing (git lfs pull); else copy it again."
         )

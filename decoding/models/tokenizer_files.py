@@ -79,7 +79,7 @@ def _from_tokenizer_json(folder: Path, whole: dict[str, Any], template: str) -> 
         specials = frozenset(token["content"] for token in added if token.get("special"))
         signs = _signs(whole)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        raise BadCheckpoint(f"{folder / 'tokenizer.json'} is no tokenizer ({error!r}). Copy it again.") from None
+        raise BadCheckpoint(f"{folder / 'tokenizer.json'} is not a tokenizer ({error!r}). Copy it again.") from None
     cutting = _without_defaults({name: whole.get(name) for name in ("normalizer", "pre_tokenizer")})
     return TokenizerFacts(ids, merges, specials, cutting, "", template, names, signs)
 

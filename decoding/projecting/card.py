@@ -149,7 +149,7 @@ def read_card(text: str) -> Card:
     try:
         return Card.from_dict(loads(text))
     except ValueError as error:
-        why = f"is no JSON that can be read: {str(error)[:200]}. Give what ./drafthouse bench prices wrote"
+        why = f"is not valid JSON: {str(error)[:200]}. Give what ./drafthouse bench prices wrote"
         raise BadCard("", why) from None
 
 
@@ -220,7 +220,7 @@ def _line(given: object, where: str) -> Line:
     points: dict[int, float] = {}
     for name, ms in given.items():
         if not (isinstance(name, str) and name.isascii() and name.isdigit() and len(name) < 6):
-            raise BadCard(f"{where}.{str(name)[:40]}", "is no number of rows")
+            raise BadCard(f"{where}.{str(name)[:40]}", "is not a number of rows")
         points[_whole(int(name), f"{where}.{name}", 1, MOST_ROWS)] = _seconds(ms, f"{where}.{name}", LEAST_MS)
     line = sorted(points.items())
     for (few, cheap), (many, dear) in pairwise(line):

@@ -43,7 +43,7 @@ def request(row: Row) -> Row:
     """Return the body of a logged request; a row without a body is one itself."""
     body = row.get("body", row)
     if not isinstance(body, dict):
-        raise BrokenRow("its 'body' is no JSON object")
+        raise BrokenRow("its 'body' is not a JSON object")
     return body
 
 

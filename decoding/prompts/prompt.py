@@ -79,7 +79,7 @@ def read_prompts(text: str, name: str, *, form: str | None = None) -> list[Promp
     if not text or text.isspace():
         raise BadPrompts(f"{name} is empty. Write at least one prompt into it.")
     if "\0" in text:
-        raise BadPrompts(f"{name} holds NUL characters, so it is no text file. Save it as UTF-8 text.")
+        raise BadPrompts(f"{name} holds NUL characters, so it is not a text file. Save it as UTF-8 text.")
     return _prompts(rows_of(text, name), name, form)
 
 

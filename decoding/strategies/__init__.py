@@ -23,7 +23,7 @@ PARTS = {"STRATEGY": "a Strategy(…)"}
 for folder in filter(None, os.environ.get("DRAFTHOUSE_STRATEGIES", "").split(os.pathsep)):
     if not Path(folder).is_dir():
         raise BadStrategyModule(
-            f"DRAFTHOUSE_STRATEGIES names {folder}, which is no folder. Correct it or leave it out."
+            f"DRAFTHOUSE_STRATEGIES names {folder}, which is not a folder. Correct it or leave it out."
         )
     known = {module.name for module in iter_modules(__path__)}
     for module in iter_modules([folder]):

@@ -105,10 +105,10 @@ USER = {"role": "user", "content": "a"}
         ({"messages": "a"}, "its 'messages' is not a list"),
         ({"messages": []}, "its messages ask for nothing"),
         ({"messages": [{"role": "assistant", "content": "a"}]}, "its messages ask for nothing"),
-        ({"messages": ["a"]}, "one of its messages is no JSON object"),
+        ({"messages": ["a"]}, "one of its messages is not a JSON object"),
         ({"messages": [{"role": "bot", "content": "a"}]}, "a message has the role 'bot'"),
         ({"messages": [{"role": ["user"], "content": "a"}]}, "a message has the role"),
-        ({"messages": [{"role": "user", "content": 3}]}, "the content of a message is no text"),
+        ({"messages": [{"role": "user", "content": 3}]}, "the content of a message is not text"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
             "a part of the type 'image_url'; Drafthouse runs text alone, no images and no audio",
@@ -119,7 +119,7 @@ USER = {"role": "user", "content": "a"}
         ({"messages": [{"role": "user", "content": "\ud800"}]}, "hold a NUL character or half a surrogate pair"),
         ({"messages": [USER], "tools": [{"\ud800": 1}]}, "hold a NUL character or half a surrogate pair"),
         ({"messages": [USER], "tools": "a"}, "its 'tools' is not a list"),
-        ({"messages": [USER], "tools": [3]}, "one of its tools is no JSON object"),
+        ({"messages": [USER], "tools": [3]}, "one of its tools is not a JSON object"),
         ({"messages": [{**USER, "tool_calls": [{}]}]}, "a tool call names no function"),
         ({"messages": [USER], "max_tokens": 0}, "its max_tokens is '0'"),
         ({"messages": [USER], "max_tokens": True}, "its max_tokens is 'True'"),
@@ -127,7 +127,7 @@ USER = {"role": "user", "content": "a"}
         ({"messages": [USER], "timestamp": -1}, "its timestamp is '-1'"),
         ({"messages": [USER], "timestamp": 10**30}, "its timestamp is '1000"),
         ({"messages": [{"role": "user", "content": "a" * 1_000_001}]}, "more than the 1,000,000"),
-        ({"custom_id": "a", "body": "a"}, "its 'body' is no JSON object"),
+        ({"custom_id": "a", "body": "a"}, "its 'body' is not a JSON object"),
         ({"custom_id": "a", "body": {"input": "a"}}, "it has neither 'messages' nor a text as 'prompt'"),
         ({"conversations": "a"}, "its 'conversations' is not a list of messages"),
         ({"conversations": [{"from": "gpt", "value": "a"}]}, "it has 0 turns"),
@@ -238,7 +238,7 @@ def test_a_template_is_found_wherever_models_keep_it(model: Path) -> None:
 
 def test_a_template_that_is_no_text_is_refused(model: Path) -> None:
     (model / "tokenizer_config.json").write_text('{"chat_template": 3}')
-    with pytest.raises(BadCheckpoint, match="is no text"):
+    with pytest.raises(BadCheckpoint, match="is not text"):
         template_of(model)
     with pytest.raises(BadCheckpoint, match="cannot be read"):
         template_of(model, file=model / "nowhere.jinja")

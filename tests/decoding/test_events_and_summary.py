@@ -140,7 +140,7 @@ def test_the_verdict_does_not_claim_what_is_not_shown() -> None:
     assert verdict(rows(*pairs([90, 130, 80, 120, 95, 110]))).startswith("No strategy is shown to be faster")
     assert "on a single prompt, too few to say how sure that is" in verdict(rows(*pairs([250])))
     assert verdict(rows(*pairs([250]))).endswith("Its text is exactly the target's on the one sample.")
-    assert verdict(rows()).startswith("Nothing to rank yet")
+    assert verdict(rows()).startswith("Nothing to rank")
     assert verdict(rows()[:1]) == "Only autoregressive takes part, so there is nothing to rank."
 
 

@@ -110,7 +110,7 @@ def test_a_config_of_more_experts_than_the_weights_hold_is_refused_before_memory
     ("text", "says"),
     [
         ('{"model_type": "llama", "x": 1e999}', "too large a number"),
-        ('{"model_type": "llama", "x": NaN}', "NaN is no JSON number"),
+        ('{"model_type": "llama", "x": NaN}', "NaN is not a JSON number"),
         ('{"model_type": "llama", "x": ' + "9" * 5000 + "}", "has 5,000 characters"),
         ('{"model_type": "llama", "model_type": "gpt2"}', "the key 'model_type' is there twice"),
         ('\ufeff{"model_type": "llama"}', "BOM"),
@@ -134,9 +134,9 @@ def a_socket(path: Path) -> None:
     ("make", "says"),
     [
         (lambda path: path.symlink_to("nowhere"), "is a link to a file that is not there"),
-        (lambda path: os.mkfifo(path), "is no regular file"),
-        (lambda path: path.symlink_to("/dev/zero"), "is no regular file"),
-        (lambda path: path.mkdir(), "is no regular file"),
+        (lambda path: os.mkfifo(path), "is not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "is not a regular file"),
+        (lambda path: path.mkdir(), "is not a regular file"),
     ],
     ids=["link", "pipe", "device", "folder"],
 )
@@ -199,7 +199,7 @@ def test_an_index_of_more_files_than_any_model_has_is_refused(folder: Path) -> N
 @pytest.mark.parametrize("value", ["</s>", 2.5, True, [1, "x"]])
 def test_an_end_token_that_is_no_id_is_refused(folder: Path, value: object) -> None:
     (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": value}))
-    with pytest.raises(BadCheckpoint, match=r"names the end token .* which is no token id"):
+    with pytest.raises(BadCheckpoint, match=r"names the end token .* which is not a token id"):
         inspect(folder)
 
 

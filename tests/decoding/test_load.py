@@ -221,7 +221,7 @@ def test_loads_run_from_the_lightest_to_the_heaviest() -> None:
 def test_an_objective_is_read_and_a_wrong_one_refused() -> None:
     assert parse_objective("ttft=0.5s, tpot=50ms") == Objective(500, 50)
     for text in ("ttft=5", "speed=3ms", "tpot=0ms", ""):
-        with pytest.raises(BadLoad, match="is no objective"):
+        with pytest.raises(BadLoad, match="is not an objective"):
             parse_objective(text)
 
 

@@ -115,7 +115,7 @@ def test_a_text_of_other_settings_is_refused_in_words(other: Sampling) -> None:
     "line", ["{", "[]", '{"prompt": "p0"}', '{"strategy":"s","prompt":"p","repeat":0,"event":"x"}']
 )
 def test_what_is_no_trace_is_refused_with_its_line(line: str) -> None:
-    with pytest.raises(BadPrompts, match="Line 2 of trace is no event of a trace"):
+    with pytest.raises(BadPrompts, match="Line 2 of trace is not an event of a trace"):
         texts_of([trace_of(SHARED, "static:3")[0], line], "trace")
 
 

@@ -8,6 +8,7 @@ import { sentence as ofLines, tokensAt } from "../../static/js/charts/lines.js";
 import { legend, sentence as ofPositions } from "../../static/js/charts/positions.js";
 import { sentence as ofPredicted, table as predicted } from "../../static/js/charts/predicted.js";
 import { sentence as ofRounds } from "../../static/js/charts/rounds.js";
+import { counted, grouped } from "../../static/js/core/words.js";
 
 const folder = new URL("../../static/js/charts/", import.meta.url);
 
@@ -45,7 +46,7 @@ test("in a legend runs of one strategy share its colour and are told apart by th
 test("rounds and lines are told by their sums, the fastest first", () => {
   const rounds = (...counts) => ({ all: { rounds: counts.map(([drafted, accepted]) => ({ drafted: Array(drafted).fill(1), accepted })) } });
   assert.equal(ofRounds({ run: { name: "a" }, ...rounds([4, 2], [4, 4]) }), "a, 2 rounds: 8 tokens drafted, 6 of them kept.");
-  assert.equal(ofRounds({ run: { name: "b" }, ...rounds([0, 0]) }), "b, 1 rounds without a draft.");
+  assert.equal(ofRounds({ run: { name: "b" }, ...rounds([0, 0]) }), "b, 1 round without a draft.");
   assert.equal(ofRounds({ run: { name: "b" }, ...rounds() }), "");
   const runs = ["a", "b", "c"].map((name, number) => ({ name, number }));
   const state = (ms) => ({ rounds: [{}], deliveries: [], tokens: Array(8), nowNs: ms * 1e6, prefillNs: 0 });
@@ -55,8 +56,8 @@ test("rounds and lines are told by their sums, the fastest first", () => {
 test("the clock of rounds without a draft tells of the target alone", () => {
   const round = (drafted) => ({ number: 1, drafted, draftStart: 0, draftEnd: 2e6, verifyStart: 2e6, verifyEnd: 5e6, anticipateEnd: 0 });
   const told = (drafted) => ({ state: { rounds: [round(drafted)] }, chosen: 1 });
-  assert.equal(ofDuet(told([7])), "Rounds 1 to 1: the draft worked for 2.00 ms, the target verified for 3.00 ms.");
-  assert.equal(ofDuet(told([])), "Rounds 1 to 1: without a draft, the target verified for 3.00 ms.");
+  assert.equal(ofDuet(told([7])), "Round 1: the draft worked for 2.00 ms, the target verified for 3.00 ms.");
+  assert.equal(ofDuet(told([])), "Round 1: without a draft, the target verified for 3.00 ms.");
   assert.equal(keysOfDuet(told([])).filter(Boolean).length, 1);
 });
 
@@ -80,4 +81,9 @@ test("a plan draws every strategy with a number it varied, a line for each combi
   assert.equal(ofPredicted({ found }), "The best that is predicted of each strategy: b, cap 8, t 0.2: 1.40×; a, n 2: 1.20×.");
   const settings = predicted({ found }).children[1].children.map((one) => one.children[0].children[0]);
   assert.deepEqual(settings, ["a, n 1", "a, n 2", "b, cap 8, t 0.2", "b, cap 8, t 0.4", "b, cap 20, t 0.2", "b, cap 20, t 0.4", "b, cap 20, t 0.6"]);
+});
+
+test("commas stand between thousands, and nowhere behind a point", () => {
+  assert.deepEqual([0.0002, 999, 1234.5678, -12345].map(grouped), ["0.0002", "999", "1,234.5678", "-12,345"]);
+  assert.deepEqual([counted(1, "round"), counted(2000, "round")], ["1 round", "2,000 rounds"]);
 });

@@ -365,7 +365,7 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_runs(
     assert main(arguments(box, "--json", str(tmp_path / "gone" / "result.json"))) == 2
     assert "cannot be written: No such file or directory." in capsys.readouterr().err
     assert main(arguments(box, "--json", "/dev/null")) == 2
-    assert "no regular file" in capsys.readouterr().err
+    assert "not a regular file" in capsys.readouterr().err
     assert Path("/dev/null").is_char_device()
 
 

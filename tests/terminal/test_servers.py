@@ -67,13 +67,13 @@ def test_a_server_is_read_with_its_settings() -> None:
         ("http://h:1", "has no dialect; add ,dialect=NAME, one of"),
         ("http://h:1,dialect=lamacpp", "There is no dialect 'lamacpp'"),
         (f"{HERE},key=sk-1", "A key does not belong on the command line"),
-        (f"{HERE},modl=x", "is no setting of a server; there are name,"),
+        (f"{HERE},modl=x", "is not a setting of a server; there are name,"),
         (f"{HERE},name=a,name=b", "given name twice"),
         (f"{HERE},key-file=a,key-env=b", "key-file and key-env"),
-        (f"{HERE},deadline=soon", "no number of seconds"),
+        (f"{HERE},deadline=soon", "not a number of seconds"),
         (f"{HERE},deadline=nan", "must lie between"),
         (f"{HERE},speculation=maybe", "not one of as-started, on, off"),
-        ("ftp://h,dialect=vllm", "no address of a server"),
+        ("ftp://h,dialect=vllm", "not a server's address"),
     ],
 )
 def test_a_slip_in_a_server_is_told(text: str, told: str) -> None:
@@ -86,8 +86,8 @@ def test_a_slip_in_a_server_is_told(text: str, told: str) -> None:
     ("text", "told"),
     [
         ("llama-server -m x", "has no {port}"),
-        ("nginx --port {port}", "is no server that Drafthouse knows; it can start llama-server"),
-        ("llama-server 'half --port {port}", "is no command"),
+        ("nginx --port {port}", "is not a server that Drafthouse knows; it can start llama-server"),
+        ("llama-server 'half --port {port}", "is not a command"),
     ],
 )
 def test_a_slip_in_a_command_is_told(text: str, told: str) -> None:

@@ -251,7 +251,7 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
     (tmp_path / "file").write_text("mine")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
         assert command(main, *SMALL, 1, "--out", out) == 2
-        assert "is no folder of yours" in capsys.readouterr().err
+        assert "is not a folder of yours" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["file"] and (tmp_path / "file").read_text() == "mine"
 
 
@@ -261,7 +261,7 @@ def test_texts_that_are_no_trace_are_told_before_anything_runs(
     torn, out = tmp_path / "trace.jsonl", tmp_path / "none"
     torn.write_text('{"strategy": "static:2", "prompt": "p", "rep')
     for path, sentence in (
-        (torn, "Line 1 of trace.jsonl is no event of a trace"),
+        (torn, "Line 1 of trace.jsonl is not an event of a trace"),
         (tmp_path / "gone", "cannot be read"),
     ):
         assert command(train_disco.main, *SMALL, 1, "--texts", path, "--out", out) == 2

@@ -154,7 +154,7 @@ def test_a_refusal_names_the_field(run, address):  # noqa: F811
 def test_what_is_no_address_is_told(run, line):
     told = run(f"./drafthouse {line}")
     assert (told.returncode, told.stdout) == (2, "")
-    assert "is no address of a Drafthouse; write it as in http://127.0.0.1:8000." in told.stderr
+    assert "is not the address of a Drafthouse; write it as in http://127.0.0.1:8000." in told.stderr
 
 
 def test_an_answer_that_is_no_drafthouse_is_told(run):
@@ -174,7 +174,7 @@ def test_an_answer_that_is_no_drafthouse_is_told(run):
         Thread(target=server.serve_forever).start()
         told = run(f"./drafthouse send README.md --to http://127.0.0.1:{server.server_port}")
         server.shutdown()
-    assert told.returncode == 2 and "is no Drafthouse: it sent no JSON." in told.stderr
+    assert told.returncode == 2 and "is not Drafthouse: it did not send JSON." in told.stderr
 
 
 def test_a_token_of_a_folder_without_a_drafthouse_is_refused_and_nothing_made(tmp_path):

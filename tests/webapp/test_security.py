@@ -151,7 +151,7 @@ def test_the_session_is_a_new_one_after_signing_in(world):
         (b'{"name": NaN}', "NaN"),
         (b'{"name": "a\\u0000b"}', "NUL"),
         (b'{"name": "\\ud800"}', "surrogate"),
-        (b'{"name"', "no JSON"),
+        (b'{"name"', "not JSON"),
         (b"\xff\xfe", "no"),
         (b"[]", "object"),
         (b'{"name": ' + b"9" * 5000 + b"}", ""),

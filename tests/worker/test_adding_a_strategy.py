@@ -82,4 +82,4 @@ def test_a_strategy_that_would_hide_or_double_another_is_refused(name: str, tmp_
 
 def test_a_folder_of_strategies_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = with_strategies(tmp_path / "nowhere", "-c", "import decoding.strategies")
-    assert done.returncode != 0 and "nowhere, which is no folder" in done.stdout.splitlines()[-1]
+    assert done.returncode != 0 and "nowhere, which is not a folder" in done.stdout.splitlines()[-1]

@@ -84,7 +84,7 @@ def test_without_llama_server_people_read_what_to_set(monkeypatch: pytest.Monkey
     with pytest.raises(BadServer, match=f"put llama-server on PATH or set {VARIABLE} to its path"):
         program()
     monkeypatch.setenv(VARIABLE, str(tmp_path / "gone"))
-    with pytest.raises(BadServer, match=f"{VARIABLE} is .*gone, and that is no program"):
+    with pytest.raises(BadServer, match=f"{VARIABLE} is .*gone, and that is not a program"):
         program()
 
 

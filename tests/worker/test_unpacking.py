@@ -98,7 +98,7 @@ def test_a_broken_row_is_told_by_its_number(unpack):
     assert upload.reason.startswith("p.parquet, row 41 cannot be taken: its column 'picture' holds bytes")
     assert (upload.job.state, upload.job.reason) == (
         "failed",
-        upload.reason.removesuffix(" Mend the file, or send its rows as JSON lines."),
+        upload.reason.removesuffix(" Correct the file, or send its rows as JSON lines."),
     )
 
 
@@ -123,7 +123,7 @@ def test_a_few_kilobytes_that_unpack_to_more_than_a_file_may_have_are_refused(un
 def test_what_is_no_parquet_file_is_told_in_words(unpack, content):
     upload = unpack("p.parquet", content)
     assert upload.state == "refused"
-    assert "is torn, or no Parquet file" in upload.reason
+    assert "is torn, or not a Parquet file" in upload.reason
 
 
 def test_a_reader_that_wants_more_memory_than_it_may_have_dies_alone(tmp_path):

@@ -232,7 +232,7 @@ def _header(block: bytes, *, is_first: bool) -> tarfile.TarInfo:
 
 
 def _foreign() -> BackupProblem:
-    return BackupProblem("This file is no backup of Drafthouse. `./drafthouse backup FILE` makes one.")
+    return BackupProblem("This file is not a backup of Drafthouse. `./drafthouse backup FILE` makes one.")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from webapp.comparisons.models import SERVERS_ALONE, Comparison
 from webapp.comparisons.report import so_far
 from webapp.core.pages import page
 from webapp.core.problems import Invalid
+from webapp.core.templatetags.ui import plain, words
 
 MOST = 6
 CONDITIONS = {"pair", "prompts", "split", "how many", "sampling", "machine"}  # if these differ, speeds do not compare
@@ -92,7 +93,7 @@ def _facts(found: Sequence[Comparison], reports: Sequence[Mapping[str, Any]]) ->
 
 def _sampling(sampling: Mapping[str, Any]) -> str:
     given = sorted((name, value) for name, value in sampling.items() if value not in (None, "", []))
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in given)
+    return ", ".join(f"{words(name)} {plain(value)}" for name, value in given)
 
 
 def _versions(hardware: Mapping[str, Any]) -> str:

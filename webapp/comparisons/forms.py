@@ -64,10 +64,6 @@ class ServerBox:
     ways: tuple[str, ...]  # as started, and with speculation on or off if a request can switch it
     chosen: Sequence[str]
 
-    @property
-    def is_chosen(self) -> bool:
-        return bool(self.chosen)
-
 
 def _ways(endpoint: Endpoint) -> tuple[str, ...]:
     return WAYS if dialects()[endpoint.dialect].switches else WAYS[:1]
@@ -159,6 +155,10 @@ class ComparisonForm:
         ]
 
     @property
+    def is_server_chosen(self) -> bool:
+        return any(box.chosen for box in self.servers)
+
+    @functools.cached_property
     def servers(self) -> list[ServerBox]:
         """Return a box for each endpoint of the team, and the ways in which each can run."""
         asked: dict[str, list[str]] = {}

@@ -84,7 +84,7 @@ class WhyOut(serializers.Serializer[Any]):
     """The speed that an oracle with free drafts would have, and what each cause takes from it. Numbers are tokens per
     second."""
 
-    refusal = serializers.CharField(allow_blank=True, help_text="why nobody can say; empty otherwise")
+    refusal = serializers.CharField(allow_blank=True, help_text="why there is no explanation; empty if there is one")
     bound = serializers.FloatField(allow_null=True)
     steps = WhyStep(many=True)
     measured = serializers.FloatField(allow_null=True)
@@ -175,7 +175,9 @@ class RankingOut(serializers.Serializer[Any]):
         allow_null=True,
         help_text="speed-up on each prompt of the strategy that the other prompts choose, so choosing flatters nothing",
     )
-    more_prompts = serializers.IntegerField(allow_null=True, help_text="about how many settle the next open question")
+    more_prompts = serializers.IntegerField(
+        allow_null=True, help_text="about how many more prompts settle the next open question"
+    )
     sentence = serializers.CharField(allow_blank=True)
 
 
@@ -187,7 +189,9 @@ class LoadOut(serializers.Serializer[Any]):
     verdict = serializers.CharField()
     doubt = serializers.CharField(allow_blank=True)
     ranking = RankingOut()
-    fastest = serializers.CharField(allow_null=True, help_text="label of the row to deploy; null where nobody can say")
+    fastest = serializers.CharField(
+        allow_null=True, help_text="label of the row to deploy; null if none is shown to be the fastest"
+    )
 
 
 class CrossoverOut(serializers.Serializer[Any]):

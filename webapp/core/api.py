@@ -101,7 +101,7 @@ class _Id(serializers.UUIDField):
 class Visible(serializers.PrimaryKeyRelatedField[Any]):
     """A field that names another thing by its id. Things that the actor may not see count as missing."""
 
-    default_error_messages = {"does_not_exist": "You can see none with the id {pk_value}."}
+    default_error_messages = {"does_not_exist": "There is none with the id {pk_value}, or you may not see it."}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(pk_field=_Id(), **options)
@@ -171,7 +171,7 @@ class Nouns(viewsets.GenericViewSet[Any]):
         """Return one of the rows that the actor may see; raise NotFound otherwise."""
         found = rows.filter(pk=pk).first()
         if found is None:
-            raise NotFound(f"You can see no {rows.model._meta.verbose_name} {pk}.")
+            raise NotFound(f"There is no {rows.model._meta.verbose_name} {pk}, or you may not see it.")
         return found
 
     def get_serializer_context(self) -> dict[str, Any]:

@@ -42,10 +42,11 @@ NAMES = {"audit": "entries of the audit"}
 
 class ProblemSchema(AutoSchema):
     def get_description(self) -> str:  # type: ignore[override]
-        """Return the sentence of the verb or of the kind's own view, else what the verb usually does."""
+        """Return the verb's own sentence, for a list also its view's, else what the verb usually does."""
         action = str(getattr(self.view, "action", ""))
         verb = getattr(type(self.view), action, None)
-        if action in USUAL and not getattr(verb, "__doc__", None) and not type(self.view).__doc__:
+        is_told = getattr(verb, "__doc__", None) or (action == "list" and type(self.view).__doc__)
+        if action in USUAL and not is_told:
             kind = self.path.removeprefix("/api/v1/").partition("/")[0]
             return USUAL[action].format(NAMES.get(kind, kind))
         return str(super().get_description())

@@ -24,7 +24,7 @@ def loads(text: str | bytes, *, deepest: int = DEEPEST, most: int | None = None)
     try:
         value = bounded_json.parse(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"This is no JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+        raise ValueError(f"This is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     except ValueError as error:
         raise ValueError(f"In the JSON, {error}.") from None
     _check_depth(value, deepest)

@@ -49,7 +49,7 @@ def read_cursors(after: object) -> dict[UUID, int]:
         try:
             pk = UUID(sample)
         except ValueError:
-            raise Unreadable("`after` names a sample that is no id.") from None
+            raise Unreadable("`after` names a sample that is not an id.") from None
         if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq < 2**31:
             raise Unreadable("A seq must be a whole number, not negative.")
         cursors[pk] = seq

@@ -171,7 +171,7 @@ class WatchSocket(AsyncWebsocketConsumer):
 
     @property
     def not_found(self) -> NotFound:
-        return NotFound(f"You can see no {self.what} with this id.")
+        return NotFound(f"There is no {self.what} with this id, or you may not see it.")
 
 
 def _ending(problem: Problem) -> tuple[int, str]:

@@ -89,7 +89,7 @@ def safetensors_header(reader: FileReader, name: str) -> dict[str, Tensor]:
     except ValueError as error:
         raise _refuse(name, f"has a broken header: {error}") from None
     if not isinstance(header, dict) or len(header) > MOST_TENSORS:
-        raise _refuse(name, f"has a header that is no JSON object of at most {MOST_TENSORS} tensors")
+        raise _refuse(name, f"has a header that is not a JSON object of at most {MOST_TENSORS} tensors")
     header.pop("__metadata__", None)
     tensors = {key: _tensor(key, entry, name) for key, entry in header.items()}
     _check_coverage(tensors, reader.size - 8 - length, name)
@@ -221,7 +221,7 @@ def _json(by_name: Mapping[str, UploadedFile], name: str, team_id: UUID, longest
     except ValueError as error:
         raise _refuse(name, f"cannot be read: {error}") from None
     if not isinstance(value, dict):
-        raise _refuse(name, "is no JSON object")
+        raise _refuse(name, "is not a JSON object")
     return value
 
 

@@ -27,7 +27,7 @@ Work = Callable[["Attempt"], None]
 
 
 class IncompleteKind(Exception):
-    """A module of this package is no kind of job; the message names what it lacks."""
+    """A module of this package is not a kind of job; the message names what it lacks."""
 
 
 def works() -> dict[str, Work]:
@@ -37,9 +37,9 @@ def works() -> dict[str, Work]:
         try:
             module = import_module(f"{__name__}.{name}")
         except TypeError as error:  # `Kind` was called without one of its parts
-            raise IncompleteKind(f"{name}.py in worker/jobs is no kind of job: {error}.") from error
+            raise IncompleteKind(f"{name}.py in worker/jobs is not a kind of job: {error}.") from error
         if lacking := _lacking(module):
-            raise IncompleteKind(f"{name}.py in worker/jobs is no kind of job: it lacks {lacking}.")
+            raise IncompleteKind(f"{name}.py in worker/jobs is not a kind of job: it lacks {lacking}.")
         if module.KIND.slug in found:
             raise IncompleteKind(f"{name}.py in worker/jobs and another file both call themselves {module.KIND.slug}.")
         found[module.KIND.slug] = module.work

@@ -25,7 +25,7 @@ def main(argv: Sequence[str]) -> None:
     try:
         body = None if asked.body is None else json.loads(asked.body)
     except ValueError as error:
-        parser.error(f"the body is no JSON: {error}")
+        parser.error(f"the body is not JSON: {error}")
     try:
         parts = urlsplit(HERE + asked.address if asked.address.startswith("/") else asked.address)
         service = Service(f"{parts.scheme}://{parts.netloc}" if parts.netloc else asked.address)

@@ -21,7 +21,7 @@ def require_folder(path: Path) -> None:
     """One that can be made or written in: told before the work and not after it. Nothing is made yet."""
     there = next(place for place in (path.resolve(), *path.resolve().parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
-        raise BadOutput(f"{path} cannot be written: {there} is no folder of yours. Give another with --out DIR.")
+        raise BadOutput(f"{path} cannot be written: {there} is not a folder of yours. Give another with --out DIR.")
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def whole_path(path: Path) -> Iterator[Path]:
     beside = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "it is no regular file")  # a rename would put a file in a device's place
+            raise OSError(errno.EINVAL, "it is not a regular file")  # a rename would put a file in a device's place
         writes(beside)
         beside.touch()
     except OSError as error:

@@ -14,7 +14,7 @@ from decoding.prompts.prompt import LARGEST_PROMPT_FILE, Prompt, decode, read_pr
 def read_prompt_file(path: Path, split: str | None, limit: int | None, form: str | None = None) -> list[Prompt]:
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise OSError(errno.EINVAL, "it is no regular file")  # a pipe would be waited for without end
+            raise OSError(errno.EINVAL, "it is not a regular file")  # a pipe would be waited for without end
         if path.stat().st_size > LARGEST_PROMPT_FILE:
             raise OSError(errno.EFBIG, f"it has more than {LARGEST_PROMPT_FILE:,} bytes")
         data = path.read_bytes()

@@ -169,10 +169,8 @@ def announce(args: Arguments, loaded: LoadedPair | LoadedServers, warnings: Sequ
 
 def crowded(others: str, threads: int) -> str:
     """Warn if other programs use the machine."""
-    waiting = (
-        " The threads of a model wait for one another: --threads 1 may be many times as fast." if threads > 1 else ""
-    )
-    return f"{others} Times taken beside them are unsteady.{waiting}"
+    waiting = " On a busy machine --threads 1 is often faster: threads wait for the slowest one." if threads > 1 else ""
+    return f"{others} Measurements beside them are unsteady.{waiting}"
 
 
 def decode_all(

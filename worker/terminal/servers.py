@@ -102,7 +102,7 @@ def parse_server(text: str) -> AskedServer:
             raise BadServer("A key does not belong on the command line. Put it into a file and give key-file=FILE.")
         if not equals or name not in SETTINGS:
             raise BadServer(
-                f"{piece[:40]!r} is no setting of a server; there are {', '.join(SETTINGS)}.{meant(name, SETTINGS)}"
+                f"{piece[:40]!r} is not a setting of a server; there are {', '.join(SETTINGS)}.{meant(name, SETTINGS)}"
             )
         if name in settings:
             raise BadServer(f"A server is given {name} twice; give it once.")
@@ -139,7 +139,7 @@ def _seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise BadServer(f"deadline={text[:40]} is no number of seconds.") from None
+        raise BadServer(f"deadline={text[:40]} is not a number of seconds.") from None
 
 
 def parse_start(text: str) -> AskedServer:
@@ -149,15 +149,15 @@ def parse_start(text: str) -> AskedServer:
     try:
         words = shlex.split(rest if has_name else text)
     except ValueError as error:
-        raise BadServer(f"{text[:80]!r} is no command: {error}.") from None
+        raise BadServer(f"{text[:80]!r} is not a command: {error}.") from None
     if not any(PORT in word for word in words):
         raise BadServer(f"{text[:80]!r} has no {PORT}, so the server cannot be given a free port. Add --port {PORT}.")
     dialect = dialect_of(words[0])
     if not dialect:
         programs = (program for each in dialects().values() for program in each.programs)
         raise BadServer(
-            f"{words[0][:80]} is no server that Drafthouse knows; it can start {', '.join(programs)}. Start this one "
-            "yourself and give --server."
+            f"{words[0][:80]} is not a server that Drafthouse knows; it can start {', '.join(programs)}. Start this "
+            "one yourself and give --server."
         )
     model = dialect_called(dialect).model_in(words)
     spec = EndpointSpec(head.strip() if has_name else dialect, NOT_YET, dialect, model)

@@ -26,7 +26,7 @@ class Refused(Exception):
 class Service:
     def __init__(self, address: str = HERE) -> None:
         if not address.startswith(("http://", "https://")):
-            raise Refused(400, f"{address} is no address of a Drafthouse; write it as in {HERE}.")
+            raise Refused(400, f"{address} is not the address of a Drafthouse; write it as in {HERE}.")
         self.address = address.rstrip("/")
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
@@ -35,7 +35,7 @@ class Service:
         try:
             return json.loads(answer) if answer else None
         except ValueError:
-            raise Refused(502, f"What answers at {self.address} is no Drafthouse: it sent no JSON.") from None
+            raise Refused(502, f"What answers at {self.address} is not Drafthouse: it did not send JSON.") from None
 
     def read(self, method: str, path: str, body: Any = None) -> bytes:
         """Read an answer of any kind: JSON, CSV, a file."""

@@ -20,8 +20,8 @@ from worker.terminal.prompt_files import read_prompt_file
 def run(argv: Sequence[str]) -> None:
     parser = parser_of(
         "train-disco",
-        "Train the classifier that tells DISCO when to stop drafting. Prompts say in their split column what they are "
-        "for: train, validation, test; those that do not are dealt out.",
+        "Train the classifier that tells DISCO when to stop drafting. The split column of the prompts says what each "
+        "is for: train, validation or test. Prompts without a split are divided among the three.",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where it is stored, beside the target unless given")
     parser.add_argument(

@@ -265,9 +265,9 @@ def _parsed(data: bytes) -> Json:
     try:
         event: Any = json.loads(data)
     except (ValueError, RecursionError):
-        raise ServerFailed(f"The server sent an event that is no JSON: {data[:60]!r}.") from None
+        raise ServerFailed(f"The server sent an event that is not JSON: {data[:60]!r}.") from None
     if not isinstance(event, dict):
-        raise ServerFailed(f"The server sent an event that is no object: {data[:60]!r}.")
+        raise ServerFailed(f"The server sent an event that is not an object: {data[:60]!r}.")
     return event
 
 

@@ -176,7 +176,7 @@ class Client:
             except TimeoutError:
                 raise ServerFailed(f"{self.spec.name} sent nothing for {SILENCE_S:g} s.") from None
             except (asyncio.LimitOverrunError, ValueError):
-                raise ServerFailed(f"What answers at {self.spec.name}'s address speaks no HTTP/1.1.") from None
+                raise ServerFailed(f"What answers at {self.spec.name}'s address does not speak HTTP/1.1.") from None
             if head.status >= 200:
                 return head
 
@@ -290,5 +290,5 @@ def _framing(head: Head) -> Framing:
     if length is None:
         return Framing()
     if not length.isdigit():
-        raise ServerFailed("The server's answer cannot be read: its length is no number.")
+        raise ServerFailed("The server's answer cannot be read: its length is not a number.")
     return Counted(int(length))

@@ -35,12 +35,12 @@ class EndpointSpec:
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
             raise BadServer(
-                f"{self.name[:80]!r} is no name for a server: take letters, digits, dots, dashes and underscores, at "
-                "most 64."
+                f"{self.name[:80]!r} is not a name for a server: take letters, digits, dots, dashes and underscores, "
+                "at most 64."
             )
         place = self.place
         if place.scheme not in ("http", "https") or not place.host:
-            raise BadServer(f"{self.address[:200]!r} is no address of a server; write it as in http://127.0.0.1:8080.")
+            raise BadServer(f"{self.address[:200]!r} is not a server's address; write it as in http://127.0.0.1:8080.")
         if not 0 < self.deadline_s <= 86_400:
             raise BadServer(f"The deadline of {self.name} is {self.deadline_s:g} s; it must lie between 0 and 86,400.")
 
@@ -76,7 +76,7 @@ def _place(address: str) -> Place:
         parts = urlsplit(address)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise BadServer(f"{address[:200]!r} is no address of a server: {error}.") from None
+        raise BadServer(f"{address[:200]!r} is not a server's address: {error}.") from None
     if parts.username is not None or parts.password is not None:  # it would be shown and stored with the address
         raise BadServer("The address of a server holds a user or a password. Leave both out, and name a key.")
     if parts.query or parts.fragment:
@@ -106,7 +106,7 @@ def key_of(reference: str) -> str:
 def _read_key(path: Path) -> str:
     try:
         if not path.is_file():
-            raise OSError(0, "it is no regular file")
+            raise OSError(0, "it is not a regular file")
         with path.open("rb") as file:
             key = file.read(LARGEST_KEY + 1).strip()
     except OSError as error:

@@ -87,7 +87,7 @@ def _rule(entry: str) -> Rule:
     except ValueError:
         if "/" in host or not host or not all(part.replace("-", "").isalnum() for part in host.rstrip(".").split(".")):
             raise BadServer(
-                f"{entry[:80]!r} is no entry for the allow-list of servers: write a host name, an address or a "
+                f"{entry[:80]!r} is not an entry for the allow-list of servers: write a host name, an address or a "
                 "network, and a port if only that is allowed, as in vllm.internal:8000 or 10.0.0.0/8."
             ) from None
     return Rule(None, host.lower().rstrip("."), port)

@@ -31,7 +31,7 @@ def no_tls(error: ssl.SSLError) -> str:
         return f"cannot be reached over TLS: {error.reason or error}. If it speaks plain HTTP, write its address with http://."
     told = f"cannot be trusted: {error.verify_message}."
     if error.verify_code not in UNKNOWN_AUTHORITY:
-        return f"{told} Mend the server's certificate, or give the address that it is for."
+        return f"{told} Replace the server's certificate, or give the address that it is for."
     return (
         f"{told} If an authority of your own signed its certificate, name that authority's PEM file: certificates=FILE "
         f"with --server, or {CERTIFICATES} in the environment of the command or of the service's workers."

@@ -18,7 +18,8 @@ export function sentence({ state, chosen }) {
   if (!rounds.length) return "";
   const sum = (time) => ms(rounds.reduce((total, round) => total + time(round), 0));
   const wrote = hasDraft(rounds) ? `the draft worked for ${sum(drafting)}, ` : "without a draft, ";
-  return `Rounds ${rounds[0].number} to ${rounds.at(-1).number}: ${wrote}the target verified for ${sum(verifying)}.`;
+  const named = rounds.length === 1 ? `Round ${rounds[0].number}` : `Rounds ${rounds[0].number} to ${rounds.at(-1).number}`;
+  return `${named}: ${wrote}the target verified for ${sum(verifying)}.`;
 }
 
 export const table = ({ state, chosen }) => made(["round", "drafting", "preparing ahead", "verifying", "waiting"],

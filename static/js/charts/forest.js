@@ -5,7 +5,7 @@ import { isHidden, layField, shownOf } from "../core/field.js";
 import { mark, roomFor, runKey, size, widthOf } from "../core/picture.js";
 import { reach, ticks } from "../core/stats.js";
 import { table as made } from "../core/tables.js";
-import { times } from "../core/words.js";
+import { counted, times } from "../core/words.js";
 
 export const on = { "comparison-top": 1 };
 export const term = "speed-up";
@@ -16,7 +16,7 @@ export function sentence({ rows, paired, baseline }) {
   const said = rows.filter((row) => row.speedup && !row.isBaseline).map((row) => {
     const ratios = pointsOf(row, paired).map((point) => point.ratio);
     const faster = ratios.filter((ratio) => ratio > 1).length;
-    return `${row.name} ${row.speedup.median.toFixed(2)} times, faster on ${faster} of ${ratios.length} prompts`;
+    return `${row.name} ${row.speedup.median.toFixed(2)} times, faster on ${faster} of ${counted(ratios.length, "prompt")}`;
   });
   return said.length ? `Speed-up over ${baseline}: ${said.join("; ")}.` : "";
 }

@@ -2,7 +2,7 @@
 
 import { bars, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
-import { grouped, percent } from "../core/words.js";
+import { counted, percent } from "../core/words.js";
 
 export const on = { comparison: 2 };
 export const term = "per round";
@@ -13,7 +13,7 @@ export function sentence({ speculative }) {
   const counts = speculative?.acceptance_histogram ?? [], total = sum(counts);
   if (!total) return "";
   const mean = sum(counts.map((count, accepted) => count * accepted)) / total;
-  return `${speculative.name}, ${grouped(total)} rounds: the target accepted no drafted token in ${percent(counts[0] / total)} of them, ` +
+  return `${speculative.name}, ${counted(total, "round")}: the target accepted no drafted token in ${percent(counts[0] / total)} of them, ` +
     `and ${counts.length - 1} in ${percent(counts.at(-1) / total)}. The mean is ${mean.toFixed(1)}.`;
 }
 

@@ -47,7 +47,7 @@ const place = (row) => [row.tokens_per_s_user, row.tokens_per_s_device];
 const pointOf = (row) => ({ x: row.tokens_per_s_user, y: row.tokens_per_s_device,
   text: `${row.settings}, ${loadName(row)}: ${speed(row.tokens_per_s_user)} a user, ${speed(row.tokens_per_s_device)} the device` });
 const isPlaced = (row) => row.sample_count > 0 && row.tokens_per_s_device > 0;
-const speed = (value) => value.toFixed(value < 100 ? 1 : 0);
+const speed = (value) => (value < 100 ? value.toFixed(1) : grouped(Math.round(value)));
 
 /** The load at each point, where there is room for it. */
 function numbers(rows, { x, y }) {

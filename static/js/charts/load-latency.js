@@ -3,7 +3,7 @@
 import { become, sketch } from "../core/become.js";
 import { at, isLoaded, kindsOf, loadAxis, loadName, seriesOf, strategiesOf } from "../core/loads.js";
 import { key, runKey } from "../core/picture.js";
-import { level, line, markAt, plot } from "../core/plot.js";
+import { line, markAt, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 
 export const on = { "comparison-load": 3 };
@@ -43,7 +43,7 @@ export function draw(place, { everyRow: rows, report }) {
     plot(picture, {
       x: loadAxis(here, kind), height: 220,
       y: { low: 0, high: Math.max(...here.map((row) => row[name].p99), promised ?? 0) * 1.05 || 1 },
-      layers: [promised ? level(promised, "whole soft", "objective") : null],
+      levels: promised ? [{ at: promised, cls: "whole soft", label: "objective" }] : [],
       series: seriesOf(here, kind).map((series, n, all) => ({ name: series.name, points: series.rows.map((row) => pointOf(row, kind, name)),
         layer: drawn(series, kind, name, (n - (all.length - 1) / 2) * 4) })),
     });

@@ -21,7 +21,7 @@ export const legend = ({ series: [bound, fixed] }) => [...[bound, fixed].map(({ 
 export const draw = (picture, { found: { one: { lookaheads, lookahead } }, series: [bound, fixed] }) => plot(picture, {
   x: { low: 0, high: lookaheads.length, label: "round", isWhole: true },
   y: { low: 0, high: Math.max(lookahead, ...lookaheads, 1) * 1.1, label: "tokens" },
-  series: [{ name: fixed.name, points: [], layer: level(lookahead, `s-${fixed.strategy} whole`, fixed.name) },
+  series: [{ name: fixed.name, points: [], layer: level(lookahead, `s-${fixed.strategy} whole`) },
     { name: bound.name, points: lookaheads.map((tokens, i) => ({ x: i + 0.5, y: tokens, text: `${tokens} tokens` })),
       layer: steps(lookaheads, `s-${bound.strategy}`) }],
   head: (round) => `round ${Math.floor(round) + 1}`,

@@ -2,7 +2,7 @@
 
 import { become, sketch } from "../core/become.js";
 import { seriesKey } from "../core/picture.js";
-import { dots, level, levels, line, markAt, plot, speedupAxis } from "../core/plot.js";
+import { dots, level, line, markAt, plot, speedupAxis } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
 
@@ -38,8 +38,9 @@ export function draw(place, { found }) {
     const at = here.flatMap((curve) => curve.points.map((point) => point.x));
     plot(picture, {
       x: { low: 0, high: Math.max(...at) <= 1 ? 1 : Math.max(...at) + 0.5, label: params[i] }, y,
+      levels: bounds.map((row) => ({ at: row.speedup, cls: `s-${row.strategy} bound`, label: row.strategy })),
       layers: [
-        level(1), levels(bounds.map((row) => ({ at: row.speedup, cls: `s-${row.strategy} bound`, label: row.strategy }))),
+        level(1),
         ...measured.filter((row) => here.some((curve) => curve.strategy === row.strategy))
           .map((row) => markAt(row.strategy, [row.params[params[i]], row.measured.median])),
       ],

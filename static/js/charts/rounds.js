@@ -6,7 +6,7 @@ import { layField, shownOf } from "../core/field.js";
 import { key, size, widthOf } from "../core/picture.js";
 import { ticks } from "../core/stats.js";
 import { table as made } from "../core/tables.js";
-import { ms } from "../core/words.js";
+import { counted, ms } from "../core/words.js";
 
 export const on = { text: 1 };
 export const term = "round";
@@ -16,8 +16,8 @@ export function sentence({ run, all: { rounds } }) {
   if (!rounds.length) return "";
   const drafted = rounds.reduce((sum, round) => sum + round.drafted.length, 0);
   const kept = rounds.reduce((sum, round) => sum + round.accepted, 0);
-  if (!drafted) return `${run.name}, ${rounds.length} rounds without a draft.`;
-  return `${run.name}, ${rounds.length} rounds: ${drafted} tokens drafted, ${kept} of them kept.`;
+  if (!drafted) return `${run.name}, ${counted(rounds.length, "round")} without a draft.`;
+  return `${run.name}, ${counted(rounds.length, "round")}: ${counted(drafted, "token")} drafted, ${kept} of them kept.`;
 }
 
 export const table = ({ state, oracle }) =>

@@ -20,7 +20,8 @@ export function draw(picture, { found: { trees } }) {
   const places = trees?.shape ?? [], at = laidOut(places), depth = Math.max(0, ...at.map((one) => one.depth));
   const width = widthOf(picture), x = (one) => one.across * width, y = (one) => TOP + one.depth * LEVEL;
   const strategy = trees?.best.split(":")[0];
-  size(picture, width, 2 * TOP + depth * LEVEL);
+  size(picture, width, places.length && 2 * TOP + depth * LEVEL);
+  if (!places.length) return become(picture);
   const root = { across: 0.5, depth: 0 };
   become(picture,
     ...at.map((one) => {

@@ -5,11 +5,15 @@ import { isHidden } from "./field.js";
 
 const USUAL = 600;
 const widths = new WeakMap(); // element → its width, of those that are watched
+let isOnPaper = false;
 
-/** An element's width. If it is watched, asking for it does not lay out the page. */
-export const widthOf = (element) => widths.get(element) ?? (element.clientWidth || USUAL);
+/** An element's width. If it is watched, asking for it does not lay out the page. On paper it is the style sheet's: no script
+ * sees the layout of a page that is printed. */
+export const widthOf = (element) => (isOnPaper && widthOnPaper(element)) || (widths.get(element) ?? (element.clientWidth || USUAL));
 
-/** Watch an element's width, and call back when it changes. A hidden element has none. */
+const widthOnPaper = (element) => parseFloat(getComputedStyle(element).getPropertyValue("--on-paper"));
+
+/** Watch an element's width, and call back when it changes, before the page is printed and after. A hidden element has none. */
 export function watchWidth(element, changed) {
   new ResizeObserver(([entry]) => {
     const width = Math.round(entry.contentRect.width);
@@ -17,6 +21,12 @@ export function watchWidth(element, changed) {
     widths.set(element, width);
     changed();
   }).observe(element);
+  for (const kind of ["beforeprint", "afterprint"]) {
+    addEventListener(kind, () => {
+      isOnPaper = kind === "beforeprint";
+      changed();
+    });
+  }
 }
 
 /** Give a picture the height that it needs. */

@@ -2,26 +2,27 @@
 
 import { become, sketch } from "./become.js";
 import { isHidden, layField, shownOf } from "./field.js";
-import { mark, size, widthOf } from "./picture.js";
+import { mark, roomFor, size, widthOf } from "./picture.js";
 import { ticks } from "./stats.js";
 
 const LEFT = 48;
 
 /**
  * Draw a plot at the width that the picture has. What readers ask for are its `series`: each has a name, points, and a layer
- * that is not drawn while the series is hidden (core/field.js).
+ * that is not drawn while the series is hidden (core/field.js). `levels` are lines across; their labels stand behind them,
+ * where no mark can be.
  *
  * @param {SVGElement} picture
- * @param {{x: Axis, y: Axis, layers?: (Layer | null)[], series?: (Series & {layer?: Layer})[], isCloud?: boolean,
+ * @param {{x: Axis, y: Axis, levels?: {at: number, cls: string, label: string}[], layers?: (Layer | null)[], series?: (Series & {layer?: Layer})[], isCloud?: boolean,
  *   head?: (value: number) => string, height?: number, right?: number}} plot
  * @typedef {{low: number, high: number, label?: string, format?: (value: number) => string, at?: number[], isWhole?: boolean,
  *   link?: string}} Axis
  * @typedef {(scale: {x: (value: number) => number, y: (value: number) => number, left: number, right: number,
  *   top: number, bottom: number}) => any[]} Layer
  */
-export function plot(picture, { x: whole, y, layers = [], series = [], isCloud, head, height = 240, right = 12 }) {
-  const width = widthOf(picture), x = shownOf(picture, whole);
-  const edge = { left: LEFT, right: width - right, top: y.label ? 28 : 12, bottom: height - (x.label ? 42 : 24) };
+export function plot(picture, { x: whole, y, levels = [], layers = [], series = [], isCloud, head, height = 240, right = 12 }) {
+  const width = widthOf(picture), x = shownOf(picture, whole), room = levels.length ? roomFor(levels.map(({ label }) => label), width) : right;
+  const edge = { left: LEFT, right: width - room, top: y.label ? 28 : 12, bottom: height - (x.label ? 42 : 24) };
   const scale = {
     ...edge,
     x: (value) => edge.left + ((value - x.low) / (x.high - x.low)) * (edge.right - edge.left),
@@ -36,6 +37,7 @@ export function plot(picture, { x: whole, y, layers = [], series = [], isCloud, 
       sketch("text", { x: scale.x(value), y: edge.bottom + 18, "text-anchor": "middle" }, written(x, value)))),
     x.label ? sketch("text", { x: (edge.left + edge.right) / 2, y: height - 6, "text-anchor": "middle" }, x.label) : null,
     y.label ? sketch("text", { x: 0, y: 10 }, y.label) : null,
+    ...across(levels, scale),
     ...inside(picture, x.isZoomed, edge, [...layers, ...series.filter(({ name }) => !isHidden(name)).map(({ layer }) => layer)]
       .filter(Boolean).flatMap((layer) => layer(scale))),
     layField(picture, { axis: x, whole, scale, isCloud, head: head ?? headOf(whole), series: series.map((one) => read(one, y)) }));
@@ -106,16 +108,13 @@ export const dots = (points, cls) => ({ x, y }) => points.map((point) =>
   sketch("circle", { class: `dot-mark ${cls}`, cx: x(point.x), cy: y(point.y), r: point.r ?? 3 }));
 
 /** A line across, at a value of y. */
-export const level = (at, cls = "soft", label = "") => levels([{ at, cls, label }]);
+export const level = (at, cls = "soft") => ({ y, left, right }) => [sketch("path", { class: `level ${cls}`, d: `M${left},${y(at)}H${right}` })];
 
-/** Lines across. Labels that would cover each other stand one above the other. */
-export const levels = (found) => ({ y, left, right }) => {
-  const heights = apart(found.map(({ at }) => y(at) - 5), 13);
-  return found.flatMap(({ at, cls, label }, i) => [
-    sketch("path", { class: `level ${cls}`, d: `M${left},${y(at)}H${right}` }),
-    label ? sketch("text", { class: "on-level", x: right, y: heights[i], "text-anchor": "end" }, label) : null,
-  ]);
-};
+/** Lines across, each with its label behind it. Labels that would cover each other stand one above the other. */
+function across(levels, scale) {
+  const heights = apart(levels.map(({ at }) => scale.y(at) + 4), 13);
+  return levels.flatMap(({ at, cls, label }, i) => [...level(at, cls)(scale), sketch("text", { class: "name", x: scale.right + 10, y: heights[i] }, label)]);
+}
 
 /** Move heights up until any two are `gap` pixels apart; the lowest stays. */
 export function apart(heights, gap) {

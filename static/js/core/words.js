@@ -29,5 +29,8 @@ export function span(seconds) {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** A whole number with commas between thousands. */
-export const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+/** A number with commas between thousands. */
+export const grouped = (number) => String(number).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+
+/** A count of things, such as `1 round` and `3 rounds`. */
+export const counted = (count, thing) => `${grouped(count)} ${thing}${count === 1 ? "" : "s"}`;

@@ -1,7 +1,7 @@
 // The threshold explorer: what moving a classifier's threshold would do, from recorded prompts and measured costs.
 
 import { watchWidth } from "../core/picture.js";
-import { dots, level, levels as across, line, markAt, plot, speedupAxis, upright } from "../core/plot.js";
+import { dots, level, line, markAt, plot, speedupAxis, upright } from "../core/plot.js";
 import { put, table } from "../core/tables.js";
 import { times } from "../core/words.js";
 
@@ -26,9 +26,9 @@ export function explore({ card, levels, strategy }) {
 
   function draw() {
     const chosen = nearest(points(), Number(slider.value)), own = card.thresholds?.[rule()] ?? null;
-    plot(picture, { x: { low: 0, high: 1, label: "threshold" }, y, layers: [
+    const named = levels.map((bound) => ({ at: bound.at, cls: `s-${bound.strategy} bound`, label: bound.name }));
+    plot(picture, { x: { low: 0, high: 1, label: "threshold" }, y, levels: named, layers: [
       level(1),
-      across(levels.map((bound) => ({ at: bound.at, cls: `s-${bound.strategy} bound`, label: bound.name }))),
       ...Object.entries(card.sweep).filter(([name]) => name !== rule()).map(([, other]) => curve(other, "other")),
       upright(chosen.threshold, `s-${strategy} now`),
       dots([{ x: chosen.threshold, y: chosen.speedup, r: 6 }], `s-${strategy} now`),

@@ -30,5 +30,5 @@ export async function whyNot({ file, path }, fits) {
     return head.includes(0) && !isPacked(head) && !isUtf16 ? `${path} is not text, so it holds no prompts. Send text, Parquet, zip or tar.` : "";
   }
   if (CODE.test(path)) return `${path} is code, which Drafthouse never runs. Leave it out.`;
-  return path.endsWith(".safetensors") && isTorn(head, file) ? `${path} is no whole safetensors file. Download or save it again.` : "";
+  return path.endsWith(".safetensors") && isTorn(head, file) ? `${path} is not a whole safetensors file. Download or save it again.` : "";
 }

@@ -260,7 +260,7 @@ addEventListener("keydown", (event) => {
   else if (event.key === "b") $("#baseline")?.focus();
   else if (event.key >= "1" && event.key <= "9") $(`[name=run][value="${event.key}"]`)?.click();
 });
-addEventListener("resize", () => redraw("race", "evidence"));
+for (const event of ["resize", "afterprint"]) addEventListener(event, () => redraw("race", "evidence"));
 addEventListener("remeasured", () => redraw("race"));
 
 // ---- what arrives
@@ -315,7 +315,8 @@ redraw("status", "evidence");
 [ofText, ofAll] = await Promise.all([chartsOf($(".reading")), chartsOf($("#evidence"))]);
 reading = new Reading($(".reading"), ofText, runs, page.hides_texts ? () => "▪ " : (token) => known.word(token));
 addEventListener("beforeprint", () => { // what is not on the screen is on paper
-  for (const waiting of [lanes, text, anotherText, evidence, ofText]) waiting.now();
+  redraw("race", "evidence");
   draw(performance.now());
+  for (const waiting of [lanes, text, anotherText, evidence, ofText]) waiting.now();
 });
 requestAnimationFrame(draw);

@@ -122,9 +122,9 @@ FAILURES: dict[str, tuple[Script, str]] = {
     "busy for too long": (refusing(503, {}, {"Retry-After": "3600"}), "wants to be asked again in 3600 s"),
     "half a stream": (torn, "closed the connection in the middle of its answer"),
     "no reason": (unfinished, "ended its answer after 4 tokens without saying why"),
-    "no JSON": (streaming(b"data: {oops\n\n"), "an event that is no JSON"),
-    "no object": (streaming(b"data: [1]\n\n"), "an event that is no object"),
-    "bad ids": (streaming(*events({"tokens": ["a"], "content": "a"})), "token ids that are no whole numbers"),
+    "no JSON": (streaming(b"data: {oops\n\n"), "an event that is not JSON"),
+    "no object": (streaming(b"data: [1]\n\n"), "an event that is not an object"),
+    "bad ids": (streaming(*events({"tokens": ["a"], "content": "a"})), "token ids that are not whole numbers"),
     "error on the way": (streaming(*events({"error": {"message": "slot lost"}})), "broke off with an error: slot lost"),
     "no end": (endless, "was asked for 12 tokens and does not end"),
     "other tokenizer": (other_vocabulary, "It has another tokenizer, so it serves another model"),
@@ -314,7 +314,7 @@ def test_what_speaks_no_http_is_told() -> None:
         port = server.sockets[0].getsockname()[1]
         async with server:
             client = Client(EndpointSpec("it", f"http://127.0.0.1:{port}", "llamacpp"), Reach(allowed=TERMINAL))
-            with pytest.raises(ServerFailed, match="speaks no HTTP"):
+            with pytest.raises(ServerFailed, match="does not speak HTTP"):
                 await client.get("/health")
 
     asyncio.run(ask())

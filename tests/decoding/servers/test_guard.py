@@ -78,11 +78,11 @@ def test_an_entry_that_means_nothing_is_refused(entry: str) -> None:
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("ftp://host", "no address of a server"),
-        ("host:8080", "no address of a server"),
-        ("http://", "no address of a server"),
+        ("ftp://host", "not a server's address"),
+        ("host:8080", "not a server's address"),
+        ("http://", "not a server's address"),
         ("http://user:pass@host", "holds a user or a password"),
-        ("http://host:99999", "no address of a server"),
+        ("http://host:99999", "not a server's address"),
         ("http://host/?key=1", "holds more than a path"),
         ("http://host/\r\nX: 1", "no address can hold"),
         ("http://host name", "no address can hold"),
@@ -96,7 +96,7 @@ def test_an_address_that_cannot_be_one_is_refused(address: str, words: str) -> N
 
 @pytest.mark.parametrize("name", ["", "a b", "a,b", "x" * 65, "-x", "é"])
 def test_a_name_that_a_label_cannot_hold_is_refused(name: str) -> None:
-    with pytest.raises(BadServer, match="no name for a server"):
+    with pytest.raises(BadServer, match="not a name for a server"):
         EndpointSpec(name, "http://host", "vllm")
 
 

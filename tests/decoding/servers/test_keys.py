@@ -94,7 +94,7 @@ def test_an_authority_may_be_named_for_all_servers(authority: Authority) -> None
 @pytest.mark.parametrize(
     ("server", "told"),
     [
-        ({"ends": -DAY}, "it cannot be trusted: certificate has expired. Mend the server's certificate"),
+        ({"ends": -DAY}, "it cannot be trusted: certificate has expired. Replace the server's certificate"),
         ({"address": "192.0.2.1"}, "it cannot be trusted: IP address mismatch"),
     ],
     ids=["expired", "of another address"],

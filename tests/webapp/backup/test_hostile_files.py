@@ -56,7 +56,7 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.
     ids=["empty", "short", "text", "zeros", "sqlite", "gzip"],
 )
 def test_what_is_no_backup_is_told_so(content: bytes) -> None:
-    assert "no backup of Drafthouse" in refusal(content)
+    assert "not a backup of Drafthouse" in refusal(content)
 
 
 def test_a_truncated_backup_is_refused_wherever_it_ends(backup: Path) -> None:

@@ -11,7 +11,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,6 +219,3 @@ def hire(employ: Callable[..., Worker], world: Any) -> Callable[..., Worker]:
 @pytest.fixture
 def worker(hire: Callable[..., Worker]) -> Worker:
     return hire(*STRATEGIES)
-
-
-AXE = Path(__file__).parents[3] / "node_modules" / "axe-core" / "axe.min.js"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,9 @@ SHOTS = os.environ.get("DRAFTHOUSE_SHOTS")
 PATIENCE = DEADLINE  # a crowded machine takes long to load a model, and nothing here says how long it should
 STARTER = ROOT / "starter"
 PROMPTS = 10  # six to train with, two to tune by, two to test with
+COMPARISON = re.compile("/comparisons/[0-9a-f-]{36}/")
+CLIPBOARD = {"permissions": ["clipboard-read", "clipboard-write"]}
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 OWN_WORDS = "net::ERR_INTERNET_DISCONNECTED"  # what Chromium itself says while there is no network
 
 
@@ -110,11 +114,11 @@ def shown(page: Page, traces: list[list[int]]) -> list[list[int]]:
     return found
 
 
-def go_to(page: Page, wanted: str, key: str = "Tab") -> None:
-    """Press the key until the focus is there."""
-    for _ in range(300):
+def go_to(page: Page, wanted: str, key: str = "Tab") -> int:
+    """Press the key until the focus is there, and return how often that was."""
+    for count in range(300):
         if page.locator(wanted).first.evaluate("element => element === document.activeElement"):
-            return
+            return count
         page.keyboard.press(key)
     raise AssertionError(f"{key} never reaches {wanted}")
 
@@ -124,6 +128,29 @@ def write(page: Page, wanted: str, text: str, over: bool = False) -> None:
     if over:
         page.keyboard.press("Control+A")
     page.keyboard.type(text)
+
+
+def launch_by_keyboard(page: Page) -> int:
+    """Skip to the content of the form, launch what it asks for, and return how often Tab was pressed."""
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    count = 1 + go_to(page, "[name=launch]")
+    page.keyboard.press("Enter")
+    page.wait_for_url(COMPARISON)
+    return count
+
+
+def copied(page: Page) -> str:
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    return text
+
+
+def grave_faults(page: Page) -> list[tuple[str, list[str]]]:
+    """Return what axe finds to be serious or critical, each with the elements that have it."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    grave = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in grave]
 
 
 def keep(page: Page, name: str) -> None:

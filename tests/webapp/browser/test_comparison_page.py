@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.golden.record import FOLDER, name_of
-from tests.webapp.browser.conftest import AXE, EXPECTED, STRATEGIES
+from tests.webapp.browser.conftest import EXPECTED, STRATEGIES
+from tests.webapp.browser.lab import grave_faults
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
 from webapp.registry.models import Prompt
@@ -278,11 +279,7 @@ def test_the_page_fits_a_phone_and_is_accessible(open_page, worker, scheme):
     expect(tokens(page).last).to_be_attached()
     expect(page.locator(".lane input")).to_have_count(len(STRATEGIES))
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
-    serious = [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in grave]
-    assert serious == []
+    assert grave_faults(page) == []
 
 
 def test_an_open_page_offers_the_files_of_a_finished_comparison_as_soon_as_it_ends(open_page, worker):

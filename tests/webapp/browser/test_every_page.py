@@ -10,8 +10,7 @@ import pytest
 from django.db import connections
 from playwright.sync_api import expect
 
-from tests.webapp.browser.conftest import AXE
-from tests.webapp.browser.lab import keep
+from tests.webapp.browser.lab import grave_faults, keep
 from tests.webapp.everything import pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -81,10 +80,7 @@ def look_at(page, name: str, scheme: str) -> list[object]:
         page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
         if width == WIDTHS[-1] or scheme == "light":
             keep(page, f"{name}-{scheme}-{width}")
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
-    return [(name, each["id"], [node["html"][:200] for node in each["nodes"]]) for each in grave]
+    return [(name, *fault) for fault in grave_faults(page)]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp import make
-from tests.webapp.browser.conftest import AXE
+from tests.webapp.browser.lab import grave_faults
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -18,9 +18,7 @@ def test_a_pair_is_two_keys_and_its_name_away(open_page, world, scheme):
     page.keyboard.press("Control+k")
     page.keyboard.type("owl")
     expect(page.locator("#find-list [aria-selected=true]")).to_contain_text("Owl and mouse")
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    assert grave_faults(page) == []
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("Owl and mouse")
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp import make
-from tests.webapp.browser.lab import go_to, write
+from tests.webapp.browser.lab import CLIPBOARD, copied, go_to, write
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -63,7 +63,7 @@ class Typist:
 
 @pytest.fixture
 def typist(open_page, address):
-    return Typist(open_page("/comparisons/", permissions=["clipboard-read", "clipboard-write"]), address)
+    return Typist(open_page("/comparisons/", **CLIPBOARD), address)
 
 
 def add_models(typist, folder) -> None:
@@ -125,7 +125,7 @@ def share_and_revoke(typist) -> None:
     typist.presses("Enter", "button:text('Make a link')")
     typist.presses("Enter", "[data-copy]")
     expect(page.locator("[data-copy]")).to_have_text("Copied")
-    link = page.evaluate("navigator.clipboard.readText()")
+    link = copied(page)
     assert page.request.get(link).ok
     typist.presses("Enter", "button:text('Revoke')")
     expect(page.locator("main")).to_contain_text("Nobody outside the team can see it.")

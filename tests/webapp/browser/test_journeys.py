@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp import make
-from tests.webapp.browser.conftest import AXE
+from tests.webapp.browser.lab import CLIPBOARD, COMPARISON, copied, grave_faults, launch_by_keyboard
 from tests.webapp.browser.stranger import Stranger
 from webapp.accounts import services as accounts
 from webapp.comparisons import demo
@@ -35,7 +35,7 @@ def test_from_the_link_of_the_first_start_to_moving_blocks_are_two_clicks(first_
     stranger.click("button")
     stranger.sees("Comparisons")
     stranger.click("text=Run the demo")
-    page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
+    page.wait_for_url(COMPARISON)
     worker = employ(Comparison.objects.get)
     worker.claim()
     worker.begin().write(6)
@@ -48,19 +48,9 @@ def test_a_comparison_is_launched_in_the_dark_on_a_phone_by_at_most_fifteen_keys
     page.keyboard.press("n")
     expect(page.locator("h1")).to_have_text("New comparison")
     expect(page.locator(".plan")).to_contain_text("samples")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")  # skip to the content
-    tabs = 1
-    while not page.locator("[name=launch]").evaluate("button => button === document.activeElement"):
-        page.keyboard.press("Tab")
-        tabs += 1
-        assert tabs <= 12
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
+    assert grave_faults(page) == []
+    assert launch_by_keyboard(page) <= 12
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
@@ -77,14 +67,14 @@ def test_a_pair_and_a_csv_of_a_strangers_own_are_launched_with_eleven_clicks_and
 
 
 def test_an_edited_form_is_copied_as_curl_with_two_clicks_and_one_field(open_page, worker):
-    stranger = Stranger(open_page("/comparisons/new/", permissions=["clipboard-read", "clipboard-write"]))
+    stranger = Stranger(open_page("/comparisons/new/", **CLIPBOARD))
     stranger.fill("[name=limit]", "2")
     expect(stranger.page.locator(".plan")).to_contain_text("× 2 prompts")
     stranger.click(".plan summary:has-text('curl')")
     stranger.click(".plan [aria-label='Copy as curl']")
     expect(stranger.page.locator(".plan [aria-label='Copy as curl']")).to_have_text("Copied")
-    copied = stranger.page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("curl -X POST") and '"limit": 2' in copied
+    request = copied(stranger.page)
+    assert request.startswith("curl -X POST") and '"limit": 2' in request
     assert stranger.count == (2, 1)
 
 
@@ -105,7 +95,7 @@ def test_a_comparison_of_a_pair_is_launched_with_two_clicks(open_page, worker):
     stranger.click("text=New comparison")
     expect(stranger.page.locator(".plan")).to_contain_text("samples")
     stranger.click("[name=launch]")
-    stranger.page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
+    stranger.page.wait_for_url(COMPARISON)
     assert stranger.count == (2, 0)
 
 

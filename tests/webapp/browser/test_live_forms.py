@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp import make
+from tests.webapp.browser.lab import CLIPBOARD, COMPARISON, copied, launch_by_keyboard
 from webapp.comparisons.models import Comparison
 from webapp.registry.models import Pair
 from webapp.studies.models import Study, Training
@@ -27,14 +28,10 @@ def script(world):
 
     def send(page):
         """Send the request that the page shows, as it was copied."""
-        copied = page.evaluate("navigator.clipboard.readText()")
-        method, url, body = re.search(r"ask (\w+) '([^']*)' \\\n +'([^']*)'", copied).groups()
+        method, url, body = re.search(r"ask (\w+) '([^']*)' \\\n +'([^']*)'", copied(page)).groups()
         return client.generic(method, re.sub("^https?://[^/]*", "", url), body, content_type="application/json")
 
     return send
-
-
-COPY = {"permissions": ["clipboard-read", "clipboard-write"]}
 
 
 def copy(page) -> None:
@@ -53,7 +50,7 @@ def asked(comparison: Comparison) -> object:
 
 
 def test_a_copied_comparison_is_the_one_that_the_form_launches_whatever_was_edited(open_page, ready, script):
-    page = open_page("/comparisons/new/", **COPY)
+    page = open_page("/comparisons/new/", **CLIPBOARD)
     copy(page)  # first with the form as it came
     assert script(page).status_code == 202
     page.click("summary:text-is('Name, repeats and queue')")
@@ -77,15 +74,15 @@ def test_a_copied_comparison_is_the_one_that_the_form_launches_whatever_was_edit
     assert sent.status_code == 202, sent.json()
     page.click("button[name=launch]")
     expect(page.locator("h1")).to_be_visible()
-    page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
-    copied, launched = (asked(Comparison.objects.get(pk=pk)) for pk in (sent.json()["id"], page.url.split("/")[4]))
-    assert copied == launched
+    page.wait_for_url(COMPARISON)
+    scripted, launched = (asked(Comparison.objects.get(pk=pk)) for pk in (sent.json()["id"], page.url.split("/")[4]))
+    assert scripted == launched
     assert "adaptive=true" in str(launched) and launched[4] == 2
     page.wait_for_load_state("networkidle")
 
 
 def test_a_copied_training_follows_what_was_edited(open_page, ready, script):
-    page = open_page("/classifiers/train/", **COPY)
+    page = open_page("/classifiers/train/", **CLIPBOARD)
     page.fill("[name=name]", "mine")
     page.fill("[name=limit]", "3")
     page.click("summary:text-is('Sampling')")
@@ -96,7 +93,7 @@ def test_a_copied_training_follows_what_was_edited(open_page, ready, script):
 
 
 def test_a_copied_study_follows_what_was_edited(open_page, ready, script):
-    page = open_page("/studies/new/", **COPY)
+    page = open_page("/studies/new/", **CLIPBOARD)
     page.select_option("[name=kind]", "oracle")
     page.select_option("[name=split]", "test")
     page.click("summary:text-is('Sampling')")
@@ -107,7 +104,7 @@ def test_a_copied_study_follows_what_was_edited(open_page, ready, script):
 
 
 def test_a_copied_pair_and_a_copied_prompt_set_follow_what_was_edited(open_page, ready, script):
-    page = open_page("/pairs/new/", **COPY)
+    page = open_page("/pairs/new/", **CLIPBOARD)
     page.fill("[name=name]", "again")
     page.select_option("[name=target]", label="target")
     copy(page)
@@ -134,7 +131,7 @@ def test_the_plan_is_there_from_the_start_and_follows_the_form(open_page, ready)
 
 def test_the_splits_are_those_of_the_chosen_prompts(open_page, ready, world):
     make.dataset(world.actor(world.bob), name="others")
-    page = open_page("/comparisons/new/", **COPY)
+    page = open_page("/comparisons/new/", **CLIPBOARD)
     expect(page.locator("[name=split] option")).to_have_text(["all prompts"])
     page.select_option("[name=dataset]", label="others")
     expect(page.locator("[name=split] option")).to_have_text(["all prompts", "test (3)"])
@@ -171,19 +168,30 @@ def test_fields_side_by_side_are_equally_high(open_page, ready):
     assert len({(box["y"], box["height"]) for box in boxes}) == 1
 
 
-def test_a_comparison_takes_few_keys_and_little_room(open_page, ready):
+@pytest.mark.parametrize(
+    "servers", [(), ("theirs",), ("theirs", "a-server-with-a-name-of-about-as-many-letters-as-may-be")]
+)
+def test_a_comparison_takes_few_keys_and_little_room(open_page, ready, world, servers):
+    for name in servers:
+        make.endpoint(world.actor(world.bob), name)
     page = open_page("/comparisons/new/", viewport={"width": 1280, "height": 900})
+    expect(page.locator(".plan")).to_contain_text("× 6 prompts")
     assert page.evaluate("document.documentElement.scrollHeight") <= 1200
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")  # skip to the content
-    tabs = 1
-    while not page.locator("button[name=launch]").evaluate("element => element === document.activeElement"):
-        page.keyboard.press("Tab")
-        tabs += 1
-        assert tabs <= 12
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("/comparisons/[0-9a-f-]{36}/"))
+    assert launch_by_keyboard(page) <= 12
     page.wait_for_load_state("networkidle")
+
+
+def test_servers_are_chosen_in_their_fold_which_is_open_where_one_is_chosen(open_page, ready, world):
+    make.endpoint(world.actor(world.bob))
+    page = open_page("/comparisons/new/")
+    theirs = page.locator("[name=server][value='theirs as-started']")
+    expect(theirs).to_be_hidden()
+    page.click("#servers summary")
+    theirs.check()
+    expect(page.locator(".plan")).to_contain_text("server:theirs")
+    page.goto(page.url + "?strategies=static:4,server:theirs")
+    expect(theirs).to_be_visible()
+    expect(theirs).to_be_checked()
 
 
 def test_true_or_false_is_a_check_box_and_a_gpu_is_offered_only_where_a_worker_has_one(open_page, ready):
@@ -194,7 +202,7 @@ def test_true_or_false_is_a_check_box_and_a_gpu_is_offered_only_where_a_worker_h
 
 def test_the_copied_count_of_tokens_is_for_the_chosen_pair(open_page, ready, script, world):
     make.pair(world.actor(world.bob), name="second")
-    page = open_page(f"/datasets/{ready[1].pk}/", **COPY)
+    page = open_page(f"/datasets/{ready[1].pk}/", **CLIPBOARD)
     page.select_option("[name=pair]", label="second")
     copy(page)
     answer = script(page)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp import make
-from tests.webapp.browser.conftest import AXE
+from tests.webapp.browser.lab import grave_faults
 from tests.webapp.browser.test_comparison_page import mode, path_of, shows
 from webapp.comparisons.models import Comparison
 
@@ -96,9 +96,7 @@ def test_results_by_load_fit_a_phone_are_accessible_and_have_their_tables(open_p
         section.locator("summary").click()
         expect(section.locator("tbody tr").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    assert [each for each in found if each["impact"] in ("serious", "critical")] == []
+    assert grave_faults(page) == []
 
 
 def test_charts_of_one_load_are_those_of_the_run_that_is_looked_at(open_page, ended):

@@ -10,10 +10,20 @@ from playwright.sync_api import expect
 
 from tests.webapp import make
 from tests.webapp.browser.test_comparison_page import mode, path_of
-from webapp.studies.kinds import PLAN
+from webapp.comparisons import figures
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.kinds import PAPERS, PLAN
+from webapp.studies.models import Classifier
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAPER = {"width": 690, "height": 980}  # A4 without its margins
+DRAWINGS = "svg:is(.chart, .track)"
+NOTE = f"""addEventListener('beforeprint', () => {{
+    window.printed = [...document.querySelectorAll("{DRAWINGS}")].map((one) => one.viewBox.baseVal?.width);
+}})"""  # the page's own listeners came before
+DRAWN = "() => [...document.querySelectorAll('[data-charts]')].every((place) => place.children.length)"
+SHOWN = "all => all.map((one) => one.checkVisibility() ? one.getBoundingClientRect().width : 0)"
+SMALLEST_PT, LETTER_PT = 7, 12 * 72 / 96
 
 
 @pytest.fixture
@@ -70,3 +80,45 @@ def test_a_plan_has_no_line_beside_its_whole_page(open_page, transactional_db, w
         pool.submit(connections.close_all).result()
     page = open_page(f"/studies/{study.pk}/")
     assert page.locator("article.plan").evaluate("page => getComputedStyle(page).borderLeftWidth") == "0px"
+
+
+def letters(page) -> list[float]:
+    """Print the page, and return how large the letters of its charts are on paper, in points."""
+    page.evaluate(NOTE)
+    page.pdf()
+    drawn = page.evaluate("window.printed")
+    page.set_viewport_size(PAPER)
+    page.emulate_media(media="print")
+    shown = page.locator(DRAWINGS).evaluate_all(SHOWN)
+    return [LETTER_PT * width / of for width, of in zip(shown, drawn, strict=True) if width]
+
+
+@pytest.mark.parametrize("load", [{}, {"concurrency": [1, 4]}])
+@pytest.mark.parametrize("width", [1280, 2560])
+def test_charts_of_a_comparison_are_readable_on_paper(open_page, hire, load, width):
+    worker = hire("autoregressive", "static:4", **load)
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker), viewport={"width": width, "height": 900})
+    mode(page, "finished")
+    page.locator("#what-if").scroll_into_view_if_needed()
+    expect(page.locator("#curve path").first).to_be_attached()
+    assert min(letters(page)) >= SMALLEST_PT
+
+
+@pytest.mark.parametrize("width", [1280, 2560])
+def test_charts_of_studies_classifiers_and_runs_are_readable_on_paper(open_page, worker, world, width):
+    def made() -> list[str]:
+        by = world.actor(world.bob)
+        figures.sum_up_ended(seconds=60)
+        of = {"pair": worker.comparison.pair, "dataset": worker.comparison.dataset}
+        studies = [make.study(by, kind, **of) for kind in (PLAN, PAPERS)]
+        classifying.finish_training(job=make.training(by, **of).job, files=list(make.card().items()))
+        return [f"/studies/{one.pk}/" for one in studies] + [f"/classifiers/{Classifier.objects.get().pk}/"]
+
+    worker.claim()
+    worker.finish_all()
+    for path in [*worker.does(made), "/runs/", f"/pairs/{worker.comparison.pair_id}/history/"]:
+        page = open_page(path, viewport={"width": width, "height": 900})
+        page.wait_for_function(DRAWN)
+        assert min(letters(page)) >= SMALLEST_PT, path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
 import pytest
@@ -10,6 +11,12 @@ from playwright.sync_api import expect
 from tests.webapp.browser.test_comparison_page import path_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PIXELS = """async (png) => {
+    const image = await createImageBitmap(new Blob([Uint8Array.from(atob(png), (one) => one.charCodeAt(0))]));
+    const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    canvas.drawImage(image, 0, 0);
+    return [...new Uint32Array(canvas.getImageData(0, 0, image.width, image.height).data.buffer)];
+}"""
 LINES = "h => h.getBoundingClientRect().height / parseFloat(getComputedStyle(h).lineHeight)"
 
 
@@ -88,6 +95,17 @@ def test_a_table_that_is_wider_than_a_phone_scrolls_and_shows_where_it_goes_on(o
     assert table.evaluate("scroll => scroll.scrollWidth > scroll.clientWidth")
     assert table.evaluate("scroll => getComputedStyle(scroll).backgroundImage.match(/linear-gradient/g).length") == 4
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_rules_of_a_table_go_on_under_its_first_column_while_the_others_scroll(open_page, worker, page):
+    phone = open_page(path_of(worker), viewport={"width": 390, "height": 800})
+    phone.locator("#verdict .scroll").evaluate("scroll => scroll.scrollTo({ left: 200, behavior: 'instant' })")
+    head = phone.locator("#verdict table.numbers tbody th").nth(1)
+    head.scroll_into_view_if_needed()
+    box = head.bounding_box()
+    strip = {"x": box["x"] + box["width"] - 8, "y": round(box["y"] + box["height"]) - 3, "width": 1, "height": 5}
+    colours = phone.evaluate(PIXELS, base64.b64encode(phone.screenshot(clip=strip)).decode())
+    assert len(set(colours)) == 2  # paper and rule
 
 
 def test_speeds_have_commas_between_thousands_in_table_and_race(page):

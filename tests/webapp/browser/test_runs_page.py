@@ -7,7 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.webapp.browser.conftest import AXE, STRATEGIES
+from tests.webapp.browser.conftest import STRATEGIES
+from tests.webapp.browser.lab import grave_faults
 from webapp.comparisons import figures
 from webapp.comparisons.models import Figures
 
@@ -112,7 +113,4 @@ def test_both_pages_fit_and_are_accessible(open_page, measured, scheme, width):
         assert (
             texts.evaluate_all("all => all.filter((one) => one.getBoundingClientRect().right > innerWidth).length") == 0
         )
-        page.evaluate(AXE.read_text())
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-        grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
-        assert [(v["id"], [node["html"][:200] for node in v["nodes"]]) for v in grave] == []
+        assert grave_faults(page) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.webapp.browser.conftest import AXE
+from tests.webapp.browser.lab import grave_faults
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SPEED_UP = ".term[aria-label='What is speed-up?']"
@@ -54,9 +54,7 @@ def test_a_charts_heading_is_explained_by_touch(ended, open_page):
     page.tap(mark)
     box = meaning(page, mark).bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 360
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    assert grave_faults(page) == []
     page.touchscreen.tap(5, 5)
     expect(meaning(page, mark)).to_be_hidden()
 

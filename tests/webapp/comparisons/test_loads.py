@@ -82,7 +82,7 @@ def test_a_clone_asks_for_the_same_loads_and_may_change_them(world, ready):
         ({"rate": [2, 2.0]}, "rate", "named twice"),
         ({"rate": [2, 2.0000001]}, "rate", "named twice"),
         ({"slo": "fast"}, "slo", "write ttft=500ms,tpot=50ms"),
-        ({"slo": "ttft=0ms"}, "slo", "no objective"),
+        ({"slo": "ttft=0ms"}, "slo", "not an objective"),
         (
             {"concurrency": [1, 2, 4, 8], "strategies": [{"strategy": "static", "params": {"lookahead": n}}
                                                          for n in range(1, 18)]},
@@ -239,7 +239,7 @@ def test_the_form_tells_what_is_wrong_with_a_load_beside_its_field(world, ready)
     assert 'id="e_concurrency">Entry 2: This is 0; it must be from 1 to 256.' in posted(concurrency="4, 0")
     assert 'value="4, 4"' in posted(concurrency="4, 4") and "named twice" in posted(concurrency="4, 4")
     assert 'id="e_rate">Entry 1: A valid number is required.' in posted(rate="nan")
-    assert 'id="e_slo">&#x27;soon&#x27; is no objective' in posted(slo="soon")
+    assert 'id="e_slo">&#x27;soon&#x27; is not an objective' in posted(slo="soon")
 
 
 def test_history_tells_loads_apart(world, decoded):

@@ -98,7 +98,7 @@ def test_whatever_is_pinned_gets_the_same_paired_interval_that_autoregressive_ge
 @pytest.mark.django_db
 def test_the_verdict_is_about_those_that_are_not_pinned(world, decoded):
     assert report(decoded)["verdict"].startswith("static:4 is 1.")
-    assert report(decoded, "static:4")["verdict"].startswith("Nothing to rank yet: no strategy")
+    assert report(decoded, "static:4")["verdict"].startswith("Nothing to rank: no strategy")
 
 
 @pytest.mark.django_db
@@ -124,7 +124,7 @@ def test_a_link_to_share_keeps_what_was_pinned(world, decoded):
     answer = world.page(world.bob).post(f"/comparisons/{decoded.pk}/shares/?baseline=static:4", {"days": 3})
     link = answer.context["link"]
     assert link.endswith("/?baseline=static%3A4")
-    assert f'href="/comparisons/{decoded.pk}/?baseline=static%3A4">Back to it' in answer.content.decode()
+    assert f'href="/comparisons/{decoded.pk}/?baseline=static%3A4">Back to the comparison' in answer.content.decode()
     shown = world.page(None).get(link.removeprefix("http://testserver"))
     assert '<option value="static:4" selected>' in shown.content.decode()
 
@@ -134,7 +134,7 @@ def test_a_link_to_share_keeps_what_was_pinned(world, decoded):
 def test_the_way_back_from_sharing_holds_whatever_was_in_the_address(world, decoded, asked):
     answer = world.page(world.bob).get(f"/comparisons/{decoded.pk}/shares/?baseline={asked}")
     assert answer.status_code == 200 and b'"><script>' not in answer.content
-    [back] = re.findall(r'href="([^"]*)">Back to it', answer.content.decode())
+    [back] = re.findall(r'href="([^"]*)">Back to the comparison', answer.content.decode())
     assert back.startswith(f"/comparisons/{decoded.pk}/?baseline=") and "&" not in back
 
 

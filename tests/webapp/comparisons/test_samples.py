@@ -112,7 +112,7 @@ def test_the_report_is_made_of_the_samples(comparison):
 
 
 def test_a_report_without_samples_says_so(comparison):
-    assert report(comparison)["verdict"].startswith("Nothing to rank yet")
+    assert report(comparison)["verdict"].startswith("Nothing to rank")
 
 
 def test_the_table_runs_no_formula_in_a_spreadsheet(world, comparison):

@@ -138,8 +138,8 @@ def test_commas_and_brackets_within_a_text_are_no_values(text):
         ("0." + "3" * 5_000, "has 5,002 characters"),
         ("1e999", "1e999 is too large a number"),
         ("-1e999", "-1e999 is too large a number"),
-        ("NaN", "no JSON number"),
-        ("-Infinity", "no JSON number"),
+        ("NaN", "not a JSON number"),
+        ("-Infinity", "not a JSON number"),
     ],
 )
 def test_a_number_that_is_none_is_refused_in_words(text, told):

@@ -65,5 +65,5 @@ def test_another_teams_thing_is_no_different_from_none(world):
     body = {"dataset": str(pair.pk), "pair": str(pair.pk), "strategies": [{"strategy": "static"}]}
     problem = world.api(world.charlie).post("/api/v1/comparisons/", body).json()
     told = {error["field"]: error["detail"] for error in problem["errors"]}
-    assert told["pair"] == f"You can see none with the id {pair.pk}."
+    assert told["pair"] == f"There is none with the id {pair.pk}, or you may not see it."
     assert told["dataset"] == told["pair"]

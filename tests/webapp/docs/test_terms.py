@@ -15,7 +15,7 @@ from webapp.docs.templatetags.help import words_of
 
 ROOT = Path(__file__).parents[3]
 CHOICES = re.compile(
-    r"<dialog.*?</dialog>|<fieldset class=\"pick-columns\".*?</fieldset>|(?<=<legend>Servers</legend>).*?</fieldset>",
+    r"<dialog.*?</dialog>|<fieldset class=\"pick-columns\".*?</fieldset>|<details id=\"servers\".*?</details>",
     re.DOTALL,
 )
 LABELS = ("th", "label", "dt", "legend")

@@ -63,7 +63,7 @@ def test_strangers_and_unknown_jobs_are_refused_in_words(world, job):
             told = await stranger.closed()
             assert told[0] == code and stranger.frames == []
         assert (
-            "You can see no job"
+            "There is no job"
             in (await (await (await sync_to_async(socket_of)(job, world.charlie)).knock()).closed())[1]
         )
 

@@ -14,7 +14,7 @@ from tests.webapp.live.conftest import Watcher, run, watcher
 from webapp.comparisons import trace
 from webapp.live import following, watch_socket
 
-NOT_FOUND = (4004, "You can see no comparison with this id.")
+NOT_FOUND = (4004, "There is no comparison with this id, or you may not see it.")
 NOBODY_HERE = (4001, "Nobody is signed in here.")
 NOBODY = "00000000-0000-0000-0000-000000000000"
 
@@ -90,7 +90,7 @@ def test_a_ticket_of_another_team_opens_nothing_here(world, comparison):
         ("{", "not JSON"),
         ("[]", "must be"),
         ('{"t": "launch"}', "must be"),
-        ('{"t": "follow", "after": {"x": 1}}', "no id"),
+        ('{"t": "follow", "after": {"x": 1}}', "not an id"),
         ('{"t": "follow", "after": {"00000000-0000-0000-0000-000000000000": -1}}', "whole number"),
         ('{"t": "follow", "after": [1]}', "for each sample"),
         ('{"t": "follow", "since": "yesterday"}', "since"),

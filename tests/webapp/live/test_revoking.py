@@ -22,7 +22,7 @@ from webapp.sharing.models import Share
 SIGNED_OUT = "This session has ended: you signed out, or somebody changed the password or the account."
 TOKEN_ENDED = "This token was revoked or has expired."
 LEFT = "You are no longer in this team."
-NOT_THERE = "You can see no comparison with this id."
+NOT_THERE = "There is no comparison with this id, or you may not see it."
 LINK_ENDED = "This link shows nothing: it was revoked, or it has expired."
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -33,7 +33,7 @@ def test_a_server_is_registered_and_a_worker_is_asked_to_check_it(world):
     "changes, field, told",
     [
         ({"name": "two words"}, "name", "Take letters, digits"),
-        ({"url": "ftp://127.0.0.1"}, "url", "no address of a server"),
+        ({"url": "ftp://127.0.0.1"}, "url", "not a server's address"),
         ({"url": "http://me:secret@127.0.0.1"}, "url", "a user or a password"),
         ({"url": "http://127.0.0.1/?key=1"}, "url", "more than a path"),
         ({"url": "http://10.0.0.5:8000"}, "url", "the operator does not allow"),
@@ -74,7 +74,7 @@ def test_a_key_is_in_no_answer_page_audit_line_or_column(world):
         repr(list(Endpoint.objects.values())).encode(),
     ]
     assert not any(KEY.encode() in each for each in told)
-    assert "has_key" in told[0].decode() and "Nobody can read it here" in told[2].decode()
+    assert "has_key" in told[0].decode() and "No page shows it" in told[2].decode()
     assert key_of(theirs) == KEY
 
 

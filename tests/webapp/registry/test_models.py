@@ -93,7 +93,7 @@ TORN = {
     "seven bytes": b"1234567",
     "header longer than the file": (1 << 40).to_bytes(8, "little") + b"{}",
     "header of nothing": (0).to_bytes(8, "little"),
-    "header that is no JSON": (4).to_bytes(8, "little") + b"abcd",
+    "header that is not JSON": (4).to_bytes(8, "little") + b"abcd",
     "header that is a list": (2).to_bytes(8, "little") + b"[]",
     "deep header": (60).to_bytes(8, "little") + b"[" * 60,
     "cut short": GOOD[:-1],

@@ -53,7 +53,7 @@ MISSING = {name: value for name, value in OURS.items() if name != "source"}
     ("changes", "field", "told"),
     [
         ({"card": "my-laptop"}, "card", "my-laptop"),
-        ({"own_card": "{"}, "own_card", "no JSON"),
+        ({"own_card": "{"}, "own_card", "not valid JSON"),
         ({"own_card": json.dumps(NEGATIVE)}, "own_card", "batches[0].target_ms.1 of the machine card is -3"),
         ({"own_card": json.dumps(ABSURD)}, "own_card", "batches[0].draft_ms.1 of the machine card is 1000000000.0"),
         ({"own_card": json.dumps(MISSING)}, "own_card", "source of the machine card is missing"),

@@ -157,7 +157,7 @@ def in_words(chart: dict[str, Any]) -> str:
         f"{_count(len(runs), 'run')}. On the line, from the cheapest drafting to the fastest run: {'; '.join(steps)}."
     )
     if out:
-        words += f" {_count(out, 'run')} cannot stand on it: {OUT}."
+        words += f" {_count(out, 'run')} cannot be on the line: {OUT}."
     if len(runs) == MOST_POINTS:
         words += f" Only the newest {MOST_POINTS} are drawn."
     return words

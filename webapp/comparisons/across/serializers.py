@@ -83,7 +83,7 @@ class PointOut(serializers.Serializer[Any]):
     comparison = serializers.CharField()
     is_ranked = serializers.BooleanField(help_text="false for bounds, peers and what was noisy, mixed or diverged")
     is_noisy = serializers.BooleanField()
-    is_newest = serializers.BooleanField(help_text="the last that was measured of this strategy: the one judged")
+    is_newest = serializers.BooleanField(help_text="the latest measurement of its strategy, the one that is judged")
     is_on_line = serializers.BooleanField(help_text="nothing ranked is both cheaper to draft and faster")
     low = serializers.FloatField(allow_null=True)
     high = serializers.FloatField(allow_null=True)
@@ -130,7 +130,7 @@ class HistoryOut(serializers.Serializer[Any]):
     questions = QuestionOut(many=True, help_text="each with a history of its own: the same prompts and sampling")
     sentence = serializers.CharField()
     points = MomentOut(many=True)
-    changes = ChangeOut(many=True, help_text="where hardware or versions became other ones")
+    changes = ChangeOut(many=True, help_text="where hardware or versions changed")
 
 
 class NewView(Input):

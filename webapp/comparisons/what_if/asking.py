@@ -122,8 +122,11 @@ def _why(strategy: str) -> str:
     """Say why a strategy of ours cannot be asked, and what can be done."""
     spec = STRATEGIES.get(strategy)
     if spec and spec.needs_classifier:
-        return " A classifier decides for it, and these traces do not hold it. A plan replays with the classifier."
-    return " It has no setting that a slider could move. Run it: its result is replayed too." if spec else ""
+        return (
+            " A classifier decides for it, and these traces do not contain the classifier."
+            " Make a plan: it replays with it."
+        )
+    return " It has no setting that a slider could move. Run it to see its speed." if spec else ""
 
 
 def _check(choice: Choice, slider: Slider) -> None:

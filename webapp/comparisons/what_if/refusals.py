@@ -51,12 +51,12 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
         )  # fmt: skip
     if choice.spec.judges_copies:
         return Conflict(
-            f"A classifier judges the copies of {choice.strategy}, and these traces do not hold it.",
-            code="not-replayable", hint="Plan it: a plan replays with the classifier.",
+            f"A classifier judges the copies of {choice.strategy}, and these traces do not contain the classifier.",
+            code="not-replayable", hint="Make a plan: it replays with the classifier.",
         )  # fmt: skip
     if choice.spec.tree and not choice.shapes_trees:
         return Conflict(
-            f"The draft's own probabilities shape the trees of {choice.label}, and these traces do not hold them.",
+            f"The draft's own probabilities shape the trees of {choice.label}, and these traces do not contain them.",
             code="not-replayable", hint="Ask for a shape that follows ranks: auto, or one such as 3/21/1.",
         )  # fmt: skip
     return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None

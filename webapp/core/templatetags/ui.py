@@ -161,4 +161,6 @@ def plain(value: Any) -> Any:
     """A setting as people write it: yes, no, a list with commas."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
     return (", ".join(map(str, value)) or "none") if isinstance(value, list) else value

@@ -41,7 +41,7 @@ class NewEndpoint(Input):
     dialect = serializers.ChoiceField(choices=DIALECTS, help_text="the program that answers there")
     model = serializers.CharField(
         max_length=200, required=False, default="", allow_blank=True, label="Name of the model",
-        help_text="on the server; empty: the one that it lists",
+        help_text="on the server; empty: the one that the server lists",
     )  # fmt: skip
     target = Visible(
         queryset=LanguageModel.objects.all(), required=False, allow_null=True, default=None,

@@ -80,7 +80,7 @@ def train_classifier(
     priority: int = USUAL_PRIORITY,
     **how: Any,
 ) -> Training:
-    """Queue a training. The prompts' splits say which train, tune and test; a set without splits is dealt out. `how`
+    """Queue a training. The prompts' splits say which train, tune and test; a set without splits is divided. `how`
     holds the fields of Sampling. Under ratio dice it learns from chances of acceptance, not from yes and no. `start` is
     a classifier of the same design, for any pair, to begin from."""
     by.require(Right.SUBMIT)

@@ -123,7 +123,7 @@ def ids(value: object) -> tuple[int, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or any(whole(one) is None for one in value):
-        raise ServerFailed("The server sent token ids that are no whole numbers, so its answer cannot be read.")
+        raise ServerFailed("The server sent token ids that are not whole numbers, so its answer cannot be read.")
     return tuple(value)
 
 
