@@ -126,10 +126,25 @@ def test_a_model_that_costs_more_than_it_brings_is_not_asked() -> None:
 
 def test_copies_that_are_refused_again_and_again_are_no_longer_taken() -> None:
     knowledge = known(first=30.0, later=20.0, row=2.0)
-    assert policy(knowledge).takes([0.65]) == 1
+    assert policy(knowledge).takes([knowledge.copies.calibrated(0.65)]) == 1
     for _ in range(60):
         knowledge.copies.learn(0.65, False)
-    assert policy(knowledge).takes([0.65]) == 0
+    assert policy(knowledge).takes([knowledge.copies.calibrated(0.65)]) == 0
+
+
+def test_nobody_looks_further_along_a_copy_than_it_is_likely_to_get() -> None:
+    knowledge = known()
+
+    def found() -> int:
+        proposer = policy(knowledge).copying()
+        proposer.follow([1, 2, 3, 4, 5, 6, 7, 8, 1, 2])
+        return len(proposer.propose())
+
+    assert found() > 3
+    for raw in (0.6, 0.75, 0.85, 0.95):
+        for _ in range(200):
+            knowledge.copies.learn(raw, False)
+    assert found() == 1  # verdicts on the first token show whether copies have become better
 
 
 def test_before_any_price_is_known_the_model_drafts_a_few_tokens() -> None:
@@ -244,3 +259,11 @@ def test_a_replayed_hybrid_learns_from_earlier_texts_and_pays_for_what_the_model
     assert counts.tokens == sum(len(each.matches) for each in study.recordings)
     assert counts.copied > 0 and counts.draft_passes > 0 and counts.late_rows > 0
     assert COSTS.seconds(counts, "confidence") > COSTS.seconds(replace(counts, late_rows=0), "confidence")
+
+
+def test_a_replayed_hybrid_pays_for_weighing_its_sources_and_its_bound_does_not() -> None:
+    study = Study([recorded(World.of_tables(5, 1), GREEDY)])
+    hybrid, bound = (study.play(choice, costs=COSTS) for choice in (HYBRID, BOUND))
+    assert hybrid.mixed == hybrid.target_passes and bound.mixed == 0
+    dear = replace(COSTS, mixing=2.0)
+    assert dear.seconds(hybrid) - COSTS.seconds(hybrid) == pytest.approx(2.0 * hybrid.target_passes)
