@@ -97,7 +97,7 @@ class Knowledge:
 
     def __init__(self) -> None:
         self.copies = Calibration()
-        self.confidences = Calibration()  # by the draft model's own probability
+        self.drafts = Calibration()  # of the draft model's tokens, by what is seen of them
         self.follows = Mean(USUAL)  # acceptance of a token of the model after an accepted one
         self.drafted, self.accepted = Mean(2.5), Mean(1.6)  # tokens of a draft by the model
         self.first_pass = RowCosts()  # of the model in one round, by the tokens that it reads

@@ -21,14 +21,14 @@ class BestSource(Mixing):
     tokens per second times its seconds.
     """
 
-    sees: ClassVar[Sight] = "confidence"
+    sees: ClassVar[Sight] = "lead"
 
     def __init__(self, knowledge: Knowledge, now: Callable[[], int], judge: Judges | None = None) -> None:
         """`judge` makes the raw estimates of copied tokens."""
         self.knowledge, self._now, self._judge = knowledge, now, judge or usual_estimate
         self.estimates: list[float] = []  # of the round's tokens, copied and drafted
         self._raw: list[float] = []  # estimates of the last copy, as the judge made them
-        self._seen: list[float] = []  # the model's confidence in each of its tokens
+        self._seen: list[float] = []  # the model's lead for each of its tokens
         self._survival = 1.0
         self._since = 0  # when the model began its pass
         self._late = 1  # committed tokens that the model has not read
@@ -69,7 +69,7 @@ class BestSource(Mixing):
             know.first_pass.add(self._rows, now - self._since)
         self._since = now
         self._seen.append(seen)
-        self.estimates.append(know.confidences.calibrated(seen))
+        self.estimates.append(know.drafts.calibrated(seen))
         self._survival *= self.estimates[-1]
         return not know.worth_another(self._survival)
 
@@ -79,7 +79,7 @@ class BestSource(Mixing):
         know.verifications.add(rows, judgement.took)
         know.note_round(accepted + 1, judgement.passes, rows, self._rows)
         for number, seen in enumerate(self._seen[: max(0, accepted + 1 - copied)], start=copied):
-            know.confidences.learn(seen, number < accepted)
+            know.drafts.learn(seen, number < accepted)
             if number > copied:
                 know.follows.add(number < accepted)
         if judgement.drafted and accepted >= copied:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,8 +11,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+import torch
 
 from decoding.drafters.base import Drafter
+from decoding.drafters.rule import DraftStep
 from decoding.events import Drafted, Verified
 from decoding.mixing import Judgement, Mix
 from decoding.models.runner import align
@@ -21,6 +24,7 @@ from decoding.replay.mixed import replay_mixed
 from decoding.replay.planning import Study
 from decoding.sources import Knowledge
 from decoding.spec import Sampling, choose
+from decoding.stopping import ReadingLeads, lead, no_words
 from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
 from decoding.strategies.suffix import SuffixDecoding
@@ -243,6 +247,49 @@ def test_a_replay_copies_and_drafts_what_a_live_run_does(sampling: Sampling) -> 
         assert (played.tokens, played.rounds, played.accepted, played.copied) == (
             (live.tokens, live.rounds, live.accepted, live.copied)
         )
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
+def test_a_replay_shows_the_leads_that_a_live_draft_has(sampling: Sampling) -> None:
+    """Without copies both look at the same tokens. What the model says after a refused copy is not recorded."""
+    shown: list[float] = []
+
+    class Spied(CopyThenDraft):
+        def takes(self, estimates: Sequence[float]) -> int:
+            return super().takes([])
+
+        def stops(self, seen: float) -> bool:
+            shown.append(seen)
+            return super().stops(seen)
+
+    def spied(now: Callable[[], int]) -> Mix:
+        return Mix(SuffixDecoding(0.0, 20), Spied(Knowledge(), now))
+
+    World.of_tables(5, 1).run(lambda parts: parts.mixing(spied(parts.clock.now)), [3, 1], sampling, 1)
+    live = [*shown]
+    shown.clear()
+    study = Study([recorded(World.of_tables(5, 1), sampling, 1)])
+    replay_mixed(study.texts(study.shown("lead")), spied, COSTS)
+    assert shown == pytest.approx(live, abs=1e-5) and len({*shown}) > 5
+    assert all(0.5 <= lead <= 1.0 for lead in shown)
+
+
+@pytest.mark.parametrize("token", [2, 0], ids=["the best", "another, as ratio dice may draw"])
+def test_a_lead_is_the_same_on_every_device(token: int) -> None:
+    preferences = torch.tensor([[0.5, -torch.inf, 2.0, 1.0]])
+    on_the_device = float(lead(preferences, preferences, torch.tensor([token]), torch.tensor([1])))
+    seen: list[float] = []
+
+    class Spied(CopyThenDraft):
+        def stops(self, lead: float) -> bool:
+            seen.append(lead)
+            return True
+
+    rule = ReadingLeads(Spied(Knowledge(), lambda: 0), no_words)
+    for row in (None, preferences.numpy()[0]):
+        rule.should_stop(DraftStep([], [], token, preferences, preferences, row))
+    assert seen == [pytest.approx(on_the_device)] * 2 and on_the_device == pytest.approx(1 / (1 + math.exp(-1.0)))
+    assert preferences.tolist() == [[0.5, -math.inf, 2.0, 1.0]], "looking changes nothing"
 
 
 def test_the_replayed_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sources() -> None:
