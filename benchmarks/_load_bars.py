@@ -8,7 +8,7 @@ import json
 import pickle
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -30,10 +30,10 @@ from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.replay.at_load import play
+from decoding.replay.at_load import Run, play
 from decoding.replay.confirming import run_all
 from decoding.replay.joint_costs import JointCosts
-from decoding.replay.joint_probing import measure
+from decoding.replay.joint_probing import Probing, measure
 from decoding.replay.planning import ALONE, study
 from decoding.replay.planning_at_load import Material
 from decoding.replay.probing import probe
@@ -65,16 +65,19 @@ def measure_all(given: argparse.Namespace) -> None:
     users = [int(count) for count in given.loads.split(",")]
     choices = [ALONE, *parse_choices(given.strategies)]
     rows: Rows = {}
+    places = Places(pair.target.model, pair.require_draft("a batch").model)
+    probing = {count: Probing(pair, places, count, sampling) for count in users}
 
     def loads() -> list[Bar]:
-        rows.update(run_all(pair, prompts, sampling, [c.at(Load(count)) for count in users for c in choices]))
-        return [*at_loads(rows, choices, users), *without_prompts(pair, sampling, rows)]
+        rows.update(in_turns(pair, prompts, sampling, choices, probing, given.repeats))
+        costs = probing[max(users)].costs()
+        return [*at_loads(rows, choices, users), *without_prompts(costs, rows)]
 
     ways: dict[str, Callable[[], list[Bar]]] = {
         "loads": loads,
         "transformers": lambda: beside_transformers(pair, prompts, given.tokens),
         "worthless": lambda: worthless(pair, prompts, sampling, max(users)),
-        "replay": lambda: replayed(pair, prompts, sampling, rows, choices, users),
+        "replay": lambda: replayed(pair, prompts, sampling, rows, choices, probing),
         "tracing": lambda: traced(pair, prompts, sampling, max(users)),
         "ssd": lambda: ssd(pair, prompts, sampling, [count for count in users if count <= BATCH]),
     }
@@ -85,6 +88,26 @@ def measure_all(given: argparse.Namespace) -> None:
         kept = {label: {k: v for k, v in row.items() if k != "samples"} for label, row in rows.items()}
         document = {"hardware": ready.hardware(choices), "bars": [dataclasses.asdict(b) for b in bars], "rows": kept}
         given.json.write_text(json.dumps(document, indent=1, default=str) + "\n")
+
+
+def in_turns(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    choices: Sequence[Choice],
+    probing: Mapping[int, Probing],
+    repeats: int,
+) -> Rows:
+    """Run all strategies at all loads, and probe prices after each block: they can change within minutes."""
+    everywhere = [c.at(Load(count)) for count in probing for c in choices]
+    users = {choice.label: choice.load.concurrency for choice in everywhere}
+    comparison = Comparison(pair, prompts, everywhere, sampling, repeats)
+    comparison.warm_up()
+    samples: list[Sample] = []
+    for block in comparison.run():
+        samples += block
+        probing[users[block[0].strategy]].take_turn()
+    return {row["label"]: row for row in report(everywhere, dict.fromkeys(users, ""), samples)}
 
 
 def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> list[Bar]:
@@ -107,9 +130,8 @@ def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> lis
     return bars
 
 
-def without_prompts(pair: Pair, sampling: Sampling, rows: Rows) -> list[Bar]:
+def without_prompts(costs: JointCosts, rows: Rows) -> list[Bar]:
     """Rounds of autoregressive alone: a prompt takes as long for each of many texts as for one."""
-    costs = measure(pair, Places(pair.target.model, pair.require_draft("a batch").model), BATCH, sampling)
     one, many = (costs.verifying(texts, texts) + costs.resting(texts) for texts in (1, BATCH))
     samples = rows[ALONE.label]["samples"]
     reading, growing = (sum(sample[part] for sample in samples) for part in ("prefill_ns", "decode_ns"))
@@ -119,11 +141,12 @@ def without_prompts(pair: Pair, sampling: Sampling, rows: Rows) -> list[Bar]:
 
 
 def paired(rows: Rows, above: str, below: str, load: Load) -> float:
-    """Median over prompts of the ratio of end-to-end speeds, interleaved in one run."""
-    by_prompt = [
-        {s["prompt"]: _end_to_end(s) for s in rows[settings + load.suffix]["samples"]} for settings in (above, below)
+    """Median over prompts and repeats of the ratio of end-to-end speeds, interleaved in one run."""
+    speeds = [
+        {(s["prompt"], s["repeat"]): _end_to_end(s) for s in rows[settings + load.suffix]["samples"]}
+        for settings in (above, below)
     ]
-    return statistics.median(by_prompt[0][prompt] / by_prompt[1][prompt] for prompt in by_prompt[0])
+    return statistics.median(speeds[0][key] / speeds[1][key] for key in speeds[0])
 
 
 def _end_to_end(sample: dict[str, Any]) -> float:
@@ -211,28 +234,25 @@ def replayed(
     sampling: Sampling,
     rows: Rows,
     choices: Sequence[Choice],
-    users: Sequence[int],
+    probing: Mapping[int, Probing],
 ) -> list[Bar]:
     classifier = pair.classifier("")
     recorded = study(pair, prompts, sampling, tails=True)
     costs = probe(pair, prompts, sampling, "")
-    joint = measure(pair, Places(pair.target.model, pair.draft.model), max(users), sampling)
-    material = Material(recorded, joint, costs, classifier)
     estimates = recorded.estimates(classifier)
     found = []
-    for count in users:
-        base = material.run(ALONE, count).tokens_per_s_device
+    for count, probed in probing.items():
+        material = Material(recorded, probed.costs(), costs, classifier)
+        alone, base = rows[ALONE.at(Load(count)).label], material.run(ALONE, count).tokens_per_s_device
         for choice in choices[1:]:
-            predicted = material.run(_tuned(choice, classifier), count, estimates).tokens_per_s_device / base
-            measured = paired(rows, choice.settings, ALONE.settings, Load(count))
-            found.append(
-                Bar(
-                    f"replay: {choice.settings} at {count}, predicted {predicted:.2f}, measured {measured:.2f}",
-                    abs(predicted / measured - 1),
-                    0.05,
-                    at_most=True,
-                )
+            played, run = rows[choice.at(Load(count)).label], material.run(_tuned(choice, classifier), count, estimates)
+            predicted = run.tokens_per_s_device / base
+            measured = played["tokens_per_s_device"] / alone["tokens_per_s_device"]
+            what = (
+                f"replay: {choice.settings} at {count}, predicted {predicted:.2f}, measured {measured:.2f}; "
+                f"tokens a draft {_per_draft(run):.2f}, {played['mean_acceptance_length']:.2f}"
             )
+            found.append(Bar(what, abs(predicted / measured - 1), 0.05, at_most=True))
     return found
 
 
@@ -299,6 +319,12 @@ def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> flo
     speculation = answers_of(counted).speculation("neural")
     assert speculation, "the model answers every miss of this run"
     return speculation.over(without_hits(plain["mean_acceptance_length"], drafting), users)
+
+
+def _per_draft(run: Run) -> float:
+    """Tokens that a verified draft yields."""
+    rounds = [each for request in run.requests for each in request.rounds if each.drafted]
+    return 1 + sum(each.accepted for each in rounds) / max(1, len(rounds))
 
 
 def _tuned(choice: Choice, classifier: Classifier) -> Choice:

@@ -1,6 +1,7 @@
 """The bars under load: many texts at once, side by side in one run on the starter pair.
 
-    ./drafthouse bench load [--loads 1,2,4,8,16] [--limit 24] [--tokens 64] [--threads 1] [--json FILE]
+    ./drafthouse bench load [--loads 1,2,4,8,16] [--limit 24] [--tokens 64] [--repeats 1]
+                            [--threads 1] [--json FILE]
 
 Rows of different loads are compared within one run only. `worthless` runs a draft with shuffled weights, which the
 target never believes. `replay` predicts each measured row from recordings of one user.
@@ -21,6 +22,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--strategies", default="static:1,static:2,static:4,static:6,disco,budget", metavar="LIST")
     parser.add_argument("--limit", type=int, default=24, help="prompts")
     parser.add_argument("--tokens", type=int, default=64, help="new tokens of each text")
+    parser.add_argument("--repeats", type=int, default=1, help="how often the strategies of each load take turns")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--steps", default=",".join(STEPS), help=f"of {', '.join(STEPS)}")
     parser.add_argument("--json", type=Path)

@@ -8,8 +8,10 @@ bit before the logarithm.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -51,14 +53,28 @@ def seed_for(seed: int, prompt: str, repeat: int) -> int:
     return digest(prompt.encode(), mix(seed * _GOLDEN + repeat)) >> 1
 
 
+@cache
+def compiled() -> Any:
+    """Return the kernels for a CPU, None where numba is missing or cannot compile them: torch needs neither."""
+    try:
+        from decoding import dice_kernels
+    except Exception:  # whatever a compiler, or a missing one, fails with
+        return None
+    return dice_kernels
+
+
 def gumbel(seed: int, positions: Sequence[int], vocab: int, device: torch.device) -> Tensor:
     """Standard Gumbel noise for every token at each position of a text: float32 [positions, vocab].
 
     All steps work in place: on a CPU memory takes the time, not arithmetic.
     """
-    starts = [_signed(mix(mix(seed) ^ (position * _GOLDEN))) for position in positions]
+    starts = [mix(mix(seed) ^ (position * _GOLDEN)) for position in positions]
+    if device.type == "cpu" and (kernels := compiled()):
+        noise = torch.empty(len(starts), vocab)
+        kernels.gumbel(np.array(starts, np.uint64), vocab, _GOLDEN, _FIRST, _SECOND, noise.data_ptr())
+        return noise
     steps = torch.arange(1, vocab + 1, dtype=torch.int64, device=device).mul_(_signed(_GOLDEN))
-    state = sent_to(device, starts, torch.int64)[:, None] + steps
+    state = sent_to(device, [_signed(start) for start in starts], torch.int64)[:, None] + steps
     spare = torch.empty_like(state)
     state.bitwise_xor_(_shifted(state, 30, spare)).mul_(_signed(_FIRST))
     state.bitwise_xor_(_shifted(state, 27, spare)).mul_(_signed(_SECOND))

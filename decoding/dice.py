@@ -7,6 +7,7 @@ same functions serve one drafted token, the rows of a verification, and the bran
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Protocol
 
@@ -22,7 +23,6 @@ from decoding.models.devices import Launched, on_its_way, sent_to
 from decoding.spec import Sampling
 from decoding.verify import Verdict, by_equality, by_ratio, by_tree, certain, choose_each
 
-Row = npt.NDArray[np.float32]  # [V]
 Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids that nobody has waited for yet
 
 NOISE_BLOCK = 32  # positions of noise made in one go: the launch costs more than the numbers
@@ -39,6 +39,15 @@ class Drawn(Protocol):
     def parents(self) -> tuple[int, ...]: ...  # of a tree; empty if the draft is a chain
     @property
     def aheads(self) -> list[tuple[int, ...]]: ...  # the tokens before each choice of the target
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A token after each of some contexts."""
+
+    scores: Tensor  # [n, V]
+    preferences: Tensor  # [n, V], what the dice went by
+    ids: Tensor  # [n], left on the device; -1 where a model is broken
 
 
 class Weighing:
@@ -88,16 +97,18 @@ class Dice:
         return scores
 
     def draw(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        """Choose the draft's token after each context: ids [rows], left on the device."""
+        """Choose a token after each context by its scores: ids [rows], left on the device."""
         return self.pick(self.preferences(scores, aheads), aheads)
 
     def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """Choose a token after each context by its preferences: ids [rows], left on the device."""
         raise NotImplementedError
 
-    def pick_one(self, preferences: Tensor, ahead: Ahead) -> tuple[int, Row | None]:
-        """Choose one token by preferences [1, V], and wait for it. Return them too, if numpy has looked at them."""
-        return int(self.pick(preferences, [ahead])), None
+    def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> Chosen:
+        """Choose the draft's token after each context from its logits."""
+        scores = self.scores(logits, aheads)
+        preferences = self.preferences(scores, aheads)
+        return Chosen(scores, preferences, self.pick(preferences, aheads))
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         """Say if the target, with these logits [1, V], will accept a token drawn from `scores` [1, V]. For the oracle,
@@ -143,19 +154,39 @@ class Greedy(Dice):
     def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         return _best(preferences)
 
-    def pick_one(self, preferences: Tensor, ahead: Ahead) -> tuple[int, Row | None]:
-        if preferences.device.type != "cpu":
-            return super().pick_one(preferences, ahead)
-        row = preferences.numpy()[0]  # what `pick` does for many rows takes three times as long
-        best = int(row.argmax())
-        return best if isfinite(row[best]) else -1, row
+    def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> Chosen:
+        return self._compiled(logits, aheads) or super().choose(logits, aheads)
+
+    def _noise_for(self, aheads: Sequence[Ahead], device: torch.device) -> Tensor | None:
+        """Return what is added to the scores of each row."""
+        return None
+
+    def _compiled(self, logits: Tensor, aheads: Sequence[Ahead]) -> Chosen | None:
+        """Choose in one call, if a CPU can: torch takes ten, and each costs more than the arithmetic."""
+        sampling, device = self.sampling, logits.device
+        kernels = chance.compiled() if device.type == "cpu" else None
+        is_known = logits.dtype == torch.float32 and logits.stride(1) == 1 and not sampling.truncates
+        if not kernels or not is_known or any(isinstance(item, Tensor) for ahead in aheads for item in ahead):
+            return None
+        is_penalised, noise = sampling.repetition_penalty != 1.0, self._noise_for(aheads, device)
+        rows = len(aheads)
+        scores = torch.empty(rows, self.vocab)
+        preferences = scores if noise is None else torch.empty(rows, self.vocab)
+        ids = np.empty(rows, np.int64)
+        kernels.choose(
+            *(logits.data_ptr(), logits.stride(0), rows, self.vocab),
+            *(self.penalties_on(device).data_ptr() if is_penalised else 0, sampling.repetition_penalty),
+            _padded(aheads),
+            0.0 if sampling.is_greedy else sampling.temperature,
+            *(0 if noise is None else noise.data_ptr(), scores.data_ptr(), preferences.data_ptr(), ids),
+        )
+        return Chosen(scores, preferences, torch.from_numpy(ids))
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
 
     def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
-        aheads = draft.aheads
-        own = on_its_way(self.draw(self.scores(logits, aheads), aheads))
+        own = on_its_way(self.choose(logits, draft.aheads).ids)
         if draft.parents:
             return Weighing(logits.device, lambda: by_tree(_read(own), draft.tokens, draft.parents))
         return Weighing(logits.device, lambda: by_equality(_read(own), draft.tokens))
@@ -173,7 +204,10 @@ class Shared(Greedy):
         self._noise: dict[tuple[torch.device, int], Tensor] = {}
 
     def preferences(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        return scores + self.noise([self.length + len(ahead) for ahead in aheads], scores.device)
+        return scores + self._noise_for(aheads, scores.device)
+
+    def _noise_for(self, aheads: Sequence[Ahead], device: torch.device) -> Tensor:
+        return self.noise([self.length + len(ahead) for ahead in aheads], device)
 
     def noise(self, positions: Sequence[int], device: torch.device) -> Tensor:
         """[positions, V]"""
@@ -237,6 +271,13 @@ def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
     if sampling.is_greedy:
         return Greedy(sampling, vocab, seed)
     return (Shared if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
+
+
+def _padded(aheads: Sequence[Ahead]) -> npt.NDArray[np.int64]:
+    """Put the ids ahead into one row per context, and fill short rows up with -1."""
+    longest = max(map(len, aheads))
+    rows = [[*ahead, *[-1] * (longest - len(ahead))] for ahead in aheads]
+    return np.array(rows, np.int64).reshape(len(rows), longest)
 
 
 def penalised(scores: Tensor, penalties: Tensor, penalty: float) -> Tensor:

@@ -104,7 +104,8 @@ class Pair:
 
     def hardware_of(self, choice: Choice) -> str:
         """Describe what the choice has to itself, for people."""
-        return self.contestant(choice).hardware(choice)
+        contestant = self.contestant(choice)
+        return "; ".join(filter(None, (contestant.hardware(choice), contestant.waiting(choice))))
 
     def begin(self, choices: Sequence[Choice]) -> None:
         """Start what the choices need besides the models. Refuse, in a sentence, what this machine cannot run."""

@@ -207,6 +207,11 @@ class Sampling:
         return self.temperature == 0.0
 
     @property
+    def truncates(self) -> bool:
+        """Whether some tokens can never be chosen because others are likelier."""
+        return self.top_k > 0 or self.top_p < 1.0
+
+    @property
     def fixes_the_text(self) -> bool:
         """Whether all strategies must produce the very same tokens, so that texts can be compared."""
         return self.is_greedy or self.dice == "shared"

@@ -105,10 +105,9 @@ class ReadingLeads(Driven):
 
 def _lead_of(step: DraftStep) -> float:
     try:
-        row = step.preferences.numpy()[0] if step.row is None else step.row
+        best, second = two_best(step.preferences, step.token)
     except TypeError:  # on a GPU
-        return float(lead(step.scores, step.preferences, step.preferences, step.preferences))
-    best, second = two_best(step.preferences, step.token, row)
+        best, second = step.preferences[0].topk(2).values.tolist()
     return 1.0 / (1.0 + exp(second - best))
 
 

@@ -56,6 +56,10 @@ class Contestant(ABC):
     def hardware(self, choice: Choice) -> str:
         """Describe the hardware that the choice runs on, for display."""
 
+    def waiting(self, choice: Choice) -> str:
+        """Say why requests wait that the load would have decoded; empty if none do."""
+        return ""
+
     def must_match(self, sampling: Sampling) -> bool:
         """Whether its texts must equal autoregressive's, token for token. Drafthouse audits such texts."""
         return sampling.is_greedy

@@ -10,7 +10,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.dice import Row
 from decoding.disco.echoes import LONGEST
 
 TOP = 10  # as published
@@ -86,25 +85,23 @@ def quick_one(first: float, second: float, score: float, echoes: Sequence[float]
     return [*[0.0] * (TOP + 2), log1p(first - max(second, LEAST_SCORE)), score, *echoes]
 
 
-def glance(scores: Tensor, preferences: Tensor, token: int, row: Row | None = None) -> tuple[float, float]:
-    """Margin and score of one token. `row` are the preferences as a numpy array, if there is one already."""
+def glance(scores: Tensor, preferences: Tensor, token: int) -> tuple[float, float]:
+    """Margin and score of one token."""
     try:
-        if row is None:
-            row = preferences.numpy()[0]
-        score = row.item(token) if preferences is scores else scores.numpy().item(token)
+        score = scores.numpy().item(token)
+        best, second = two_best(preferences, token)
     except TypeError:  # on a GPU, or in a format that numpy lacks: read all three with one wait
         best, second, score = torch.cat((preferences[0].topk(2).values, scores[0, token, None])).tolist()
-    else:
-        best, second = two_best(preferences, token, row)
     return log1p(best - (second if second > LEAST_SCORE else LEAST_SCORE)), score
 
 
-def two_best(preferences: Tensor, token: int, row: Row) -> tuple[float, float]:
+def two_best(preferences: Tensor, token: int) -> tuple[float, float]:
     """Find the best two preferences on a CPU, by argmax with the token masked: topk takes 20 times as long, max 3
     times."""
-    best = row.item(token)
+    row = preferences.numpy()[0]
+    best: float = row.item(token)
     row[token] = -inf
-    second = row.item(row.argmax())
+    second: float = row.item(row.argmax())
     row[token] = best
     if second > best:  # under ratio dice the token need not be the winner
         best, second = preferences[0].topk(2).values.tolist()

@@ -55,7 +55,7 @@ class Glance(Estimating):
         if units is None:
             ahead, *echoes = known
             units = self.classifier.unrolled(ahead, *echoes)
-        margin, score = glance(step.scores, step.preferences, step.token, step.row)
+        margin, score = glance(step.scores, step.preferences, step.token)
         logit = self._bias
         for of_margin, of_score, bias, weight in units:
             hidden = of_margin * margin + of_score * score + bias

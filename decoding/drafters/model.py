@@ -85,10 +85,8 @@ class ModelDrafter(Drafter):
             token, *seen = launched.values.tolist()
             step = DraftStep(text, tuple(tokens), int(token), launched.scores, launched.preferences, seen=seen)
         else:
-            scores = self.dice.scores(logits, [tokens])
-            preferences = self.dice.preferences(scores, [tokens])
-            token, row = self.dice.pick_one(preferences, tokens)
-            step = DraftStep(text, tuple(tokens), token, scores, preferences, row)
+            chosen = self.dice.choose(logits, [tokens])
+            step = DraftStep(text, tuple(tokens), int(chosen.ids), chosen.scores, chosen.preferences)
         if step.token < 0:
             raise broken()
         return step

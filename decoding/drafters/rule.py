@@ -11,7 +11,6 @@ from torch import Tensor
 
 from decoding.choosing import Look
 from decoding.crowd import Crowd
-from decoding.dice import Row
 from decoding.drafters.base import Draft
 from decoding.verify import Verdict
 
@@ -25,7 +24,6 @@ class DraftStep:
     token: int
     scores: Tensor  # [1, V], what it was chosen from
     preferences: Tensor  # [1, V], what the dice chose by: under shared dice, scores plus noise
-    row: Row | None = None  # the preferences as a numpy array [V], if there is one
     seen: Sequence[float] = ()  # the values of the rule's look, if one was launched
 
     @cached_property

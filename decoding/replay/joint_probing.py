@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +21,7 @@ from decoding.ending import Ending
 from decoding.events import Drafted, Recorder, Verified
 from decoding.loop import Batch
 from decoding.models.devices import Launched
-from decoding.replay.joint_costs import JointCosts, Line
+from decoding.replay.joint_costs import JointCosts
 from decoding.sequence import Sequence as Text
 from decoding.stopping import no_words
 from decoding.strategy import Policy
@@ -73,44 +74,67 @@ def measure(
     """Measure 1, 2, 4, … texts, up to `most` of them. With a classifier, a draft step includes its looks.
 
     All settings take turns, so that a busy moment falls on a few rounds of each."""
-    taken = [place for _ in range(most) if (place := places.take(most))]
-    most = len(taken)
-    sizes = [size for size in (2**power for power in range(9)) if size < most] + [most]
-    times: dict[tuple[int, int], Times] = {(size, k): Times() for size in sizes for k in LOOKAHEADS}
-    try:
-        with torch.inference_mode():
-            for k in LOOKAHEADS * TURNS:
-                rule = partial(_looking, classifier, k) if classifier else partial(Fixed, k)
-                _take_turn(pair, taken, {size: times[size, k] for size in sizes}, rule, sampling)
-            prompts = [(length, _reading(pair, taken[0], length, sampling)) for length in PROMPTS]
-            pieces = [(length, _seconds_of(partial(_read_again, taken[0], length), pair)) for length in PIECES]
-    finally:
-        for place in taken:
-            places.give_back(place)
-    return _costs(sizes, times, prompts, pieces, _noise(pair, sampling))
+    probing = Probing(pair, places, most, sampling, classifier)
+    for _ in range(TURNS):
+        probing.take_turn()
+    return probing.costs()
 
 
-def _costs(
-    sizes: Sequence[int], times: Mapping[tuple[int, int], Times], prompts: Line, pieces: Line, noise: float
-) -> JointCosts:
-    def usual(part: str, size: int, k: int) -> float:
-        return float(statistics.median(getattr(times[size, k], part)))
+class Probing:
+    """Prices that are measured in turns. What runs between two turns meets the machine that they meet."""
 
-    rest = {size: usual("rest", size, 0) for size in sizes}
-    drafting = {
-        size: _line([(k, usual("drafting", size, k) + usual("rest", size, k) - rest[size]) for k in LOOKAHEADS if k])
-        for size in sizes
-    }
-    alone = pieces[0][1]
-    return JointCosts(
-        verify={size: [(size * (k + 1), usual("verifying", size, k)) for k in LOOKAHEADS] for size in sizes},
-        draft=[(size, step) for size, (step, _) in drafting.items()],
-        begin=[(size, besides) for size, (_, besides) in drafting.items()],
-        rest=[*rest.items()],
-        prompts=prompts,
-        pieces=[(length, max(0.0, seconds - alone)) for length, seconds in pieces],
-        noise=(NOISE_BLOCK, noise),
-    )
+    def __init__(
+        self, pair: Pair, places: Places, most: int, sampling: Sampling, classifier: Classifier | None = None
+    ) -> None:
+        self._pair, self._places, self._most = pair, places, most
+        self._sampling, self._classifier = sampling, classifier
+        self._times: dict[tuple[int, int], Times] = defaultdict(Times)  # by texts and lookahead
+        self._prompts: dict[int, list[float]] = {length: [] for length in PROMPTS}
+        self._pieces: dict[int, list[float]] = {length: [] for length in PIECES}
+        self._noise: list[float] = []
+
+    def take_turn(self) -> None:
+        pair, sampling, classifier = self._pair, self._sampling, self._classifier
+        taken = [place for _ in range(self._most) if (place := self._places.take(self._most))]
+        sizes = [size for size in (2**power for power in range(9)) if size < len(taken)] + [len(taken)]
+        try:
+            with torch.inference_mode():
+                for k in LOOKAHEADS:
+                    rule = partial(_looking, classifier, k) if classifier else partial(Fixed, k)
+                    _play_all(pair, taken, {size: self._times[size, k] for size in sizes}, rule, sampling)
+                for length, found in self._prompts.items():
+                    found += _reading(pair, taken[0], length, sampling)
+                for length, found in self._pieces.items():
+                    found += _each_of(partial(_read_again, taken[0], length), pair)
+        finally:
+            for place in taken:
+                self._places.give_back(place)
+        self._noise += _noise(pair, sampling)
+
+    def costs(self) -> JointCosts:
+        """Return the medians of all turns."""
+        sizes = sorted({size for size, _ in self._times})
+        rest = {size: self._usual("rest", size, 0) for size in sizes}
+        steps = [k for k in LOOKAHEADS if k]
+        drafting = {
+            size: _line(
+                [(k, self._usual("drafting", size, k) + self._usual("rest", size, k) - rest[size]) for k in steps]
+            )
+            for size in sizes
+        }
+        pieces = [(length, statistics.median(seconds)) for length, seconds in self._pieces.items()]
+        return JointCosts(
+            verify={size: [(size * (k + 1), self._usual("verifying", size, k)) for k in LOOKAHEADS] for size in sizes},
+            draft=[(size, step) for size, (step, _) in drafting.items()],
+            begin=[(size, besides) for size, (_, besides) in drafting.items()],
+            rest=[*rest.items()],
+            prompts=[(length, statistics.median(seconds)) for length, seconds in self._prompts.items()],
+            pieces=[(length, max(0.0, seconds - pieces[0][1])) for length, seconds in pieces],
+            noise=(NOISE_BLOCK, max(0.0, statistics.median(self._noise))),
+        )
+
+    def _usual(self, part: str, size: int, lookahead: int) -> float:
+        return float(statistics.median(getattr(self._times[size, lookahead], part)))
 
 
 def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
@@ -121,7 +145,7 @@ def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
     return statistics.median(seconds / steps for steps, seconds in points), 0.0
 
 
-def _noise(pair: Pair, sampling: Sampling) -> float:
+def _noise(pair: Pair, sampling: Sampling) -> list[float]:
     """Seconds of a block of a text's random numbers: the first look at a position makes it."""
     dice = dice_for(sampling, pair.vocab, 0)
     scores = torch.zeros(1, pair.vocab, device=pair.target.device)
@@ -130,7 +154,7 @@ def _noise(pair: Pair, sampling: Sampling) -> float:
         look = partial(dice.preferences, scores, [[0] * (block * NOISE_BLOCK)])
         first, again = (_seconds(look, pair) for _ in range(2))
         extra.append(first - again)
-    return max(0.0, statistics.median(extra))
+    return extra
 
 
 def _seconds(work: Callable[[], object], pair: Pair) -> float:
@@ -140,16 +164,16 @@ def _seconds(work: Callable[[], object], pair: Pair) -> float:
     return time.perf_counter() - began
 
 
-def _seconds_of(work: Callable[[], object], pair: Pair) -> float:
-    """Median seconds, without the first times."""
-    return statistics.median([_seconds(work, pair) for _ in range(COLD + ROUNDS)][COLD:])
+def _each_of(work: Callable[[], object], pair: Pair) -> list[float]:
+    """Seconds of every time but the first."""
+    return [_seconds(work, pair) for _ in range(COLD + ROUNDS)][COLD:]
 
 
 def _looking(classifier: Classifier, lookahead: int) -> StopRule:
     return estimating(Looking(lookahead), classifier, no_words)
 
 
-def _take_turn(
+def _play_all(
     pair: Pair, places: Sequence[Place], times: Mapping[int, Times], rule: Callable[[], StopRule], sampling: Sampling
 ) -> None:
     """Play a few rounds of every number of texts, with texts as they are in the middle of a usual answer."""
@@ -187,11 +211,11 @@ def _read_again(place: Place, length: int) -> None:
     place.target.extend([(5 * at) % place.target.vocab_size for at in range(min(length, place.target.context // 2))])
 
 
-def _reading(pair: Pair, place: Place, length: int, sampling: Sampling) -> float:
-    """Median seconds in which the draft reads a prompt."""
+def _reading(pair: Pair, place: Place, length: int, sampling: Sampling) -> list[float]:
+    """Seconds in which the draft reads a prompt."""
     text = _text(pair, place, Fixed(1), length, sampling, Clock())
     prompt = [(5 * at) % pair.vocab for at in range(min(length, place.target.context // 2))]
-    return _seconds_of(lambda: text.drafter.prepare(prompt), pair)
+    return _each_of(lambda: text.drafter.prepare(prompt), pair)
 
 
 def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:

@@ -1,4 +1,5 @@
 import math
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -64,6 +65,45 @@ def test_noise_belongs_to_a_position_whoever_asks_for_how_many() -> None:
     rows = one.noise(range(28, 36), CPU)  # type: ignore[attr-defined]  # across a block's edge
     for position, row in zip(range(28, 36), rows, strict=True):
         assert torch.equal(row, other.noise([position], CPU)[0])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("vocab", [1, 17, 512, 513, 4096])
+@pytest.mark.parametrize("penalty", [1.0, 1.1, 0.8])
+@pytest.mark.parametrize("temperature", [0.0, 0.6, 1.3])
+def test_a_choice_in_one_call_is_torchs_to_the_last_bit(vocab: int, penalty: float, temperature: float) -> None:
+    random = torch.Generator().manual_seed(vocab)
+    text = torch.randint(vocab, (40,), generator=random).tolist()
+    made = dice(text[:30], vocab, temperature=temperature, repetition_penalty=penalty)
+    aheads = [text[30 : 30 + count] for count in range(6)]
+    assert chance.compiled(), "no kernel was compiled"
+    for logits in logits_of_all_kinds(vocab, random):
+        scores = made.scores(logits, aheads)
+        preferences = made.preferences(scores, aheads)
+        chosen = made.choose(logits, aheads)
+        torch.testing.assert_close(chosen.scores, scores, rtol=0, atol=0, equal_nan=True)
+        torch.testing.assert_close(chosen.preferences, preferences, rtol=0, atol=0, equal_nan=True)
+        assert chosen.ids.tolist() == made.pick(preferences, aheads).tolist()
+
+
+def logits_of_all_kinds(vocab: int, random: torch.Generator) -> Iterator[torch.Tensor]:
+    """Six rows, each a little longer than the vocabulary."""
+    rows = torch.randn(6, vocab + 3, generator=random)
+    yield from (rows, 20 * rows, torch.zeros_like(rows), -torch.zeros_like(rows), -rows.abs())
+    for number in (math.nan, -math.nan, math.inf, -math.inf):
+        broken = rows.clone()
+        broken[2, vocab // 2] = number
+        broken[4] = number
+        yield broken
+
+
+def test_compiled_noise_is_torchs_noise() -> None:
+    golden = 0x9E3779B97F4A7C15
+    starts = [chance.mix(chance.mix(5) ^ (position * golden)) for position in range(20)]
+    states = [[chance.mix(start + place * golden) >> 11 for place in range(1, 2001)] for start in starts]
+    units = (torch.tensor(states, dtype=torch.float64) + 0.5) / 2**53
+    torch.testing.assert_close(
+        chance.gumbel(5, range(20), 2000, CPU), (-(-units.log()).log()).float(), rtol=2e-7, atol=0
+    )
 
 
 def test_samples_of_a_comparison_have_dice_of_their_own() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, abc
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 from decoding.contestants.base import Request
+from decoding.contestants.ours import SHARE_FOR_CACHES
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadLoad, BadStrategy, BrokenModel
 from decoding.events import Recorder, Started
@@ -21,6 +23,7 @@ from decoding.measure.request_times import Timing
 from decoding.measure.sample import Sample, sample_from_dict
 from decoding.measure.schedule import blocks, stints
 from decoding.measure.summary import baselines, report
+from decoding.models.devices import free_bytes
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
@@ -114,6 +117,18 @@ def test_a_waiting_request_says_how_long_it_waited() -> None:
     waits = [event.queued_ns for event in started]
     assert waits == sorted(waits) and waits[0] < waits[3]
     assert all(event.arrived_ns == started[0].arrived_ns for event in started)
+
+
+def test_requests_wait_where_memory_holds_too_few_caches_and_the_comparison_says_so() -> None:
+    """A table's cache takes 8 bytes for each token of its context."""
+    room = int(free_bytes(torch.device("cpu")) * SHARE_FOR_CACHES / (2 * 8 * 3.5))  # for three texts and a half
+    crowded, five = pair(context=room), choose("static").at(Load(5))
+    said = re.search(r"memory holds the caches of (\d) texts, so other requests wait", crowded.hardware_of(five))
+    assert said and 1 < (most := int(said[1])) < 5
+    assert "memory" not in crowded.hardware_of(choose("static").at(Load(2)))
+    samples = decoded([five], SAMPLINGS["greedy"], pair=crowded)
+    spans = [(at := s.timing.arrived_ns + s.timing.queued_ns, at + s.prefill_ns + s.decode_ns) for s in samples]
+    assert max(sum(start <= at < end for start, end in spans) for at, _ in spans) <= most
 
 
 def test_a_text_whose_model_answers_nan_ends_alone() -> None:

@@ -160,7 +160,8 @@ def announce(args: Arguments, loaded: LoadedPair | LoadedServers, warnings: Sequ
     at = "" if args.loads == (ONE,) else f", at {', '.join(map(str, args.loads))}"
     say(f"{count} of {prompts} × {strategies}{repeats}{at}")
     for choice in args.choices:
-        if choice.spec.role == SERVER.role or loaded.pair.process_of(choice):
+        waits = loaded.pair.contestant(choice).waiting(choice)
+        if choice.spec.role == SERVER.role or loaded.pair.process_of(choice) or waits:
             say(f"{choice.label} on {loaded.pair.hardware_of(choice)}")
     for remark in (*loaded.remarks, *args.remarks, *warnings):
         say(remark)

@@ -34,7 +34,7 @@ Add = Callable[[Tensor, Tensor], Tensor]  # rows, residual -> their product adde
 Way = Literal["tiled", "half", "packed", "plain"]
 ROUNDS = 7  # of timing every layout
 CALL = 5e-6  # seconds of a tiled product's own call, which a whole pass does without
-WHOLE = 0.8  # and of what torch takes between other products, which is more than a fifth of a small model's pass
+WHOLE = 0.75  # and of what torch takes between other products, some quarter of a small model's pass
 PART = 4 << 20  # bytes of a matrix that are worth a thread of their own: to wake one takes as long as to read 1 MB
 
 # The packed layouts are reached through private or aging functions of torch. Where one is missing, `fastest` does not

@@ -21,6 +21,7 @@ from decoding.models.fast.numba_kernels import floats_at, numbers_at
 WIDTH = 32  # outputs of a tile
 MOST = 12  # rows that one reading of a tile serves: their sums fit into the registers of AVX-512
 LANES = 16
+LINE, AHEAD = 64, 4096  # bytes of a cache line; how far ahead weights are fetched, which saves a tenth from 8 rows on
 NUMBER, INDEX = ir.IntType(64), ir.IntType(32)
 FLOAT, HALF = ir.FloatType(), ir.HalfType()
 FLOATS = ir.VectorType(FLOAT, LANES)
@@ -86,8 +87,18 @@ def _widened(builder: Any, stored: ir.Type, weights: Any, step: Any) -> list[Any
     kind, size = ir.VectorType(stored, LANES), (4 if stored == FLOAT else 2) * LANES
     parts = range(WIDTH // LANES)
     given = builder.add(weights, builder.mul(step, NUMBER(size * len(parts))))
+    for line in range(0, size * len(parts), LINE):
+        _fetch(builder, builder.add(given, NUMBER(AHEAD + line)))
     found = [_loaded(builder, kind, given, part, size) for part in parts]
     return found if stored == FLOAT else [builder.fpext(part, FLOATS) for part in found]
+
+
+def _fetch(builder: Any, address: Any) -> None:
+    """Let the processor load what lies there, if anything does."""
+    byte = ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [byte, INDEX, INDEX, INDEX])
+    fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    builder.call(fetch, [builder.inttoptr(address, byte), INDEX(0), INDEX(3), INDEX(1)])  # to read, near, data
 
 
 def _loaded(builder: Any, kind: ir.Type, base: Any, place: int, size: int) -> Any:

@@ -165,12 +165,11 @@ class Drawing:
         return drawn
 
     def _draw(self, logits: Tensor, aheads: Sequence[Sequence[int]], position: int) -> tuple[Drawn, list[int]]:
-        scores = self.dice.scores(logits, aheads)
+        chosen = self.dice.choose(logits, aheads)
         guesses = self.guesses[position] if position < len(self.guesses) else 0
-        bent = bend(scores, self.constant, guesses)
-        preferences = self.dice.preferences(bent, aheads)
-        tokens: list[int] = self.dice.pick(preferences, aheads).tolist()
+        bent = bend(chosen.scores, self.constant, guesses)
+        ids = chosen.ids if bent is chosen.scores else self.dice.draw(bent, aheads)
+        tokens: list[int] = ids.tolist()
         if min(tokens) < 0:
             raise broken()
-        unbent = preferences if bent is scores else self.dice.preferences(scores, aheads)
-        return Drawn(scores, bent, unbent), tokens
+        return Drawn(chosen.scores, bent, chosen.preferences), tokens

@@ -11,12 +11,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from decoding.dice import dice_for
 from decoding.models.fast.kv import HIDDEN, Rows, chain_rows
 from decoding.models.fast.lean import FEW, Kernels
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.numba_kernels import attention
 from decoding.models.fast.runner import FastRunner
+from decoding.spec import Sampling
 from tests.decoding.models import LLAMA, fast_runner, save
 
 ROOT = Path(__file__).parents[3]
@@ -159,16 +161,22 @@ def test_without_numba_torch_does_all(tmp_path: Path) -> None:
     )
     runner = model_of("llama", tmp_path).new_runner()
     runner.extend([3, 1, 4])
-    assert said.stdout.split() == [str(int(runner.extend([token]).argmax())) for token in (1, 5, 9)]
+    dice = dice_for(Sampling(temperature=0.7, repetition_penalty=1.2), runner.vocab_size, 1)
+    dice.commit([3, 1, 4])
+    assert said.stdout.split() == [str(int(dice.choose(runner.extend([token]), [[2]]).ids)) for token in (1, 5, 9)]
 
 
 WITHOUT = """
 import sys
 sys.modules["numba"] = None
 from pathlib import Path
+from decoding.dice import dice_for
+from decoding.spec import Sampling
 from tests.decoding.models import fast_runner
 runner = fast_runner(Path(sys.argv[1]))
 runner.extend([3, 1, 4])
+dice = dice_for(Sampling(temperature=0.7, repetition_penalty=1.2), runner.vocab_size, 1)
+dice.commit([3, 1, 4])
 for token in (1, 5, 9):
-    print(int(runner.extend([token]).argmax()))
+    print(int(dice.choose(runner.extend([token]), [[2]]).ids))
 """
