@@ -274,12 +274,13 @@ def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequen
         alone, plain = (rows[choice.at(Load(count)).label] for choice in (ALONE, fixed))
         for own in (in_turn, *beside):
             row = rows[own.at(Load(count)).label]
-            said, hits = simulated.over_fixed(own, Preparing.of([row], alone, simulated.costs, count), count)
+            preparing = Preparing.of([row], alone, simulated.costs, count)
+            said, hits = simulated.over_fixed(own, preparing, count)
             expected = _corollary_16(row, plain, count)
             measured = paired(rows, own.settings, fixed.settings, Load(count))
             print(
                 f"{own.settings} / {fixed.settings} at {count}: measured {measured:.2f}, Corollary 16 {expected:.2f}, "
-                f"simulated {said:.2f}; hits {row['hit_rate']:.2f}, simulated {hits:.2f}"
+                f"simulated {said:.2f}; hits {row['hit_rate']:.2f}, simulated {hits:.2f}{_beside(own, preparing)}"
             )
         for other in others:
             ratio = paired(rows, other.settings, fixed.settings, Load(count))
@@ -290,7 +291,7 @@ def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequen
 
 @dataclasses.dataclass(frozen=True)
 class _Simulated:
-    """Recorded texts and measured joint costs. Prompts take no time here."""
+    """Recorded texts and measured joint costs."""
 
     pair: Pair
     fixed: Choice
@@ -306,10 +307,20 @@ class _Simulated:
     def over_fixed(self, own: Choice, preparing: Preparing, users: int) -> tuple[float, float]:
         """Speed relative to the fixed lookahead, and hit rate."""
         plan, placement = plan_of(own, self.pair.vocab, None), ANYTIME if self.pair.process_of(own) else IN_TURN
-        texts = [Tracked(track.record, 1, track=track) for track in self.tracks]
+        texts = [Tracked(track.record, len(track.prompt), track=track) for track in self.tracks]
         ahead = preparing.simulate(texts, plan, self.costs, users, placement)
         fixed = play(texts, self.fixed.policy, self.costs, users)
         return ahead.tokens_per_s_device / fixed.tokens_per_s_device, ahead.hit_rate
+
+
+def _beside(own: Choice, preparing: Preparing) -> str:
+    """Prices of a draft that works beside the target."""
+    if own.params["placement"] != "beside":
+        return ""
+    found = preparing.beside
+    return (
+        f"; a verification {found.slower:.2f} times as long beside the draft, an answer {found.answering * 1e3:.2f} ms"
+    )
 
 
 def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> float:

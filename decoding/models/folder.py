@@ -24,6 +24,7 @@ from decoding.models.config_bounds import (
     parts,
     text_part,
 )
+from decoding.models.contents import samples
 from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.shape import Shape, shape_of
 from decoding.models.files import LARGEST_CONFIG, check_files, read_json, refuse_gguf
@@ -146,12 +147,10 @@ class ModelFolder:
         }
         digest.update(json.dumps(said, sort_keys=True).encode())
         for file in self.files:
-            size = file.stat().st_size
             with file.open("rb") as opened:
                 digest.update(opened.read(8 + header_length(file)))
-                for sample in range(16):
-                    opened.seek(max(size - 4096, 0) * sample // 15)
-                    digest.update(opened.read(4096))
+            for piece in samples(file):
+                digest.update(piece)
         return digest.hexdigest()
 
     def _count(self, *names: str) -> int | None:

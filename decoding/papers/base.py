@@ -10,7 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from decoding.reproduce.bootstrap import Estimate, estimate
+from decoding.reproduce.figure import Series
 from decoding.reproduce.outcomes import Outcomes, Tally, guesses, play, total
+from decoding.reproduce.settings import BATCHES
 from decoding.spec import choose
 from decoding.ssd.policy import fanout
 from decoding.ssd.policy.fanout import FanOut
@@ -78,6 +80,12 @@ def most_hits(hits: Sequence[Sequence[float]], budget: int) -> FanOut:
             for left in range(budget + 1)
         ]
     return reached[budget][1]
+
+
+def off(run: Series, expected: Series) -> str:
+    """How far a run was from what was expected, by texts at once: 1 +2%, 2 -7%, …"""
+    pairs = zip(BATCHES, run.points, expected.points, strict=True)
+    return ", ".join(f"{batch} {ours.y / theirs.y - 1:+.0%}" for batch, ours, theirs in pairs)
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import NOT_RUN, Clock, Race, Way
+from decoding.papers.base import NOT_RUN, Clock, Race, Way, off
 from decoding.reproduce.bootstrap import Estimate
-from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, Point, Series, published, series
+from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, Origin, Point, Series, published, series
 from decoding.reproduce.outcomes import total
 from decoding.reproduce.settings import BATCHES
 
 if TYPE_CHECKING:
     from decoding.reproduce.evidence import Evidence
-    from decoding.reproduce.together import Backup, Together
+    from decoding.reproduce.together import Backup, ByBatch, Together
 
 FAST, NEURAL, SYNC = (249, 244, 237, 207, 170), (256, 214, 186, 160, 135), (162, 158, 155, 145, 130)
 SOURCE = "digitised from Figure 6 of arXiv 2603.03251v1, fan-out 1: tokens/s over those of SD"
@@ -23,11 +22,11 @@ NAMES: dict[Backup, str] = {"neural": "ours, model as backup", "random": "ours, 
 def draw(evidence: Evidence) -> Drawn:
     race = Race(Clock(evidence), evidence.outcomes(0.0))
     formula = [series(name, "theory", _by_formula(race, backup)) for backup, name in NAMES.items()]
-    simulated = series(NAMES["neural"], "simulated", [*evidence.simulated_together("neural").items()])
+    simulated = [_found(evidence.simulated_together, backup, "simulated") for backup in NAMES]
     if (ran := evidence.ran_together) is None:
-        return Drawn([*formula, simulated], f"Corollary 16, and the simulator, at prices measured here. {NOT_RUN}")
-    run = [_measured(ran, backup) for backup in NAMES]
-    return Drawn([*formula, simulated, *run], _why(ran, race, [formula[0], simulated], run[0]))
+        return Drawn([*formula, *simulated], f"Corollary 16, and the simulator, at prices measured here. {NOT_RUN}")
+    run = [_found(ran, backup, "measured") for backup in NAMES]
+    return Drawn([*formula, *simulated, *run], _why(ran, race, (formula[0], simulated[0]), run[0]))
 
 
 def _by_formula(race: Race, backup: Backup) -> list[tuple[float, Estimate]]:
@@ -38,19 +37,19 @@ def _by_formula(race: Race, backup: Backup) -> list[tuple[float, Estimate]]:
     return found
 
 
-def _measured(ran: Together, backup: Backup) -> Series:
+def _found(every: ByBatch, backup: Backup, origin: Origin) -> Series:
     points = []
     for batch in BATCHES:
-        ahead, plain = ran.ahead(batch, backup).label, ran.plain(batch).label
-        ratio = ran.ran.ratio(ahead, plain)
-        points.append(Point(batch, ratio.value, ratio.low, ratio.high, f"{ahead} / {plain}"))
-    return Series(NAMES[backup], "measured", points)
+        ahead, plain = every.ahead(batch, backup), every.plain(batch)
+        ratio = every.ratio(ahead, plain)
+        points.append(Point(batch, ratio.value, ratio.low, ratio.high, f"{ahead.label} / {plain.label}"))
+    return Series(NAMES[backup], origin, points)
 
 
-def _why(ran: Together, race: Race, expected: Sequence[Series], run: Series) -> str:
+def _why(ran: Together, race: Race, expected: tuple[Series, Series], run: Series) -> str:
     """Say what formula and simulation expected of the runs with the model as backup."""
     found = [ran.ahead(batch, "neural") for batch in BATCHES]
-    by_formula, simulated = (_off(run, each) for each in expected)
+    by_formula, simulated = (off(run, each) for each in expected)
     hits = [
         f"{b} {100 * ran.hit_rate(choice):.0f} and {100 * _expected_hits(race, int(choice.params['lookahead'])):.0f} %"
         for b, choice in zip(BATCHES, found, strict=True)
@@ -61,13 +60,8 @@ def _why(ran: Together, race: Race, expected: Sequence[Series], run: Series) -> 
         f"model as backup, by texts: {by_formula}; against simulation: {simulated}. Hits in run and formula: "
         f"{'; '.join(hits)}; our texts share branches, which go to the likeliest outcomes of all. The formula leaves "
         f"out that a verification takes {slower} times as long here while the draft prepares beside it, messages, and "
-        "prompts of new texts. The simulation leaves out messages, and its prices of joint passes are of other minutes."
+        "prompts of new texts. The simulation has prices for these; those of joint passes are of other minutes."
     )
-
-
-def _off(run: Series, expected: Series) -> str:
-    pairs = zip(BATCHES, expected.points, run.points, strict=True)
-    return ", ".join(f"{batch} {y.y / x.y - 1:+.0%}" for batch, x, y in pairs)
 
 
 def _expected_hits(race: Race, lookahead: int) -> float:

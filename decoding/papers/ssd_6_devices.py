@@ -24,7 +24,8 @@ def draw(evidence: Evidence) -> Drawn:
     return Drawn(
         [series("ours, better backup", "theory", points)],
         "Both halves are projections. Ours gives each device one branch for each accepted count and takes Corollary 16 "
-        "at prices measured here for one device; the paper's comes from its hit-rate curves.",
+        "at prices measured here for one device; the paper's comes from its hit-rate curves. Nothing is simulated: the "
+        "simulator has one device for the draft.",
     )
 
 

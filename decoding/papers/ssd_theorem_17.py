@@ -15,7 +15,7 @@ from decoding.ssd.theory import critical_batch
 
 if TYPE_CHECKING:
     from decoding.reproduce.evidence import Evidence
-    from decoding.reproduce.together import Together
+    from decoding.reproduce.together import ByBatch
 
 FAST, NEURAL = (249, 244, 237, 207, 170), (256, 214, 186, 160, 135)
 
@@ -30,17 +30,21 @@ def draw(evidence: Evidence) -> Drawn:
     both = [race.tuned(1, is_random=r) for r in (False, True)]
     critical = critical_batch(*(clock.speculation(one.way, total(one.tallies)) for one in both))
     ran = evidence.ran_together
-    run = [series("ours", "measured", _run(ran))] if ran else []
+    run = [series("ours", "measured", _ratios(ran))] if ran else []
     formula = series("ours", "theory", points)
-    return Drawn([formula, *run], _why(critical, formula, run))
+    simulated = series("ours", "simulated", _ratios(evidence.simulated_together))
+    return Drawn([formula, simulated, *run], _why(critical, formula, simulated, run))
 
 
-def _why(critical: float, formula: Series, run: Sequence[Series]) -> str:
-    points = "".join(f"; in the runs {_where(measured.points)}" for measured in run)
+def _why(critical: float, formula: Series, simulated: Series, run: Sequence[Series]) -> str:
+    sources = ["By the formula random tokens win", "by the simulator", *["in the runs"] * len(run)]
+    points = "; ".join(
+        f"{words} {_where(each.points)}" for words, each in zip(sources, [formula, simulated, *run], strict=True)
+    )
     return (
-        f"By the formula random tokens win {_where(formula.points)}{points}; in the paper from 2 texts on. At prices "
-        f"of one text alone, b* is {_batch(critical)}. {'' if run else f'{NOT_RUN} '}It depends on what a draft costs "
-        "beside a verification and on the hit rate under each backup."
+        f"{points}; in the paper from 2 texts on. At prices of one text alone, b* is {_batch(critical)}. "
+        f"{'' if run else f'{NOT_RUN} '}It depends on what a draft costs beside a verification and on the hit rate "
+        "under each backup."
     )
 
 
@@ -60,11 +64,9 @@ def _batch(texts: float) -> str:
     return "beyond any batch" if math.isinf(texts) else f"{math.ceil(texts)} text{'s' * (texts > 1)}"
 
 
-def _run(ran: Together) -> list[tuple[float, Estimate]]:
-    """The fastest that ran with one backup over the fastest with the other."""
-    return [
-        (batch, ran.ran.ratio(ran.ahead(batch, "neural").label, ran.ahead(batch, "random").label)) for batch in BATCHES
-    ]
+def _ratios(every: ByBatch) -> list[tuple[float, Estimate]]:
+    """The fastest with one backup over the fastest with the other."""
+    return [(batch, every.ratio(every.ahead(batch, "neural"), every.ahead(batch, "random"))) for batch in BATCHES]
 
 
 FIGURE = Figure(

@@ -30,12 +30,13 @@ MOST_BYTES = 100_000
 
 
 class BadCard(DrafthouseError):
-    """`field` is the path to what is wrong."""
+    """`field` is the path to what is wrong; empty: the whole card is."""
 
     code = "bad-card"
 
     def __init__(self, field: str, problem: str) -> None:
-        super().__init__(f"{field} of the machine card {problem}{'' if problem.endswith(('?', '.')) else '.'}")
+        what = f"{field} of the machine card" if field else "The machine card"
+        super().__init__(f"{what} {problem}{'' if problem.endswith(('?', '.')) else '.'}")
         self.field = field
 
 
@@ -62,7 +63,7 @@ class Card:
     @classmethod
     def from_dict(cls, given: object) -> Card:
         """Read a card, or refuse it by field."""
-        fields = _fields(given, "the whole", REQUIRED, OPTIONAL)
+        fields = _fields(given, "", REQUIRED, OPTIONAL)
         if fields["format"] != FORMAT:
             raise BadCard("format", f"is {_shown(fields['format'])}; this version reads {FORMAT}")
         return cls(
@@ -144,11 +145,12 @@ def published() -> dict[str, Card]:
 
 def read_card(text: str) -> Card:
     if len(text) > MOST_BYTES:
-        raise BadCard("the whole", f"has {len(text):,} characters; it may have {MOST_BYTES:,}")
+        raise BadCard("", f"has {len(text):,} characters; it may have {MOST_BYTES:,}")
     try:
         return Card.from_dict(loads(text))
     except ValueError as error:
-        raise BadCard("the whole", f"is no JSON that can be read: {str(error)[:200]}") from None
+        why = f"is no JSON that can be read: {str(error)[:200]}. Give what ./drafthouse bench prices wrote"
+        raise BadCard("", why) from None
 
 
 def card_in_the_box(name: str) -> Card:
@@ -166,7 +168,7 @@ def card_called(name: str) -> Card:
     try:
         return read_card(Path(name).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise BadCard("the file", f"{name[:200]} cannot be read: {error}") from None
+        raise BadCard("", f"{name[:200]} cannot be read: {error}") from None
 
 
 # ---- the fields
@@ -254,7 +256,7 @@ def _grade(given: object) -> str:
 
 
 def _path(where: str, name: str) -> str:
-    return name if where == "the whole" else f"{where}.{name}"
+    return f"{where}.{name}" if where else name
 
 
 def _shown(given: object) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from decoding.papers import FIGURES
 from decoding.replay import probing
 from decoding.reproduce import together
 from decoding.reproduce.evidence import Evidence
 from decoding.reproduce.figure import Asked, Figure, described, filled, kept_as
+from decoding.reproduce.recordings import outcomes_name, recording
 from decoding.reproduce.settings import BATCHES, CONSTANTS, LOOKAHEADS, TEMPERATURES
 from decoding.reproduce.shelf import Shelf
 from decoding.strategies.disco import RULES
@@ -32,27 +33,52 @@ PIECES: Mapping[str, Callable[[Evidence], object]] = {
 }
 
 
-def samples(evidence: Evidence, figures: Sequence[Figure]) -> dict[str, int]:
-    """Phases of the figures that are still to be drawn, each with the samples that it decodes: progress is counted in
-    them."""
+class Phase(NamedTuple):
+    """Part of the evidence. Progress is counted in its samples."""
+
+    name: str
+    samples: int
+    kept_as: str  # on the shelf; empty: an attempt always makes it
+
+
+def phases(evidence: Evidence, figures: Sequence[Figure]) -> dict[str, int]:
+    """Samples of each phase of the figures that can be drawn, finished or not."""
+    return {phase.name: phase.samples for phase in _phases(evidence, [f for f in figures if _can_be(f, evidence)])}
+
+
+def phases_due(evidence: Evidence, figures: Sequence[Figure]) -> dict[str, int]:
+    """The same without those that are on the shelf, or whose figures are."""
+    due = [f for f in figures if _can_be(f, evidence) and evidence.shelf.read(kept_as(f.slug)) is None]
+    every = _phases(evidence, due)
+    return {one.name: one.samples for one in every if not one.kept_as or evidence.shelf.read(one.kept_as) is None}
+
+
+def _phases(evidence: Evidence, figures: Sequence[Figure]) -> list[Phase]:
+    """In the order in which they are made."""
     prompts, has_classifier = len(evidence.prompts), evidence.classifier is not None
-    phases = {
-        "study": {"recording": prompts},
-        "costs": {"measuring prices": probing.samples(prompts, classifiers=int(has_classifier))},
-        "ran": {"running DISCO's table": (TABLE + len(RULES) * has_classifier) * prompts},
-        "greedy": {"recording at temperature 0": prompts},
-        "ran ssd": {"running SSD": (1 + 2 * len(LOOKAHEADS)) * prompts},
-        "joint": {"measuring joint passes": len(BATCHES)},
-        "together": {together.phase(n): len(together.choices(n)) * prompts for n in BATCHES * evidence.has_second_core},
-        "temperatures": {f"recording at temperature {t:g}": prompts for t in TEMPERATURES[1:]},
-        "constants": {"recording at temperature 1": prompts},
+
+    def run(phase: str, choices: int) -> Phase:
+        return Phase(phase, choices * prompts, phase)
+
+    def texts(temperature: float, *constants: float) -> Phase:
+        return Phase(recording(temperature), prompts, outcomes_name(temperature, constants))
+
+    found = {
+        "study": [Phase("recording", prompts, "")],
+        "costs": [Phase("measuring prices", probing.samples(prompts, classifiers=int(has_classifier)), "costs")],
+        "ran": [run("running DISCO's table", TABLE + len(RULES) * has_classifier)],
+        "greedy": [texts(0.0, 1.0)],
+        "ran ssd": [run("running SSD", 1 + 2 * len(LOOKAHEADS))],
+        "joint": [Phase("measuring joint passes", len(BATCHES), "joint prices")],
+        "together": [run(together.phase(n), len(together.choices(n))) for n in BATCHES * evidence.has_second_core],
+        "temperatures": [texts(temperature, 1.0) for temperature in TEMPERATURES[1:]],
+        "constants": [texts(1.0, *CONSTANTS)],
     }
-    pieces = pieces_of([figure for figure in figures if _is_due(figure, evidence)])
-    return {phase: count for piece in pieces for phase, count in phases[piece].items()}
+    return [phase for piece in pieces_of(figures) for phase in found[piece]]
 
 
-def _is_due(figure: Figure, evidence: Evidence) -> bool:
-    return not evidence.lacks(figure.needs) and evidence.shelf.read(kept_as(figure.slug)) is None
+def _can_be(figure: Figure, evidence: Evidence) -> bool:
+    return not evidence.lacks(figure.needs)
 
 
 def pieces_of(figures: Sequence[Figure]) -> list[str]:

@@ -30,7 +30,7 @@ from decoding.reproduce.settings import (
     NEEDS,
 )
 from decoding.reproduce.simulation import Simulation
-from decoding.reproduce.together import Backup, Together
+from decoding.reproduce.together import Together
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.settings import Settings
@@ -207,11 +207,11 @@ class Evidence(Recordings):
         """Tokens per second of SSD by the simulator: the median over greedy texts."""
         return {lookahead: median(self._played(lookahead)) for lookahead in lookaheads}
 
-    def simulated_together(self, backup: Backup) -> dict[int, Estimate]:
-        """Speed of SSD over ordinary speculative decoding by the simulator, by batch size."""
+    @cached_property
+    def simulated_together(self) -> Simulation:
+        """SSD and static by batch size, simulated along the heads of the greedy texts."""
         heads = [recording.head(LONGEST_TOGETHER) for recording in self.texts_at(0.0).recordings]
-        made = Simulation.of(map(track_of, heads), self.joint, self.pair.vocab)
-        return {n: made.gain(n, backup, self._preparing) for n in BATCHES}
+        return Simulation.of(map(track_of, heads), self.joint, self.pair.vocab, self._preparing)
 
     def _preparing(self, choice: Choice) -> Preparing:
         """Prices of preparing from the runs at this load, or else from those of one text."""

@@ -100,6 +100,7 @@ class Asked:
 
     options: str
     split: str = ""  # not an option of a command that takes all splits, such as train-disco
+    files: Sequence[str] = ()  # commands that bring here what the options name
 
     def __str__(self) -> str:
         return f"{self.options} --split {self.split}" if self.split else self.options
@@ -143,7 +144,7 @@ def described(figure: Figure, asked: Asked) -> dict[str, Any]:
         "y": dataclasses.asdict(figure.y),
         "series": [dataclasses.asdict(each) for each in figure.published],
         "unpublished": figure.unpublished,
-        "recipe": [own, *(line.format(asked=asked) for line in figure.recipe)],
+        "recipe": [*asked.files, own, *(line.format(asked=asked) for line in figure.recipe)],
         "needs": "",
         "why": "",
     }

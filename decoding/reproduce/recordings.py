@@ -24,6 +24,16 @@ from decoding.ssd.simulation.track import Track
 OnProgress = Callable[[str, int, int], None]  # phase, samples done, samples due
 
 
+def recording(temperature: float) -> str:
+    """Name of a phase."""
+    return f"recording at temperature {temperature:g}"
+
+
+def outcomes_name(temperature: float, constants: Sequence[float]) -> str:
+    """Name on the shelf."""
+    return f"outcomes {temperature:g} {' '.join(f'{c:g}' for c in constants)}"
+
+
 @dataclass
 class Recordings:
     pair: Pair
@@ -44,8 +54,7 @@ class Recordings:
 
     def texts_at(self, temperature: float) -> Study:
         if temperature not in self._texts:
-            phase = f"recording at temperature {temperature:g}"
-            self._texts[temperature] = self._recorded(phase, self.at(temperature), tails=False)
+            self._texts[temperature] = self._recorded(recording(temperature), self.at(temperature), tails=False)
         return self._texts[temperature]
 
     @cached_property
@@ -76,8 +85,7 @@ class Recordings:
 
     def outcomes_held_back(self, temperature: float, constants: Sequence[float]) -> dict[float, list[Outcomes]]:
         """The same for constants of Saguaro sampling."""
-        name = f"outcomes {temperature:g} {' '.join(f'{c:g}' for c in constants)}"
-        rows = self._kept(name, lambda: self._outcomes(temperature, constants))
+        rows = self._kept(outcomes_name(temperature, constants), lambda: self._outcomes(temperature, constants))
         return {c: [Outcomes(**row[i]) for row in rows] for i, c in enumerate(constants)}
 
     def _outcomes(self, temperature: float, constants: Sequence[float]) -> list[list[dict[str, Any]]]:

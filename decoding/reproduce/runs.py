@@ -34,9 +34,6 @@ class Ran:
         base = self.speeds[baseline]
         return median([factor * speed / base[prompt] for prompt, speed in self.speeds[label].items()])
 
-    def speed(self, label: str) -> Estimate:
-        return median([*self.speeds[label].values()])
-
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self)}
 

@@ -1,16 +1,13 @@
-"""SSD of several texts by the simulator, beside ordinary speculative decoding of the same texts by replay."""
+"""Several texts at once by the simulator: SSD, and by replay what runs beside it."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from decoding.replay.at_load import Played, Run, play
 from decoding.replay.joint_costs import JointCosts
-from decoding.reproduce import together
-from decoding.reproduce.bootstrap import Estimate, median
-from decoding.reproduce.together import Backup
+from decoding.reproduce.together import ByBatch
 from decoding.spec import Choice
 from decoding.ssd.simulation.playing import ANYTIME
 from decoding.ssd.simulation.preparing import Preparing
@@ -22,30 +19,32 @@ Speeds = Sequence[float]  # of each text, in tokens per second
 
 
 @dataclass(frozen=True)
-class Simulation:
+class Simulation(ByBatch):
     """Recorded texts at costs of joint passes. The draft has a core of its own."""
 
     texts: Sequence[Tracked]
     costs: JointCosts
     vocab: int
+    prices: Callable[[Choice], Preparing]  # of a choice that prepares ahead
+    _played: dict[str, Speeds] = field(default_factory=dict)  # by label
 
     @classmethod
-    def of(cls, tracks: Iterable[Track], costs: JointCosts, vocab: int) -> Simulation:
-        return cls([Tracked(track.record, len(track.prompt), track=track) for track in tracks], costs, vocab)
+    def of(
+        cls, tracks: Iterable[Track], costs: JointCosts, vocab: int, prices: Callable[[Choice], Preparing]
+    ) -> Simulation:
+        return cls([Tracked(track.record, len(track.prompt), track=track) for track in tracks], costs, vocab, prices)
 
-    def gain(self, texts: int, backup: Backup, prices: Callable[[Choice], Preparing]) -> Estimate:
-        """Speed of a text under SSD over the same text's with a fixed lookahead, each at its best lookahead."""
-        plain = [play(self.texts, choice.policy, self.costs, texts) for choice in together.plain(texts)]
-        ahead = [self._ahead(choice, prices(choice)) for choice in together.ahead(texts, backup)]
-        return median([ours / theirs for ours, theirs in zip(_fastest(ahead), _fastest(plain), strict=True)])
+    def speeds(self, choice: Choice) -> Speeds:
+        if choice.label not in self._played:
+            self._played[choice.label] = [*map(_speed, self._play(choice).requests)]
+        return self._played[choice.label]
 
-    def _ahead(self, choice: Choice, preparing: Preparing) -> Run:
+    def _play(self, choice: Choice) -> Run:
+        texts = choice.load.concurrency
+        if not choice.spec.prepares_ahead:
+            return play(self.texts, choice.policy, self.costs, texts, drafts=choice.spec.needs_draft)
         plan = plan_of(choice, self.vocab, None)
-        return preparing.simulate(self.texts, plan, self.costs, choice.load.concurrency, ANYTIME)
-
-
-def _fastest(runs: Iterable[Run]) -> Speeds:
-    return max(([*map(_speed, run.requests)] for run in runs), key=statistics.median)
+        return self.prices(choice).simulate(self.texts, plan, self.costs, texts, ANYTIME)
 
 
 def _speed(request: Played) -> float:

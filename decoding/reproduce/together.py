@@ -1,22 +1,24 @@
-"""Runs of several texts at once: SSD with either backup beside ordinary speculative decoding."""
+"""Several texts at once, run or simulated: SSD with either backup beside ordinary speculative decoding."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+import statistics
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from decoding.load import Load
 from decoding.replay import planning
 from decoding.replay.joint_costs import JointCosts
-from decoding.reproduce.bootstrap import Estimate
+from decoding.reproduce.bootstrap import Estimate, median
 from decoding.reproduce.runs import Ran
 from decoding.reproduce.settings import LONGEST_TOGETHER
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.accounting import answers_of
 from decoding.ssd.answers import HIT
-from decoding.ssd.simulation.preparing import Preparing, pass_seconds
+from decoding.ssd.simulation.preparing import Preparing
 from decoding.strategies import ssd
 
 Backup = Literal["neural", "random"]
@@ -53,18 +55,12 @@ def choices(texts: int) -> list[Choice]:
     return [alone(texts), *plain(texts), *(choice for backup in BACKUPS for choice in ahead(texts, backup))]
 
 
-@dataclass(frozen=True)
-class Together:
-    """Finished runs of every number of texts."""
+class ByBatch(ABC):
+    """Speeds of these choices at every number of texts."""
 
-    ran: Ran
-
-    @classmethod
-    def of(cls, runs: Iterable[Ran]) -> Together:
-        merged = Ran({})
-        for ran in runs:
-            merged = Ran(**{name: {**had, **getattr(ran, name)} for name, had in vars(merged).items()})
-        return cls(merged)
+    @abstractmethod
+    def speeds(self, choice: Choice) -> Sequence[float]:
+        """Tokens per second of each text, in one order for all choices."""
 
     def alone(self, texts: int) -> Choice:
         return alone(texts)
@@ -77,9 +73,34 @@ class Together:
         """The fastest SSD with one of these backups, or with any."""
         return self._fastest([choice for backup in backups or BACKUPS for choice in ahead(texts, backup)])
 
+    def ratio(self, choice: Choice, other: Choice) -> Estimate:
+        """Speed of a text over the same text's under another choice."""
+        pairs = zip(self.speeds(choice), self.speeds(other), strict=True)
+        return median([ours / theirs for ours, theirs in pairs])
+
     def gain(self, choice: Choice) -> Estimate:
         """Speed of a text over that of one text alone without a draft."""
-        return self.ran.ratio(choice.label, alone(1).label)
+        return self.ratio(choice, alone(1))
+
+    def _fastest(self, found: Iterable[Choice]) -> Choice:
+        return max(found, key=lambda choice: statistics.median(self.speeds(choice)))
+
+
+@dataclass(frozen=True)
+class Together(ByBatch):
+    """Finished runs of every number of texts."""
+
+    ran: Ran
+
+    @classmethod
+    def of(cls, runs: Iterable[Ran]) -> Together:
+        merged = Ran({})
+        for ran in runs:
+            merged = Ran(**{name: {**had, **getattr(ran, name)} for name, had in vars(merged).items()})
+        return cls(merged)
+
+    def speeds(self, choice: Choice) -> Sequence[float]:
+        return [speed for _, speed in sorted(self.ran.speeds[choice.label].items())]
 
     def hit_rate(self, choice: Choice) -> float:
         rounds = answers_of(self.ran.hits[choice.label]).rounds
@@ -91,13 +112,9 @@ class Together:
         if not any(sample["passes"] for sample in hits):
             return None
         drift = self.ran.verifying[alone(texts).label] / costs.verifying(texts, texts)
-        line = [(int(choice.params["branches"]), pass_seconds(hits) / drift)]
-        return Preparing(line, max(1.0, self.slower(choice)))
+        return Preparing.measured([(int(choice.params["branches"]), hits, self.slower(choice))], costs, texts, drift)
 
     def slower(self, choice: Choice) -> float:
         """How many times as long a verification takes as with a fixed lookahead of as many tokens."""
         number = LOOKAHEADS.index(int(choice.params["lookahead"]))
         return self.ran.verifying[choice.label] / self.ran.verifying[plain(choice.load.concurrency)[number].label]
-
-    def _fastest(self, found: Iterable[Choice]) -> Choice:
-        return max(found, key=lambda choice: self.ran.speed(choice.label).value)

@@ -14,7 +14,7 @@ from decoding.ssd.theory import Speculation, critical_batch
 
 HIT, MODEL = "hit", "neural"
 ENOUGH = 3  # rounds before a mean counts for anything
-TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns")
+TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns", "answering_ns", "steps")
 _NAMES = {"neural": "the draft model", "ngram": "the n-gram", "copy": "the copy", "random": "random tokens"}
 
 
@@ -29,6 +29,8 @@ class Round(Protocol):
     def verdict(self) -> Verified: ...
     @property
     def beside(self) -> Anticipated | None: ...
+    @property
+    def working_s(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Answers:
     verifying_ns: int = 0
     preparing_ns: int = 0  # not hidden by a verification
     drafting_ns: int = 0  # by the model, while the target waited
+    answering_ns: int = 0  # from all questions to their answers, less what was left of a step of preparing
+    steps: int = 0  # of the model after misses
 
     @classmethod
     def of(cls, rounds: Iterable[Round], preparing_ns: int) -> Answers:
@@ -50,6 +54,8 @@ class Answers:
             verifying_ns=sum(each.verdict.end_ns - each.verdict.start_ns for each, _, _ in answered),
             preparing_ns=preparing_ns,
             drafting_ns=sum(draft.end_ns - draft.start_ns for _, draft, answer in answered if answer == MODEL),
+            answering_ns=round(sum(each.working_s for each, _, _ in answered) * 1e9),
+            steps=sum(draft.passes for _, draft, answer in answered if answer == MODEL),
         )
         in_use = ""
         for each, _, answer in answered:
@@ -75,9 +81,9 @@ class Answers:
             found.tokens.update(one["tokens"])
             found.in_use_tokens.update(one["in_use_tokens"])
             found.in_use_ns.update(one["in_use_ns"])
-            totals.update({name: one[name] for name in TOTALS})
-        verifying, preparing, drafting = (totals[name] for name in TOTALS)
-        return replace(found, verifying_ns=verifying, preparing_ns=preparing, drafting_ns=drafting)
+            totals.update({name: one.get(name, 0) for name in TOTALS})  # older samples have fewer
+        more: dict[str, Any] = {name: totals[name] for name in TOTALS}
+        return replace(found, **more)
 
     @property
     def shares(self) -> dict[str, float]:

@@ -97,6 +97,12 @@ def test_what_is_no_card_is_refused(text: str) -> None:
         read_card(text)
 
 
+@pytest.mark.parametrize("text", ["no card", "[1", "7", "x" * 200_000])
+def test_a_refusal_of_the_whole_card_is_a_sentence(text: str) -> None:
+    with pytest.raises(BadCard, match=r"^The machine card (is|has) .*\.$"):
+        read_card(text)
+
+
 def test_an_unknown_name_lists_the_cards_and_a_file_may_be_named(tmp_path: Path) -> None:
     with pytest.raises(BadCard, match=r"llama-70b-1b-h100.* Did you mean two-cores-epyc\?"):
         card_called("two-core-epyc")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+
 import pytest
 
-from decoding.papers import ssd_theorem_17
+from decoding.papers import ssd_7, ssd_theorem_17
 from decoding.replay.planning import study
 from decoding.reproduce import together
 from decoding.reproduce.bootstrap import Estimate
@@ -16,6 +19,7 @@ from decoding.reproduce.together import Together
 from decoding.spec import Choice, Sampling
 from decoding.ssd.simulation.preparing import Preparing
 from decoding.ssd.simulation.recording import track_of
+from decoding.ssd.simulation.together import Beside
 from tests.decoding.test_at_load import CHEAP
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_load import PROMPTS
@@ -46,6 +50,7 @@ def test_the_fastest_of_a_kind_is_taken_at_its_own_batch_size() -> None:
     runs = [ran(2, {label(fast): 30.0}), ran(4, {label(random): 20.0})]
     found = Together.of(runs)
     assert label(found.plain(2)) == label(fast) and found.plain(4).load.concurrency == 4
+    assert found.ratio(found.plain(2), found.alone(2)).value == 3.0
     assert label(found.ahead(4)) == label(random)
     assert found.ahead(4, "neural").params["backup"] == "neural"
 
@@ -66,9 +71,10 @@ def test_theorem_17_names_every_batch_size_at_which_random_tokens_are_drawn_fast
         formula, run = (
             Series("ours", "measured", [Point(2**n, y) for n, y in enumerate(ys)]) for ys in ((1.1, 0.9, 0.9), ratios)
         )
-        return ssd_theorem_17._why(7.2, formula, [run])
+        return ssd_theorem_17._why(7.2, formula, formula, [run])
 
-    assert "By the formula random tokens win from 2 texts on; in the runs from 4 texts on" in told(1.2, 1.1, 0.9, 0.8)
+    won = "random tokens win from 2 texts on; by the simulator from 2 texts on; in the runs from 4 texts on"
+    assert won in told(1.2, 1.1, 0.9, 0.8)
     assert "in the runs with 2 and 8 texts;" in told(1.2, 0.9, 1.1, 0.8)
     assert "in the runs with 1, 2 and 4 texts;" in told(0.9, 0.9, 0.9, 1.1)
     assert "in the runs at no batch size" in told(1.0, 1.1, 1.2, 1.1)
@@ -87,27 +93,51 @@ def test_preparing_costs_what_its_passes_took_in_the_run_less_what_slowed_down_e
     took = {alone.label: 2 * CHEAP.verifying(2, 2), plain.label: 0.004, ahead.label: 0.006}
     hits = [{"passes": passes, "busy_ns": passes * 8_000_000} for passes in (3, 5)]
     found = Together(Ran({}, {ahead.label: hits}, verifying=took)).preparing(ahead, CHEAP)
-    assert found and found.passes == [(10, pytest.approx(0.004))] and found.slower == pytest.approx(1.5)
+    assert found and found.passes == [(10, pytest.approx(0.004))] and found.beside.slower == pytest.approx(1.5)
     nothing = Together(Ran({}, {ahead.label: []}, verifying=took))
     assert nothing.preparing(ahead, CHEAP) is None
 
 
+Prices = Callable[[Choice], Preparing]
+
+
 @pytest.fixture(scope="module")
-def simulation() -> Simulation:
+def simulated() -> Callable[[Prices], Simulation]:
     recorded = study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True)
-    return Simulation.of(map(track_of, recorded.recordings), CHEAP, pair().vocab)
+    tracks = [*map(track_of, recorded.recordings)]
+    return lambda prices: Simulation.of(tracks, CHEAP, pair().vocab, prices)
 
 
 @pytest.mark.parametrize("texts", [1, 4])
 def test_simulated_ssd_gains_less_the_more_preparing_costs_and_has_an_interval(
-    simulation: Simulation, texts: int
+    simulated: Callable[[Prices], Simulation], texts: int
 ) -> None:
     def gain(pass_s: float, slower: float = 1.0) -> Estimate:
-        return simulation.gain(texts, "neural", lambda choice: Preparing([(10, pass_s)], slower))
+        found = simulated(lambda choice: Preparing([(10, pass_s)], Beside(slower)))
+        return found.ratio(found.ahead(texts, "neural"), found.plain(texts))
 
     quick = gain(0.0001)
-    assert quick.value > gain(0.02).value and quick.value > gain(0.0001, slower=1.5).value
+    assert quick.value > gain(0.02).value and gain(0.003).value > gain(0.003, slower=1.5).value
     assert quick.low is not None and quick.high is not None and quick.low <= quick.value <= quick.high
+
+
+def test_a_simulation_has_every_point_of_figure_7_and_either_backup_of_theorem_17(
+    simulated: Callable[[Prices], Simulation],
+) -> None:
+    asked: list[Choice] = []
+
+    def prices(choice: Choice) -> Preparing:
+        asked.append(choice)
+        return Preparing([(10, 0.001)])
+
+    found = simulated(prices)
+    ssd, plain, alone = ([gain.value for gain in gains] for gains in ssd_7._found(found))
+    assert alone[0] == 1.0 and all(a > b for a, b in itertools.pairwise(alone))  # of a user, by texts at once
+    assert plain[0] > 1.0 and len(ssd) == len(plain) == len(BATCHES)
+    ratios = dict(ssd_theorem_17._ratios(found))
+    assert ratios[1].value > 1.0 and [*ratios] == [*BATCHES]
+    assert sorted({c.label for c in asked}) == sorted(c.label for c in asked)  # each is played once, for all figures
+    assert {c.params["backup"] for c in asked} == {"neural", "random"}
 
 
 def test_a_text_cut_short_is_the_record_of_a_run_with_less_room() -> None:

@@ -20,7 +20,7 @@ from decoding.spec import Sampling, choose
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
 from decoding.ssd.simulation.preparing import Preparing
 from decoding.ssd.simulation.recording import plan_of, track_of
-from decoding.ssd.simulation.together import Tracked
+from decoding.ssd.simulation.together import Beside, Tracked
 from tests.decoding.test_at_load import CHEAP, DEAR
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_load import PROMPTS
@@ -86,7 +86,47 @@ def test_prices_of_preparing_leave_out_what_slowed_everything_down() -> None:
     alone = row(1, 0, 24, 0)  # CHEAP says 12 ms for 2 users, and nobody drafts
     found = Preparing.of([row(6, 4, 60, 40), row(24, 8, 60, 40)], alone, CHEAP, 2)  # CHEAP says 20 ms for 10 rows
     assert found.passes == [(6, pytest.approx(0.002)), (24, pytest.approx(0.004))]
-    assert found.slower == pytest.approx(1.5)
+    assert found.beside.slower == pytest.approx(1.5)
+
+
+def rounds_of(hits: int, misses: int, answering_ms: int, steps: int = 0, hidden_ms: int = 0) -> dict[str, Any]:
+    """Counts of a sample whose verifications took 1 s."""
+    rounds = {"hit": hits, "neural": misses}
+    times = {"verifying_ns": 10**9, "preparing_ns": 0, "drafting_ns": 0, "answering_ns": answering_ms * 10**6}
+    answers = {"rounds": rounds, "tokens": {}, "in_use_tokens": {}, "in_use_ns": {}, "steps": steps, **times}
+    return {"passes": 5, "busy_ns": 10**7, "hidden_ns": hidden_ms * 10**6, "answers": answers}
+
+
+def test_what_a_verification_took_longer_is_shared_out_over_the_time_in_which_the_draft_worked() -> None:
+    def beside(slowed: float, hidden_ms: int) -> Beside:
+        found = Preparing.measured([(6, [rounds_of(1, 1, 0, hidden_ms=hidden_ms)], slowed)], CHEAP, 2).beside
+        assert found.slower == max(1.0, slowed)
+        return found
+
+    assert beside(1.25, 1000).delay == pytest.approx(0.2)  # 0.2 of 1 s
+    assert beside(1.25, 500).delay == pytest.approx(0.4)
+    assert beside(1.25, 500).verifying(0.8, 0.5) == pytest.approx(1.0)  # as it was measured
+    assert beside(2.0, 100).delay == 1.0  # 0.1 s of work cannot have cost 0.5
+    assert beside(0.9, 500).delay == 0.0
+
+
+def test_the_time_of_an_answer_is_what_the_steps_of_the_model_leave() -> None:
+    """CHEAP says 1 ms for a step, however many texts share it."""
+
+    def answering(found: dict[str, Any], users: int = 1, drift: float = 1.0) -> float:
+        return Preparing.measured([(6, [found], 1.0)], CHEAP, users, drift).beside.answering
+
+    assert answering(rounds_of(10, 0, 20)) == pytest.approx(0.002)
+    assert answering(rounds_of(10, 0, 20), drift=2.0) == pytest.approx(0.001)
+    assert answering(rounds_of(5, 5, 40, steps=20)) == pytest.approx(0.002)  # 4 steps in half of the rounds
+    assert answering(rounds_of(5, 5, 40, steps=20), users=2) == pytest.approx(0.001)  # in three quarters
+    assert answering(rounds_of(5, 5, 10, steps=20)) == 0.0
+
+
+def test_counts_of_samples_that_an_earlier_version_took_have_no_time_of_answers() -> None:
+    old = rounds_of(10, 0, 20)
+    del old["answers"]["answering_ns"], old["answers"]["steps"]
+    assert Preparing.measured([(6, [old], 1.2)], CHEAP, 2).beside.answering == 0.0
 
 
 @pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
@@ -94,12 +134,13 @@ def test_more_branches_cost_what_was_measured_for_them(recorded: Study, placemen
     texts = [Tracked(each.record, each.prompt_tokens, track=track_of(each)) for each in recorded.recordings]
     plan = plan_of(SSD, pair().vocab, None)
 
-    def speed(passes: list[tuple[float, float]], slower: float = 1.0) -> float:
-        return Preparing(passes, slower).simulate(texts, plan, CHEAP, 4, placement).tokens_per_s_device
+    def speed(passes: list[tuple[float, float]], **beside: float) -> float:
+        return Preparing(passes, Beside(**beside)).simulate(texts, plan, CHEAP, 4, placement).tokens_per_s_device
 
     assert speed([(6, 0.001), (18, 0.003)]) == pytest.approx(speed([(12, 0.002)]))
     assert speed([(12, 0.0005)]) > speed([(12, 0.02)])
     assert (speed([(12, 0.002)]) > speed([(12, 0.002)], slower=1.2)) is placement.beside
+    assert (speed([(12, 0.002)]) > speed([(12, 0.002)], answering=0.001)) is placement.beside
 
 
 def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(recorded: Study) -> None:

@@ -23,7 +23,7 @@ from decoding.replay.joint_costs import JointCosts
 from decoding.replay.records import Record
 from decoding.reproduce import bootstrap
 from decoding.reproduce.chances import held_back, outcomes_of
-from decoding.reproduce.drawing import draw
+from decoding.reproduce.drawing import draw, phases, phases_due
 from decoding.reproduce.figure import Asked, Drawn, Figure, described, filled
 from decoding.reproduce.files import FILES
 from decoding.reproduce.files.plate import COLOURS, GREY, Dot, Text, plate
@@ -309,6 +309,24 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
     found = {figure["slug"]: figure for figure in figures}
     assert "nothing is ever hit" in found["broken"]["needs"] and found["fine"]["why"] == "It is fine."
     assert shelf.kept.keys() == {"figure fine"}
+
+
+def test_only_evidence_that_is_on_no_shelf_is_still_due() -> None:
+    shelf = InMemory()
+    facts: dict[str, Any] = {"prompts": [None] * 3, "classifier": None, "has_second_core": True, "shelf": shelf}
+    evidence: Any = SimpleNamespace(**facts, lacks=lambda needs: "a classifier" if "a classifier" in needs else "")
+    figures = [FIGURES[slug] for slug in ("disco-classifier", "disco-4", "ssd-3", "ssd-6")]
+    every = phases(evidence, figures)
+    assert phases_due(evidence, figures) == every and every["recording"] == 3 and "measuring prices" not in every
+    shelf.write("running SSD", {})
+    shelf.write("running SSD, 1 at a time", {})
+    shelf.write("outcomes 0 1", [])
+    due = phases_due(evidence, figures)
+    assert every.keys() - due.keys() == {"running SSD", "running SSD, 1 at a time", "recording at temperature 0"}
+    for slug in ("disco-4", "ssd-6"):
+        shelf.write(f"figure {slug}", {})
+    assert {*phases_due(evidence, figures)} == {f"recording at temperature {t}" for t in (0.3, 0.7, 1)}
+    assert phases(evidence, figures) == every
 
 
 def told(*figures: dict[str, Any], **sampling: Any) -> str:

@@ -34,7 +34,7 @@ from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan
 from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.simulation.together import Tracked, simulate_together
+from decoding.ssd.simulation.together import FREE, Beside, Tracked, simulate_together
 from decoding.ssd.simulation.track import Track
 from tests.decoding.test_comparison import LETTERS, Letters, comparison
 from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, texts
@@ -342,6 +342,30 @@ def test_a_draft_beside_the_target_hides_what_it_prepares_until_that_takes_longe
         assert beside.hit_rate == in_turn.hit_rate
     assert speeds[0][1].tokens_per_s_device == pytest.approx(speeds[1][1].tokens_per_s_device)
     assert speeds[2][1].tokens_per_s_device < speeds[1][1].tokens_per_s_device
+
+
+def test_a_verification_is_slowed_down_only_while_the_draft_really_works_beside_it() -> None:
+    tracks, slow = recorded_texts(4), Beside(slower=1.5, delay=1 / 3)
+
+    def speed(pass_s: float, placement: Placement, beside: Beside) -> float:
+        return simulate_together(tracks, plan(10), COSTS, 2, pass_s, placement, beside).tokens_per_s_device
+
+    lost = [speed(pass_s, ANYTIME, FREE) / speed(pass_s, ANYTIME, slow) for pass_s in (1e-6, 0.1, 1.0, 3.0)]
+    assert lost[0] == pytest.approx(1.0, abs=1e-4)  # it is ready at once
+    assert lost == sorted(lost) and 1.0 < lost[1] < lost[2] < lost[3] <= 1.5
+    assert speed(1.0, IN_TURN, slow) == speed(1.0, IN_TURN, FREE)
+
+
+@pytest.mark.parametrize(("draft_s", "took_s"), [(0.0, 10.0), (3.0, 11.0), (15.0, 15.0), (60.0, 15.0)])
+def test_the_work_of_a_verification_goes_on_more_slowly_meanwhile(draft_s: float, took_s: float) -> None:
+    assert Beside(slower=1.5, delay=1 / 3).verifying(10.0, draft_s) == pytest.approx(took_s)
+
+
+def test_random_numbers_of_the_target_take_time_under_ssd_too() -> None:
+    tracks = recorded_texts(4)
+    with_noise = dataclasses.replace(COSTS, noise=(8, 1.0))
+    quiet, noisy = (simulate_together(tracks, plan(10), costs, 2, 1.0) for costs in (COSTS, with_noise))
+    assert noisy.tokens_per_s_device < quiet.tokens_per_s_device
 
 
 def test_a_simulated_batch_hits_as_often_as_a_live_one() -> None:

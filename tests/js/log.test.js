@@ -19,11 +19,19 @@ test("another attempt begins anew", () => {
   assert.deepEqual([state.epochs.length, state.phase, state.seq], [0, "", 4]);
 });
 
+test("figures that are drawn are counted, also over another attempt", () => {
+  const drawn = (seq, figures) => line(seq, { figures }, "Drawn: Figure 3, misses.");
+  const state = [line(1, { phase: "recording", done: 1, due: 4 }), drawn(2, 1), drawn(3, 2), line(4, {}, "Attempt 2, on w1.")].reduce(fold, begin());
+  assert.deepEqual([state.figures, state.phase], [2, ""]);
+  assert.equal(fold(state, line(5, { phase: "running SSD", done: 0, due: 9 })).figures, 2);
+});
+
 test("it says how far it is, in words", () => {
   const recording = fold(begin(), line(1, { phase: "recording", done: 1, due: 36 }));
   assert.deepEqual(inWords(recording, running), {
     phase: "Recording what the draft would say", count: "12 of 36 samples decoded", left: "about 2 min left",
   });
+  assert.equal(inWords(fold(begin(), line(1, { phase: "running SSD, 2 at once", done: 1, due: 36 })), running).phase, "Running SSD, 2 at once");
   assert.equal(inWords(fold(begin(), epoch(1, 7)), running).phase, "Training, epoch 7 of 60");
   assert.equal(inWords(begin(), { ...running, state: "queued" }).phase, "Waiting");
   assert.equal(inWords(begin(), running).phase, "Loading the pair");

@@ -118,24 +118,59 @@ def test_a_run_that_takes_up_a_noisy_one_says_so(command: Callable[..., int], tm
     assert len(kept) == 4 and kept[0] == "Others were busy."
 
 
-def test_what_an_earlier_run_has_finished_does_not_make_the_rest_look_short() -> None:
-    progress = papers.Progress({"recording": 10, "running": 10, "joint": 5, "together": 40})
-    progress("running", 10, 10)  # both came from the folder, and the first without a word
+def test_the_time_left_is_that_of_what_is_not_finished_yet() -> None:
+    progress = papers.Progress({"joint": 5, "together": 40})
+    progress("running", 10, 10)  # it came from the folder
     assert progress.left() == "time left unknown yet"
-    for done in (0, 5):
-        progress("joint", done, 5)
-    progress("together", 1, 40)
-    assert progress.phases == {"joint": 5, "together": 40} and sum(progress.done.values()) == 6
+    progress.began -= 10
+    progress("joint", 5, 5)
+    assert progress.left() == "about 80 s left"
 
 
-def test_evidence_of_other_prompts_or_another_chat_template_is_not_mixed_in(
+def test_evidence_of_another_recipe_is_not_mixed_in_and_what_differs_is_named(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "chat.jinja").write_text("{{ messages[0].content }}")
     assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 0
-    for other in ((*SMALL[:-1], "3"), (*SMALL, "--template", tmp_path / "chat.jinja")):
+    for other, told in {
+        (*SMALL[:-1], "3"): "other prompts",
+        (*SMALL, "--template", tmp_path / "chat.jinja"): "another pair",
+        (*SMALL, "--seed", "7"): "another sampling",
+    }.items():
         assert command(*other, "--figures", "disco-4", "--out", tmp_path) == 2
-        assert "holds evidence of another pair, of other prompts" in capsys.readouterr().err
+        assert f"holds evidence of {told}. Give another folder" in capsys.readouterr().err
+
+
+def test_evidence_of_a_classifier_or_model_that_was_replaced_under_its_name_is_not_mixed_in(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = shutil.copytree(STARTER / "pair", tmp_path / "pair")
+    prompts = ["--prompts", STARTER / "prompts" / "code.jsonl", "--split", "test"]
+    pair = ["--target", models / "target", "--draft", models / "draft", *prompts]
+    asked = [*SMALL, *pair, "--figures", "disco-4", "--out", tmp_path / "out"]
+    assert command(*asked) == 0
+    card = next((models / "disco").glob("*.json"))
+    card.write_text(card.read_text() + " ")
+    assert command(*asked) == 2
+    assert "holds evidence of another classifier. Give" in capsys.readouterr().err
+    shutil.rmtree(models / "disco")
+    shutil.copytree(STARTER / "pair" / "disco", models / "disco")
+    assert command(*asked) == 0  # it is the same again, wherever it was copied from
+    weights = models / "draft" / "model.safetensors"
+    octets = bytearray(weights.read_bytes())
+    octets[-1] ^= 1
+    weights.write_bytes(octets)
+    assert command(*asked) == 2
+    assert "holds evidence of another pair. Give" in capsys.readouterr().err
+
+
+def test_evidence_of_an_earlier_version_is_not_mixed_in(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "evidence").mkdir()
+    (tmp_path / "evidence" / "recipe").write_text("1234abcd")
+    assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 2
+    assert "holds evidence of another pair, of another classifier, of other prompts" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -167,8 +202,8 @@ def test_on_one_core_a_figure_that_needs_a_second_says_so(
     told = capsys.readouterr()
     assert "not drawn; it needs a second core or device for the draft" in told.out
     assert told.out.count("Nothing is run: this machine has no second core") == 3 and "at once" not in told.err
-    assert origins(tmp_path, "ssd-6") == {"published", "theory", "simulated"}
-    assert origins(tmp_path, "ssd-7") == origins(tmp_path, "ssd-theorem-17") == {"published", "theory"}
+    for slug in ("ssd-6", "ssd-7", "ssd-theorem-17"):
+        assert origins(tmp_path, slug) == {"published", "theory", "simulated"}
 
 
 @pytest.mark.slow
@@ -183,7 +218,7 @@ def test_batch_sizes_that_were_run_before_a_kill_are_not_run_again(
     told = capsys.readouterr().err
     run = [texts for texts in BATCHES if f"{together.phase(texts)}: 1/28" in told]
     assert run == [2]
-    assert "measured" in origins(tmp_path, "ssd-6") & origins(tmp_path, "ssd-7")
+    assert {"measured", "simulated", "theory"} <= origins(tmp_path, "ssd-6") & origins(tmp_path, "ssd-7")
     with (tmp_path / "ssd-6.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["origin"] == "measured"]
     assert [float(row["x"]) for row in rows] == [*BATCHES] * 2

@@ -9,10 +9,13 @@ import pytest
 
 from decoding.papers import FIGURES
 from tests.worker.conftest import prompts
+from webapp.registry.models import LanguageModel
 from webapp.studies import services as studies
 from webapp.studies.kinds import PAPERS
 from webapp.studies.models import Study
-from worker.jobs.papers import Kept
+from worker.engine.steps import Steps
+from worker.jobs.papers import Kept, made_of
+from worker.messages import LocalPair
 
 SHORT = {"max_new_tokens": 20, "ignore_eos": True}
 NEED_A_CLASSIFIER = {"disco-classifier", "disco-transfer"}
@@ -67,3 +70,41 @@ def test_a_study_whose_engine_is_killed_goes_on_with_the_figures_that_were_finis
     assert finished and len(finished) < len(FIGURES)
     found = {f"figure {figure['slug']}": figure for figure in study.document["figures"]}
     assert all(found[name] == kept[name] for name in finished)
+
+
+def test_evidence_belongs_to_the_content_of_models_and_classifier(tmp_path):
+    for name in ("target", "draft", "first", "second"):
+        (tmp_path / name).mkdir()
+    weights = tmp_path / "draft" / "model.safetensors"
+    weights.write_bytes(b"a")
+    sent, path = LanguageModel(source="upload"), LanguageModel(source="path")
+
+    def found(draft: LanguageModel, **classifiers: str) -> str:
+        folders = {name: tmp_path / folder for name, folder in classifiers.items()}
+        return made_of(LocalPair(tmp_path / "target", tmp_path / "draft", "cpu", folders), [sent, draft])
+
+    before = found(path, one="first"), found(sent, one="first")
+    assert found(path, one="first") == before[0]
+    assert len({*before, found(path), found(path, one="second")}) == 4
+    weights.write_bytes(b"b")
+    assert found(path, one="first") != before[0]  # a folder of the worker's own may change
+    assert found(sent, one="first") == before[1]  # its name is a hash of its content
+
+
+def test_what_an_earlier_attempt_finished_is_done_from_the_first_step_on():
+    told = []
+    steps = Steps(told.append, {"recording": 10, "prices": 20, "running": 30}, kept={"running"})
+    for phase, done, due in (("recording", 0, 10), ("recording", 5, 10), ("prices", 4, 4), ("running", 30, 30)):
+        steps(phase, done, due)
+    steps("a phase of no samples", 1, 2)
+    assert [step.whole for step in told] == [(30, 60), (35, 60), (60, 60), (60, 60), (60, 60)]
+
+
+@pytest.mark.slow
+def test_a_study_whose_pair_got_another_classifier_meanwhile_begins_anew(study, make_worker):
+    study.parts = {"made of": "other files", "figure disco-4": {"slug": "disco-4", "needs": "", "why": "Of another."}}
+    study.save()
+    make_worker().look()
+    study.refresh_from_db()
+    [figure] = [each for each in study.document["figures"] if each["slug"] == "disco-4"]
+    assert figure["why"] != "Of another." and figure["series"]

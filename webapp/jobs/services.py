@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models.functions import Now
+from django.db.models import Value
+from django.db.models.functions import Least, Now
 from django.utils import timezone
 
 from webapp.accounts import audit
@@ -142,6 +143,7 @@ def renew(*, job: Job, done: int | None = None, total: int | None = None) -> boo
     changes: dict[str, Any] = {"lease_until": timezone.now() + LEASE}
     if done is not None:
         changes["done_count"] = done
+        changes["done_before"] = Least("done_before", Value(done))  # what an earlier attempt had begun is lost
     if total is not None:
         changes["total_count"] = total
     is_ours = bool(moves.held(job).update(**changes))

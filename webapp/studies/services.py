@@ -26,6 +26,7 @@ ENDINGS = tuple(papers.FILES)  # of a figure's files
 MOST_LOADS = 8  # of a plan
 MOST_USERS = 64  # at once, in a plan
 MOST_CLASSIFIERS = 20  # of one pair, in one plan
+MADE_OF = "made of"  # among the parts of a study: a hash of the files that they were made of
 
 
 # What people do ------------------------------------------------------------------------------------------------------
@@ -189,12 +190,27 @@ def _require_few(count: int) -> None:
 
 
 @transaction.atomic
+def kept(*, job: Job, made_of: str) -> dict[str, Any]:
+    """Return what earlier attempts kept. Parts that were made of other files are dropped: numbers of two classifiers
+    must not get into one figure."""
+    jobs.require_lease(job)
+    study = Study.objects.only("parts").get(job=job)
+    if study.parts.get(MADE_OF) != made_of:
+        study.parts = {MADE_OF: made_of}
+        study.save(update_fields=["parts"])
+    return dict(study.parts)
+
+
+@transaction.atomic
 def keep(*, job: Job, name: str, data: Any) -> None:
     """Keep a piece of evidence or a finished figure, for another attempt."""
     jobs.require_lease(job)
-    study = Study.objects.only("parts").get(job=job)
+    study = Study.objects.only("parts", "document").get(job=job)
     study.parts[name] = data
     study.save(update_fields=["parts"])
+    if name in map(papers.kept_as, papers.FIGURES):
+        drawn = f"Drawn: {data['number']}, {data['title']}."
+        jobs.note(job=job, sentence=drawn, numbers={"figures": len(figures_of(study))})
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from typing import Any
 from decoding.papers import FIGURES
 from decoding.reproduce import drawing
 from decoding.reproduce.evidence import Evidence
-from decoding.reproduce.figure import Asked, sampling_options
+from decoding.reproduce.figure import Asked
 from decoding.reproduce.shelf import InMemory, Stopped
 from worker import noise
 from worker.engine.pairs import load_pair
@@ -35,6 +35,7 @@ class Reported(InMemory):
 def draw(
     order: PairOrder,
     kept: Mapping[str, Any],
+    asked: Asked,
     keep: Keep,
     residents: Residents,
     emit: Emit,
@@ -45,10 +46,10 @@ def draw(
     figures, classifier = [*FIGURES.values()], next(iter(order.pair.classifiers), None)
     shelf = Reported(kept, keep)
     evidence = Evidence(pair, order.prompts, order.sampling, shelf, cancelled=cancelled, classifier_name=classifier)
-    evidence.on_progress, before = Steps(emit, drawing.samples(evidence, figures)), noise.mark(os.getpid())
-    options = f"--target TARGET --draft DRAFT --prompts PROMPTS {sampling_options(order.sampling)}".rstrip()
+    every = drawing.phases(evidence, figures)
+    evidence.on_progress = Steps(emit, every, every.keys() - drawing.phases_due(evidence, figures).keys())
+    before = noise.mark(os.getpid())
     try:
-        asked = Asked(f"{options} --limit {len(order.prompts)}")
         found = [*drawing.draw(evidence, figures, asked, lambda: noise.between(before, noise.mark(os.getpid())))]
     except Stopped:
         return

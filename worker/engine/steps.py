@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from worker.messages import Emit, Step
@@ -11,18 +12,23 @@ from worker.messages import Emit, Step
 @dataclass
 class Steps:
     """Say each step, and how much of all it is. `parts` are the phases in order, each with the samples it decodes; one
-    that decodes none is quick."""
+    that decodes none is quick. An earlier attempt has finished those in `kept`."""
 
     emit: Emit
     parts: Mapping[str, int]
+    kept: Collection[str] = ()
     _done: int = field(default=0, init=False)
 
     def __call__(
         self, phase: str, done: int, due: int, detail: str = "", numbers: Mapping[str, float] | None = None
     ) -> None:
-        before = 0
-        for name, samples in self.parts.items():
-            if name == phase:
-                self._done = before + samples * done // max(1, due)
-            before += samples
-        self.emit(Step(phase, done, due, detail, numbers or {}, (self._done, before)))
+        if phase in self.parts:
+            self._done = self._finished_before(phase)
+            if phase not in self.kept:
+                self._done += self.parts[phase] * done // max(1, due)
+        self.emit(Step(phase, done, due, detail, numbers or {}, (self._done, sum(self.parts.values()))))
+
+    def _finished_before(self, phase: str) -> int:
+        """Samples of the phases before this one, and of all that are kept."""
+        earlier = {*itertools.takewhile(lambda name: name != phase, self.parts), *self.kept}
+        return sum(samples for name, samples in self.parts.items() if name in earlier)

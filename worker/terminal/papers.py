@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import itertools
 import json
 import os
 import shlex
@@ -14,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from decoding.models.contents import contents
 from decoding.papers import FIGURES
 from decoding.reproduce.figure import Asked, Figure
 from decoding.reproduce.files import FILES
@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 
 USUAL_PROMPTS = 16
 KEPT = "evidence"  # folder of what a rerun need not make again
+PARTS = {  # of a recipe: what the evidence belongs to if one differs
+    "pair": "another pair",
+    "classifier": "another classifier",
+    "prompts": "other prompts",
+    "sampling": "another sampling",
+    "run": "another device, number format, runner or number of threads",
+}
 
 
 def run(argv: Sequence[str]) -> None:
@@ -71,13 +78,15 @@ def _figures(text: str) -> list[Figure]:
 class Folder:
     """Shelf of JSON files. It belongs to one recipe: numbers of another must not get into the same figure."""
 
-    def __init__(self, path: Path, recipe: str) -> None:
+    def __init__(self, path: Path, recipe: Mapping[str, str]) -> None:
         self.path, self.recipe = path, recipe
         own = path / "recipe"
-        if own.exists() and own.read_text() != recipe:
+        known = _read(own) if own.exists() else recipe
+        others = [words for name, words in PARTS.items() if known.get(name) != recipe[name]]
+        if others:
             raise BadOutput(
-                f"{path} holds evidence of another pair, of other prompts or of another sampling. Give another folder "
-                "with --out DIR, or remove that one."
+                f"{path} holds evidence of {', of '.join(others)}. Give another folder with --out DIR, or remove that "
+                "one."
             )
 
     def read(self, name: str) -> Any:
@@ -86,7 +95,7 @@ class Folder:
 
     def write(self, name: str, data: Any) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        for path, text in ((self.path / "recipe", self.recipe), (self._file(name), json.dumps(data))):
+        for path, text in ((self.path / "recipe", json.dumps(self.recipe)), (self._file(name), json.dumps(data))):
             with whole_file(path) as file:
                 file.write(text)
 
@@ -94,12 +103,27 @@ class Folder:
         return self.path / f"{name.replace(' ', '-').replace(chr(39), '')}.json"
 
 
-def _recipe(bench: Bench) -> str:
-    """Hash of everything that decides the numbers, apart from the machine."""
-    prompts = [[prompt.id, prompt.content] for prompt in bench.prompts]
-    paths = [str(path.resolve()) for path in (*bench.material.folders, bench.template) if path]
-    parts = [paths, prompts, bench.sampling.to_dict(), bench.device, bench.dtype, bench.runner, bench.threads]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+def _recipe(bench: Bench) -> dict[str, str]:
+    """Hash each part of what decides the numbers, apart from the machine."""
+    material, classifier = bench.material, bench.material.classifier_at("")
+    files = [path.read_bytes().hex() for path in (bench.template,) if path and path.is_file()]
+    parts = {
+        "pair": [*map(contents, filter(Path.is_dir, material.folders)), *files, bench.other_tokenizer],
+        "classifier": contents(classifier) if classifier else "",
+        "prompts": [[prompt.id, prompt.content] for prompt in bench.prompts],
+        "sampling": bench.sampling.to_dict(),
+        "run": [bench.device, bench.dtype, bench.runner, bench.threads],
+    }
+    return {name: hashlib.sha256(json.dumps(part).encode()).hexdigest() for name, part in parts.items()}
+
+
+def _read(recipe: Path) -> Mapping[str, str]:
+    """Read a recipe. One of an earlier version has no parts."""
+    try:
+        found = json.loads(recipe.read_text())
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _draw(
@@ -110,7 +134,7 @@ def _draw(
     from decoding.reproduce.evidence import Evidence
 
     evidence = Evidence(ready.pair, bench.prompts, bench.sampling, shelf)
-    evidence.on_progress = progress = Progress(drawing.samples(evidence, args.figures))
+    evidence.on_progress = progress = Progress(drawing.phases_due(evidence, args.figures))
     found, before = [], noise.mark(os.getpid())
     for figure in drawing.draw(evidence, args.figures, asked, lambda: noise.between(before, noise.mark(os.getpid()))):
         progress.clear()
@@ -145,11 +169,11 @@ class Progress:
     """One line, redrawn in place on a terminal: phase, share of all samples, and the time left."""
 
     def __init__(self, phases: Mapping[str, int]) -> None:
-        self.phases, self.done = dict(phases), dict[str, float]()
+        """`phases` are those that are not finished, each with its samples."""
+        self.phases, self.done = phases, dict[str, float]()
         self.began, self.redraws, self.phase = time.monotonic(), sys.stderr.isatty(), ""
 
     def __call__(self, phase: str, done: int, due: int) -> None:
-        self._forget_kept(phase, done == due)
         self.done[phase] = self.phases.get(phase, 0) * done / max(1, due)
         line = f"{phase}: {done}/{due}, {self.left()}"
         if self.redraws:
@@ -157,14 +181,6 @@ class Progress:
         elif phase != self.phase or done == due:
             print(line, file=sys.stderr, flush=True)
         self.phase = phase
-
-    def _forget_kept(self, phase: str, is_whole: bool) -> None:
-        """Do not count phases that an earlier run has finished: they take no time, so they say nothing of what is left.
-        Such a phase is whole when it is first reported, or never reported."""
-        earlier = itertools.takewhile(lambda each: each != phase, [*self.phases])
-        for each in (*earlier, *([phase] if is_whole else [])):
-            if each not in self.done:
-                self.phases.pop(each, None)
 
     def left(self) -> str:
         """Time left, if the rest takes as long for each sample as what is done."""

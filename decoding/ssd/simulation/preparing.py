@@ -1,8 +1,8 @@
-"""Prices of preparing drafts for several users, measured in runs at that load. Standard library only."""
+"""Prices of preparing drafts for several users, measured in runs at that load: there both models share the memory, and
+one question asks for the drafts of all texts. Standard library only."""
 
 from __future__ import annotations
 
-import dataclasses
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,13 @@ from typing import Any
 from decoding.events import Drafted, Event, Verified
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts, Line, on_line
-from decoding.ssd.accounting import count
+from decoding.ssd.accounting import answers_of, count
+from decoding.ssd.answers import MODEL
 from decoding.ssd.simulation.playing import Placement, Plan
 from decoding.ssd.simulation.prices import Prices
-from decoding.ssd.simulation.together import Together, Tracked, simulate_together
+from decoding.ssd.simulation.together import FREE, Beside, Together, Tracked, simulate_together
 
+Counted = Mapping[str, Any]  # counts of a sample
 Row = Mapping[str, Any]  # of a report
 Traces = Sequence[Sequence[Event]]
 
@@ -25,51 +27,83 @@ class Preparing:
     """Prices of preparing for so many users."""
 
     passes: Line  # (branches, seconds of one joint pass over them)
-    slower: float  # how many times as long a verification takes while the draft prepares
+    beside: Beside = FREE  # what it costs to have the draft in a process of its own
 
     @classmethod
     def of(cls, rows: Sequence[Row], alone: Row, costs: JointCosts, users: int) -> Preparing:
         """Read them from the rows of runs with so many users. `alone` is autoregressive's, from the same minutes: what
         slowed that down slowed all of them down."""
         drift = _slowed(alone, costs, users)
-        passes = {int(row["params"]["branches"]): pass_seconds(counted(row)) / drift for row in rows}
-        slower = statistics.mean(_slowed(row, costs, users) for row in rows) / drift
-        return cls(sorted(passes.items()), max(1.0, slower))
+        runs = [(int(row["params"]["branches"]), counted(row), _slowed(row, costs, users) / drift) for row in rows]
+        return cls.measured(runs, costs, users, drift)
 
     @classmethod
     def traced(cls, runs: Sequence[tuple[int, Traces]], costs: JointCosts, users: int) -> Preparing | None:
         """Read them from the traces of runs with so many users, each with its branches. `costs` are of the same
         comparison. Return None if nothing was prepared."""
-        hits = [(branches, [found for trace in traces if (found := count(trace))]) for branches, traces in runs]
-        passes = {branches: pass_seconds(found) for branches, found in hits if any(one["passes"] for one in found)}
-        if not passes:
-            return None
-        slower = statistics.mean(_slowed_in(traces, costs, users) for _, traces in runs)
-        return cls(sorted(passes.items()), max(1.0, slower))
+        hits = [(n, [*filter(None, map(count, traces))], _slowed_in(traces, costs, users)) for n, traces in runs]
+        prepared = [run for run in hits if any(one["passes"] for one in run[1])]
+        return cls.measured(prepared, costs, users) if prepared else None
+
+    @classmethod
+    def measured(
+        cls, runs: Sequence[tuple[int, Sequence[Counted], float]], costs: JointCosts, users: int, drift: float = 1.0
+    ) -> Preparing:
+        """Take the counts of runs, each with its branches and how many times as long as alone its verifications took.
+        `drift` is how much slower everything was than by the costs."""
+        passes = {branches: pass_seconds(found) / drift for branches, found, _ in runs}
+        slower = max(1.0, statistics.mean(slowed for _, _, slowed in runs))
+        working = statistics.mean(_working(found) for _, found, _ in runs)
+        answering = statistics.mean(_answering(found, costs, users, drift) for _, found, _ in runs)
+        return cls(sorted(passes.items()), Beside(slower, _delay(slower, working), answering))
 
     @classmethod
     def alone(cls, prices: Prices, costs: Costs, branches: int) -> Preparing:
         """Take them from runs with one user: a joint pass has as many rows, whichever texts they belong to."""
-        slower = prices.passes.verify(2) / costs.verify(2)
-        return cls([(branches, prices.step(branches))], max(1.0, slower))
+        slower = max(1.0, prices.passes.verify(2) / costs.verify(2))
+        return cls([(branches, prices.step(branches))], Beside(slower, _delay(slower, 1.0), prices.answer))
 
     def simulate(
         self, texts: Sequence[Tracked], plan: Plan, costs: JointCosts, users: int, placement: Placement
     ) -> Together:
         pass_s = max(on_line(self.passes, plan.settings.branches), self.passes[0][1] / 2)
-        slower = self.slower if placement.beside else 1.0
-        verify = {size: [(rows, slower * s) for rows, s in line] for size, line in costs.verify.items()}
-        return simulate_together(texts, plan, dataclasses.replace(costs, verify=verify), users, pass_s, placement)
+        return simulate_together(texts, plan, costs, users, pass_s, placement, self.beside)
 
 
-def counted(row: Row) -> list[Mapping[str, Any]]:
+def counted(row: Row) -> list[Counted]:
     return [hits for sample in row["samples"] if (hits := sample["hits"])]
 
 
-def pass_seconds(found: Sequence[Mapping[str, Any]]) -> float:
+def pass_seconds(found: Sequence[Counted]) -> float:
     """Mean seconds of one pass that prepared, from samples' counts."""
     busy_ns: int = sum(hits["busy_ns"] for hits in found)
     return busy_ns * 1e-9 / sum(int(hits["passes"]) for hits in found)
+
+
+def _working(found: Sequence[Counted]) -> float:
+    """Share of the verifications in which the draft worked too; all of it where earlier versions did not count that."""
+    verifying: int = answers_of(found).verifying_ns
+    return min(1.0, sum(one["hidden_ns"] for one in found) / verifying) if verifying else 1.0
+
+
+def _delay(slower: float, working: float) -> float:
+    """Seconds that a verification takes longer for each second in which the draft works, if it takes so many times as
+    long while the draft works for this share of it. More than one second would have another cause."""
+    return min(1.0, (1 - 1 / slower) / working) if working else 1.0
+
+
+def _answering(found: Sequence[Counted], costs: JointCosts, users: int, drift: float) -> float:
+    """Seconds from a question to its answer, less those in which the model drafts. Texts wait for one another's misses,
+    which come independently."""
+    answers = answers_of(found)
+    if not (rounds := answers.rounds.total()):
+        return 0.0
+    missed = answers.rounds[MODEL] / rounds
+    drafting = 0.0
+    if missed:
+        any_missed = 1 - (1 - missed) ** users
+        drafting = any_missed * costs.drafted(users * missed / any_missed, answers.steps / answers.rounds[MODEL])
+    return max(0.0, answers.answering_ns * 1e-9 / rounds / drift - drafting)
 
 
 def _slowed(row: Row, costs: JointCosts, users: int) -> float:

@@ -28,6 +28,22 @@ class Tracked(Recorded):
     track: Track = field(kw_only=True)
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Costs of a draft in a process of its own."""
+
+    slower: float = 1.0  # how many times as long a verification takes at most: both models share the memory
+    delay: float = 1.0  # seconds that it takes longer for each second in which the draft works meanwhile
+    answering: float = 0.0  # seconds from a question to its answer, besides the model's steps
+
+    def verifying(self, alone_s: float, draft_s: float) -> float:
+        """Seconds of a verification that takes so long alone, while the draft has work for so long."""
+        return min(self.slower * alone_s, alone_s + self.delay * draft_s)
+
+
+FREE = Beside()
+
+
 class Together(Run):
     """All requests of one setting at one load."""
 
@@ -65,14 +81,17 @@ def simulate_together(
     users: int,
     pass_s: float,
     placement: Placement = IN_TURN,
+    beside: Beside = FREE,
 ) -> Together:
     """Play every request once, with `users` under way at any time. `pass_s` is the time of one joint pass over all
-    branches. Costs are those of the placement: two models that run at once slow each other down.
+    branches; where the draft works beside the target, it was measured so. `costs` are those of passes alone, and
+    `beside` says what they cost more in that placement.
 
     The backup must not depend on times: a trial would need a clock that all texts share."""
     assert plan.settings.backup not in ("auto", "by-batch")
     clock = Clock()
-    batch = _Batch(plan, costs, _prices(costs, users, pass_s), placement, pass_s, clock)
+    apart = beside if placement.beside else FREE
+    batch = _Batch(plan, costs, _prices(costs, users, pass_s), placement, apart, pass_s, clock)
     tracked = {id(request): request.track for request in requests}
     begin = lambda request, end: batch.begin(request, tracked[id(request)], end)  # noqa: E731
     return Together(users, serve(requests, begin, batch.step, users, clock).requests)
@@ -84,6 +103,7 @@ class _Batch:
     costs: JointCosts
     prices: Prices
     placement: Placement
+    beside: Beside
     pass_s: float
     clock: Clock
 
@@ -95,29 +115,34 @@ class _Batch:
     def step(self, texts: Sequence[texts_at_load.Text]) -> None:
         """Play one round of all texts. Those whose prompt is still being read take part in the verification."""
         ready = [text for text in texts if isinstance(text, _Ahead) and text.unread <= 0]
-        if ready:
-            self._draft(ready)
+        preparing_s = self._draft(ready) if ready else 0.0
         pieces = pieces_of(texts, PIECE if ready else 10**9)
         rows = sum(text.drafted + 1 for text in ready)
-        self.clock.seconds += self.costs.passing(len(ready), rows, len(pieces), sum(pieces.values()))
+        verifying_s = self.costs.passing(len(ready), rows, len(pieces), sum(pieces.values()))
+        if self.placement.beside:
+            self.clock.seconds += self.beside.verifying(verifying_s, preparing_s)
+        else:
+            self.clock.seconds += preparing_s + verifying_s
         for text in ready:
+            before = text.at
             text.settle(text.passes, text.sent.source)
+            self.clock.seconds += self.costs.chances(text.request.prompt_tokens, before, text.at)
+        for text in ready:
             text.first = text.first or self.clock.seconds
         for reading, count in pieces.items():
             reading.read(count)
             if reading.begins_to_draft:
                 self.clock.seconds += self.costs.reading(reading.request.prompt_tokens)
 
-    def _draft(self, texts: Sequence[_Ahead]) -> None:
-        """Answer the last verdicts, draft what missed in joint steps, and prepare."""
+    def _draft(self, texts: Sequence[_Ahead]) -> float:
+        """Answer the last verdicts, draft what missed in joint steps, and prepare. Return the seconds that the draft
+        can prepare for."""
         for text in texts:
             text.text.ended_s = self.clock.seconds
         asked = [len([*text.drafting()]) for text in texts]
         free = [text.text.now_s - self.prices.drafting(passes) for text, passes in zip(texts, asked, strict=True)]
-        self.clock.seconds = max(free) + _steps(asked, self.costs)
-        took_s = self._prepare(texts)
-        if not self.placement.beside:
-            self.clock.seconds += took_s
+        self.clock.seconds = max(free) + self.beside.answering + _steps(asked, self.costs)
+        return self._prepare(texts)
 
     def _prepare(self, texts: Sequence[_Ahead]) -> float:
         """Let all texts prepare within one budget of rows. Return the seconds that it takes."""
@@ -129,7 +154,8 @@ class _Batch:
             text.text.prepare(text.sent, granted[number], count)
         deepest = max((text.text.preparing.most for text in texts if text.text.preparing), default=0)
         opens = any(text.sent.tokens and not text.text.is_read for text in texts)
-        return (opens + deepest) * self.pass_s
+        reads_on = self.placement.beside and deepest > 0  # the branches' last tokens, if there is time
+        return (opens + deepest + reads_on) * self.pass_s
 
 
 def _steps(passes: Sequence[int], costs: JointCosts) -> float:

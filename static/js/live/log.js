@@ -2,15 +2,15 @@
 
 import { span } from "../core/words.js";
 
-export const begin = () => ({ seq: 0, phase: "", done: 0, due: 0, epochs: [] });
+export const begin = () => ({ seq: 0, phase: "", done: 0, due: 0, epochs: [], figures: 0 });
 
-/** One more line. What came before changes nothing; another attempt begins anew. */
+/** One more line. What came before changes nothing; another attempt begins anew, but for figures that are drawn. */
 export function fold(state, line) {
   if (line.seq <= state.seq) return state;
-  const { phase, done, due, ...numbers } = line.numbers ?? {};
-  if (!phase) return /^Attempt \d/.test(line.sentence) ? { ...begin(), seq: line.seq } : { ...state, seq: line.seq };
+  const { phase, done, due, figures = state.figures, ...numbers } = line.numbers ?? {}, seq = line.seq;
+  if (!phase) return { ...(/^Attempt \d/.test(line.sentence) ? begin() : state), seq, figures };
   const epochs = "train_loss" in numbers ? [...state.epochs, { epoch: done, ...numbers }] : state.epochs;
-  return { seq: line.seq, phase, done, due, epochs };
+  return { seq, phase, done, due, epochs, figures };
 }
 
 const PHASES = {
@@ -28,8 +28,10 @@ const PHASES = {
 export function inWords(state, status) {
   const epoch = state.phase === "training" && state.epochs.length ? `, epoch ${state.done} of ${state.due}` : "";
   return {
-    phase: status.state === "queued" ? "Waiting" : `${PHASES[state.phase] ?? (state.phase || "Loading the pair")}${epoch}`,
+    phase: status.state === "queued" ? "Waiting" : `${PHASES[state.phase] ?? capital(state.phase || "loading the pair")}${epoch}`,
     count: status.total ? `${status.done} of ${status.total} samples decoded` : "",
     left: status.seconds_left ? `about ${span(status.seconds_left)} left` : "",
   };
 }
+
+const capital = (words) => words[0].toUpperCase() + words.slice(1);

@@ -1,6 +1,6 @@
 // A page on which a job goes on: where it stands, as it is told; and what its log says in numbers, for those who draw it.
 
-import { tell } from "../core/words.js";
+import { say, tell } from "../core/words.js";
 import { Feed } from "./feed.js";
 import { begin, fold, inWords } from "./log.js";
 import { news } from "./news.js";
@@ -11,6 +11,7 @@ const listeners = [];
 
 let state = page.lines.reduce(fold, begin());
 let status = page.status;
+const shown = state.figures; // on the page as it was read
 
 /** Call back with the log's numbers now, and whenever there are more. */
 export function onLog(listener) {
@@ -45,6 +46,11 @@ function draw() {
   place("left").textContent = words.left;
   const attempt = status.attempt > 1 ? `Attempt ${status.attempt}.` : "";
   tell(place("reason"), status.state === "running" ? [status.trouble, attempt].filter(Boolean).join(" ") : status.sentence);
+  const more = state.figures - shown;
+  if (more > 0) {
+    place("more").hidden = false;
+    say(place("more-count"), `${more}${shown ? " more" : ""} figure${more === 1 ? " is" : "s are"} drawn.`);
+  }
   const bar = place("bar");
   bar.max = Math.max(1, status.total);
   bar.value = status.done;

@@ -264,6 +264,25 @@ def test_each_figure_of_the_papers_is_drawn_with_its_points_and_its_table(open_p
     assert "NaN" not in shape and page.evaluate("document.body.innerHTML.includes('NaN')") is False
 
 
+def test_figures_that_are_drawn_meanwhile_are_told_of_and_shown(open_page, ready, hands):
+    by, pair, dataset = ready
+    study = hands(services.launch, kind=PAPERS, pair=pair, dataset=dataset, by=by)
+    job = hands(jobs.claim, worker="w1", queues=["cpu"])
+    page = open_page(f"/studies/{study.pk}/")
+    expect(page.locator("[data-work-mode]")).to_have_attribute("data-mode", "live")
+    expect(page.locator("[data-work-more]")).to_be_hidden()
+    figures = [each for each in make.STUDIES["papers"]["figures"] if not each["needs"]]
+    for count, told in enumerate(("1 figure is drawn.", "2 figures are drawn.", "1 more figure is drawn.")):
+        hands(services.keep, job=job, name=f"figure {figures[count]['slug']}", data=figures[count])
+        expect(page.locator("[data-work-more-count]")).to_have_text(told)
+        if count:
+            page.click("text=Show them")
+            expect(page.locator("svg.chart.figure")).to_have_count(count + 1)
+            expect(page.locator("[data-work-more]")).to_be_hidden()
+    hands(jobs.note, job=job, sentence="", numbers={"phase": "running SSD, 2 at once", "done": 0, "due": 9})
+    expect(page.locator("[data-work-phase]")).to_have_text("Running SSD, 2 at once")
+
+
 def _named(figures: list[dict[str, Any]], slug: str) -> dict[str, Any]:
     return next(figure for figure in figures if figure["slug"] == slug)
 

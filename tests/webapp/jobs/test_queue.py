@@ -296,6 +296,15 @@ def test_an_attempt_is_timed_by_what_it_has_done_itself(world):
     assert line.place(enqueue(world, "next", total=10)).eta_s == pytest.approx(100, abs=2)
 
 
+def test_an_attempt_that_lost_parts_is_timed_from_what_is_left_of_them(world):
+    """Otherwise it would have no time left until it has made up for the loss."""
+    job = under_way(world, "again", worker="w1", total=100, done=80, for_s=50, done_before=80)
+    for done in (60, 70):
+        services.renew(job=Job.objects.get(pk=job.pk), done=done)
+    job.refresh_from_db()
+    assert job.done_before == 60 and job.part_s() == pytest.approx(5, abs=0.2)
+
+
 def test_a_job_that_is_taken_up_again_begins_its_time_anew(world):
     job = under_way(world, "one", worker="w1", total=10, done=4, for_s=5000)
     make.silence()

@@ -7,6 +7,7 @@ import pytest
 from decoding.papers import FIGURES
 from tests.webapp import make
 from webapp.core.problems import Conflict
+from webapp.jobs import log
 from webapp.jobs import services as jobs
 from webapp.studies import services
 from webapp.studies.kinds import PAPERS
@@ -74,6 +75,8 @@ def test_finished_figures_are_shown_while_others_are_drawn(world, by):
     assert shown["slug"] == "ssd-3"
     page = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
     assert '<section id="ssd-3"' in page and '<section id="ssd-5"' not in page
+    [line] = [line for line in log.read(job=job.pk, after=0, limit=9) if line.numbers]
+    assert line.sentence.startswith("Drawn: Figure 3, ") and line.numbers == {"figures": 1}
 
 
 def test_a_worker_whose_lease_is_gone_keeps_nothing(by):
@@ -84,6 +87,17 @@ def test_a_worker_whose_lease_is_gone_keeps_nothing(by):
         services.keep(job=job, name="costs", data={})
     study.refresh_from_db()
     assert study.parts == {}
+
+
+def test_parts_that_were_made_of_other_files_are_dropped_before_another_attempt(by):
+    study = services.launch(kind=PAPERS, pair=make.pair(by), dataset=make.dataset(by), by=by)
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    assert services.kept(job=job, made_of="one") == {"made of": "one"}
+    services.keep(job=job, name="figure ssd-3", data={"slug": "ssd-3", "number": "Figure 3", "title": "Misses"})
+    assert services.kept(job=job, made_of="one")["figure ssd-3"]
+    assert services.kept(job=job, made_of="two") == {"made of": "two"}
+    study.refresh_from_db()
+    assert services.figures_of(study) == []
 
 
 def test_a_study_of_another_kind_has_no_figures(world, by):

@@ -1,0 +1,97 @@
+"""Commands that repeat a study of the papers: its files, its split, and its prompts as REST gives them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from decoding.prompts.prompt import first_turns
+from tests.webapp import make
+from webapp.registry import prompt_sets
+from webapp.registry.prompt_sets import prompt_of
+from webapp.studies import repeating, services
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.kinds import PAPERS
+from worker.terminal.bench import parser_of
+from worker.terminal.prompt_files import read_prompt_file
+
+
+@pytest.fixture
+def by(world):
+    return world.actor(world.bob)
+
+
+def launched(by, dataset, **asked):
+    return services.launch(kind=PAPERS, pair=make.pair(by), dataset=dataset, by=by, **asked)
+
+
+def test_the_options_name_files_split_and_sampling(by):
+    sampling = {"temperature": 0.3, "max_new_tokens": 24, "stop": ["a b"]}
+    found = repeating.asked(launched(by, make.dataset(by), split="test", limit=2, sampling=sampling), None)
+    args = parser_of("plan", "")
+    args.add_argument("--split")
+    read = args.parse_args(shlex.split(str(found)))
+    assert (str(read.target), str(read.draft), str(read.prompts)) == ("target", "draft", "prompts.jsonl")
+    assert (read.split, read.limit, read.temperature, read.stop) == ("test", 2, 0.3, ["a b"])
+    assert "--split" not in found.options
+
+
+def test_a_model_is_named_or_downloaded_and_a_classifier_is_fetched_to_where_commands_look_for_it(by):
+    study = launched(by, make.dataset(by))
+    draft = study.pair.draft
+    draft.source, draft.upload, draft.location, draft.facts = "hub", None, "org/tiny", {"commit": "abc123"}
+    files = make.upload(by, {"classifier.safetensors": make.safetensors({"w": [2, 2]}), "card.json": b"{}"})
+    classifier = classifying.add_classifier(name="disco", pair=study.pair, upload=files, by=by)
+    target, hub, _, disco = repeating.asked(study, classifier).files
+    assert (
+        target
+        == f"# target: a copy of the folder that was sent as the model target (/api/v1/models/{study.pair.target_id}/)"
+    )
+    assert hub == "hf download org/tiny --revision abc123 --local-dir draft"
+    assert "for name in card.json classifier.safetensors; do" in disco and "> disco/$name" in disco
+    assert f"/api/v1/classifiers/{classifier.pk}/files/$name/" in disco
+
+
+def plain(by):
+    rows = [{"text": f'"follows": "" {n}', "split": "test" if n % 2 else "train"} for n in range(520)]
+    return "".join(json.dumps(row) + "\n" for row in rows), "prompts.jsonl"
+
+
+def chat(by):
+    rows = [{"conversations": [{"from": "human", "value": f"{n}?"}, {"from": "gpt", "value": "!"},
+                               {"from": "human", "value": "And?"}], "split": "test"} for n in range(3)]  # fmt: skip
+    return "".join(json.dumps(row) + "\n" for row in rows), "chats.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("made", "asked"),
+    [
+        (plain, {"split": "test", "limit": 7}),
+        (plain, {"limit": 510}),
+        (chat, {}),
+        (chat, {"limit": 3}),
+        (chat, {"split": "test", "limit": 3}),
+    ],
+    ids=["split", "no split", "chat", "some turns", "some turns of a split"],
+)
+def test_the_commands_fetch_the_prompts_of_the_study(world, by, tmp_path, made, asked):
+    text, name = made(by)
+    study = launched(by, prompt_sets.add_pasted_dataset(name="words", file_name=name, text=text, by=by), **asked)
+    for page in (0, 500):
+        address = f"/api/v1/datasets/{study.dataset_id}/prompts/?limit=500&offset={page}"
+        (tmp_path / f"{page}.json").write_bytes(world.api(world.victor).get(address).content)
+    script = 'import pathlib, sys\nprint(pathlib.Path(sys.argv[-1].rpartition("=")[2] + ".json").read_text())\n'
+    (tmp_path / "drafthouse").write_text(f"#!{sys.executable}\n{script}")
+    (tmp_path / "drafthouse").chmod(0o755)
+    found = repeating.asked(study, None)
+    subprocess.run(["bash", "-c", found.files[2]], cwd=tmp_path, check=True)
+    read = shlex.split(found.options)
+    form = read[read.index("--form") + 1]
+    limit = int(read[read.index("--limit") + 1])
+    prompts = read_prompt_file(tmp_path / "prompts.jsonl", found.split or None, limit, form)
+    own = first_turns(prompt_of(row) for row in study.prompts)
+    assert [(each.id, each.content, each.split) for each in prompts] == [(e.id, e.content, e.split) for e in own]

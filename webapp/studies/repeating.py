@@ -1,0 +1,67 @@
+"""Commands that repeat a study of the papers on a machine of one's own, and those that bring its files there."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from decoding.public import Sampling, papers
+from webapp.jobs.models import Queue
+from webapp.registry.models import LanguageModel
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Classifier, Study
+
+PAGE = 500  # prompts of one answer
+ROWS = "python3 -c 'import json, sys; [print(json.dumps(row)) for row in json.load(sys.stdin)[\"results\"]]'"
+FIRST_TURNS = 'grep \'"follows": ""\''
+
+
+def asked(study: Study, classifier: Classifier | None) -> papers.Asked:
+    """Options of the study in files of fixed names, after the commands that make these files."""
+    is_chat = study.dataset.prompts.filter(chat__isnull=False).exists()
+    words = ["--target", "target", "--draft", "draft"]
+    words += ["--prompts", "prompts.jsonl", "--form", "messages" if is_chat else "plain"]
+    if study.pair.other_tokenizer != "auto":
+        words += ["--other-tokenizer", study.pair.other_tokenizer]
+    if study.job.queue == Queue.GPU:
+        words += ["--device", "cuda:0"]
+    sampling = papers.sampling_options(Sampling.from_dict(study.sampling))
+    count = sum(not row.follows for row in study.prompts)  # first turns alone are drawn
+    options = " ".join(filter(None, [shlex.join(words), sampling, f"--limit {count}"]))
+    return papers.Asked(options, study.split, tuple(_files(study, classifier)))
+
+
+def _files(study: Study, classifier: Classifier | None) -> Iterator[str]:
+    for role, model in study.pair.by_role.items():
+        yield from _model(role, model)
+    yield _prompts(study)
+    if classifier:
+        names = shlex.join(classifying.files(classifier.upload))
+        address = f"/api/v1/classifiers/{classifier.pk}/files/$name/"
+        yield f'mkdir -p disco; for name in {names}; do ./drafthouse ask GET "{address}" > disco/$name; done'
+
+
+def _model(role: str, model: LanguageModel) -> Iterator[str]:
+    match model.source:
+        case LanguageModel.Source.HUB:
+            revision = model.facts.get("commit") or model.revision
+            pinned = ["--revision", revision] if revision else []
+            yield shlex.join(["hf", "download", model.location, *pinned, "--local-dir", role])
+        case LanguageModel.Source.UPLOAD:
+            yield f"# {role}: a copy of the folder that was sent as the model {_named(model)}"
+        case _:
+            yield f"# {role}: a copy of the folder of the model {_named(model)}, which lies on the worker's machine"
+
+
+def _named(model: LanguageModel) -> str:
+    return f"{' '.join(model.name.split())} (/api/v1/models/{model.pk}/)"
+
+
+def _prompts(study: Study) -> str:
+    """The whole set, of which `--split` and `--limit` take a part. Without a split the study has the first prompts of
+    all, while `--limit` counts those of each split: then the file has no others."""
+    count = study.dataset.prompt_count if study.split else study.limit
+    pages = " ".join(map(str, range(0, count, PAGE)))
+    address = f"/api/v1/datasets/{study.dataset_id}/prompts/?limit={PAGE}&offset=$at"
+    every = f'for at in {pages}; do ./drafthouse ask GET "{address}" | {ROWS}; done'
+    return f"{every} | head -n {count} | {FIRST_TURNS} > prompts.jsonl"
