@@ -32,7 +32,7 @@ from decoding.ssd.transport.drafter import InTurnDrafter, SsdDrafter, Transport
 from decoding.ssd.transport.joint import JointDrafter
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
-from decoding.stopping import Driven, Foreseeing, Reading, ReadingPeaks, Words, no_words
+from decoding.stopping import Driven, Foreseeing, Reading, ReadingLeads, ReadingPeaks, Words, no_words
 from decoding.strategy import CLASSIFIER, Policy
 from decoding.timing import Clock
 from decoding.tree_shapes import TreePolicy
@@ -141,6 +141,8 @@ class Parts:
                 return Reading(policy, self.words)
             case "peak":
                 return ReadingPeaks(policy, self.words)
+            case "lead":
+                return ReadingLeads(policy, self.words)
             case "fate":
                 return Foreseeing(policy, self.words, self.target, self.dice, self.clock)
             case _:

@@ -17,7 +17,7 @@ USUAL = 0.7  # acceptance of a drafted token before any was judged
 KEPT = 16  # most verifications of one row count that a fit counts
 RAREST = 255  # most rounds between trials of the model
 STEEP = 0.05  # cost of one more row before it was measured, in verifications
-HOPELESS = 0.05  # a copy is not looked at further when it survives so rarely
+HOPELESS = 0.05  # a copy is looked at no further when it is accepted so rarely
 FORGET = 1.0 - 1.0 / RECENT
 
 
@@ -57,32 +57,24 @@ class Calibration:
 
 
 class RowCosts:
-    """Time of a verification by its rows: a line through the means of recent times."""
+    """Time of a pass by its rows: a line through the means of recent times."""
 
     def __init__(self) -> None:
         self._means: dict[int, RecentMean] = defaultdict(RecentMean)
+        self._times: dict[int, float] = {}  # by rows that were measured: between their mean and the line
+        self._added = self._due = 0
         self.row = self._base = 0.0
 
     def add(self, rows: int, took: float) -> None:
         self._means[rows].add(took)
-        self._fit()
+        self._added += 1
+        if self._added > self._due:  # a fit takes as long as ten decisions
+            self._due = self._added + min(self._added, KEPT)
+            self._fit()
 
-    def of(self, rows: float) -> float:
-        """Time of so many rows: between what was measured of them and the line."""
-        low = int(rows)
-        if low == rows:
-            return self._known(low)
-        return self._known(low) + (rows - low) * (self._known(low + 1) - self._known(low))
-
-    def more(self, rows: float) -> float:
-        """Time that so many rows add to a pass of one."""
-        return self.of(rows + 1) - self.of(1)
-
-    def _known(self, rows: int) -> float:
-        mean, line = self._means.get(rows), self._base + self.row * rows
-        if not mean:
-            return line
-        return (mean.value * mean.count + line * PRIOR) / (mean.count + PRIOR)
+    def of(self, rows: int) -> float:
+        known = self._times.get(rows)
+        return self._base + self.row * rows if known is None else known
 
     def _fit(self) -> None:
         points = [(rows, mean.value, min(mean.count, KEPT)) for rows, mean in self._means.items()]
@@ -94,6 +86,10 @@ class RowCosts:
         # As if there were a little that shows the usual slope: row counts that hardly differ show none.
         self.row = min(max(0.0, (together + STEEP * y) / (spread + 1.0)), y / x)
         self._base = y - self.row * x
+        self._times = {
+            rows: (mean.value * mean.count + (self._base + self.row * rows) * PRIOR) / (mean.count + PRIOR)
+            for rows, mean in self._means.items()
+        }
 
 
 class Knowledge:
@@ -101,7 +97,7 @@ class Knowledge:
 
     def __init__(self) -> None:
         self.copies = Calibration()
-        self.confidences = Calibration()  # by the draft model's own probability
+        self.drafts = Calibration()  # of the draft model's tokens, by what is seen of them
         self.follows = Mean(USUAL)  # acceptance of a token of the model after an accepted one
         self.drafted, self.accepted = Mean(2.5), Mean(1.6)  # tokens of a draft by the model
         self.first_pass = RowCosts()  # of the model in one round, by the tokens that it reads
@@ -146,24 +142,23 @@ class Knowledge:
     def worth_copying(self, estimates: Sequence[float]) -> tuple[int, float, float]:
         """Return how many tokens of a copy are worth their rows, the probability that all are accepted, and what they
         gain, in tokens."""
-        best, survival, accepted, rate = (0, 1.0, 0.0), 1.0, 0.0, self._rate
+        best, survival, accepted = (0, 1.0, 0.0), 1.0, 0.0
+        rate, time_of = self._rate, self.verifications.of
+        alone = time_of(1)
         for count, estimate in enumerate(estimates, start=1):
             survival *= estimate
             accepted += survival
-            gain = accepted - rate * self.verifications.more(count)
+            gain = accepted - rate * (time_of(count + 1) - alone)
             if gain > best[2]:
                 best = count, survival, gain
-            if survival < HOPELESS:
-                break
         return best
 
     def worth_drafting(self, survival: float, copied: int) -> float:
         """Return what a draft of the model gains, in tokens, after copied tokens that are all accepted with this
         probability. What the model has to read first is not priced: it would have to read that later."""
         drafted = self.drafted.value
-        rows = self.verifications.more(copied + drafted) - self.verifications.more(copied)
-        time = self.first_pass.of(1 + copied) + (drafted - 1.0) * self.later_pass.value + rows
-        return survival * self.accepted.value - self._rate * time
+        time = self.first_pass.of(1 + copied) + (drafted - 1.0) * self.later_pass.value
+        return survival * self.accepted.value - self._rate * (time + drafted * self.verifications.row)
 
     def worth_another(self, survival: float) -> bool:
         """Whether the model should draft on after tokens that are accepted with this probability."""

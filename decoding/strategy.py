@@ -36,6 +36,7 @@ CLASSIFIER = Param("classifier", "text", "", "a classifier's id; empty: the newe
 Sight = Literal[
     "nothing",
     "confidence",  # the draft's own probability of the token
+    "lead",  # the draft's preference for the token over its second choice, as a probability, with the dice's noise
     "peak",  # the draft's probability of its likeliest token: it says nothing about which token was drawn
     "estimate",  # a classifier's probability that the target accepts the token
     "fate",  # 1 if the target will accept the token, else 0: for bounds only

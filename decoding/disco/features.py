@@ -35,7 +35,7 @@ NAMES = (
     *MATCHES,
 )
 STATIC = NAMES.index("previous")  # columns before it do not depend on the round that the token is drafted in
-OWN = NAMES.index("own")
+OWN, MARGIN = NAMES.index("own"), NAMES.index("margin")
 PUBLISHED = (*NAMES[:TOP], "entropy", "position")
 # Features that cost next to nothing: no sum over the vocabulary, no sorting. The others add little to these.
 QUICK = ("margin", "score", *(name for name in NAMES if name.startswith("echo_")), "position")
@@ -86,21 +86,26 @@ def quick_one(first: float, second: float, score: float, echoes: Sequence[float]
 
 
 def glance(scores: Tensor, preferences: Tensor, token: int) -> tuple[float, float]:
-    """Margin and score of one token. On a CPU, this finds the runner-up by argmax with the winner masked: topk takes 20
-    times as long, max 3 times."""
+    """Margin and score of one token."""
     try:
-        row = preferences.numpy()[0]
-        score = row.item(token) if preferences is scores else scores.numpy().item(token)
+        score = scores.numpy().item(token)
+        best, second = two_best(preferences, token)
     except TypeError:  # on a GPU, or in a format that numpy lacks: read all three with one wait
         best, second, score = torch.cat((preferences[0].topk(2).values, scores[0, token, None])).tolist()
-    else:
-        best = row.item(token)
-        row[token] = -inf
-        second = row.item(row.argmax())
-        row[token] = best
-        if second > best:  # under ratio dice the token need not be the winner
-            best, second = preferences[0].topk(2).values.tolist()
     return log1p(best - (second if second > LEAST_SCORE else LEAST_SCORE)), score
+
+
+def two_best(preferences: Tensor, token: int) -> tuple[float, float]:
+    """Find the best two preferences on a CPU, by argmax with the token masked: topk takes 20 times as long, max 3
+    times."""
+    row = preferences.numpy()[0]
+    best: float = row.item(token)
+    row[token] = -inf
+    second: float = row.item(row.argmax())
+    row[token] = best
+    if second > best:  # under ratio dice the token need not be the winner
+        best, second = preferences[0].topk(2).values.tolist()
+    return best, second
 
 
 def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:
@@ -113,6 +118,11 @@ def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:
 def peak(static: Tensor) -> Tensor:
     """The draft's probability of its likeliest token."""
     return static[..., 0]
+
+
+def lead(static: Tensor) -> Tensor:
+    """By how much the draft prefers each token to its second choice, as a probability."""
+    return torch.sigmoid(torch.expm1(static[..., MARGIN]))
 
 
 def own(static: Tensor) -> Tensor:

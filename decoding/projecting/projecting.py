@@ -12,6 +12,7 @@ from decoding.projecting.card import Card
 from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, steps_of_trees, tokens_per_s
 from decoding.projecting.texts import Text
 from decoding.replay.at_load import play
+from decoding.replay.costs import OwnWork
 from decoding.replay.planning import Study
 from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Choice, choose
@@ -86,8 +87,8 @@ class Material:
             return tokens_per_s([[*steps_of_trees(t.ranked, policy(), card, batch)] for t in self.texts], card, batch)
         sees = choice.policy().sees
         requests = [Recorded(text.record, 1, text.seen(sees)) for text in self.texts]
-        decision = card.decision if sees == "estimate" else 0.0
-        return play(requests, choice.policy, card.joint(batch), batch, decision).tokens_per_s_device / batch
+        own = OwnWork(token=card.decision if sees == "estimate" else 0.0)
+        return play(requests, choice.policy, card.joint(batch), batch, own).tokens_per_s_device / batch
 
     def _prepared(self, choice: Choice, card: Card, batch: int) -> list[list[Step]]:
         plan = plan_of(choice, self.vocab, self.classifier)

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from decoding.crowd import Crowd
+from decoding.replay.costs import OwnWork
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.mixed import Clock
 from decoding.replay.texts_at_load import Drafting, Recorded, Round, Text, text_of
 
+NOTHING_ELSE = OwnWork()
 PIECE = 64  # tokens of prompts that one round reads, as in the loop
 
 
@@ -47,19 +49,19 @@ def play(
     drafting: Callable[[], Drafting],
     costs: JointCosts,
     users: int,
-    decision: float = 0.0,
+    own: OwnWork = NOTHING_ELSE,
     *,
     drafts: bool = True,
     clock: Clock | None = None,
 ) -> Run:
     """Play every request once, with `users` under way at any time. Requests that fill and empty the machine are not
-    counted, as in a comparison. `decision` is the time of one look at a drafted token, or of a tree's token besides its
-    passes, and `drafts` says whether a draft model reads the prompts. `clock` is the one that a mix reads."""
-    crowd, clock = Crowd(costs.with_looks(decision)), clock or Clock()
+    counted, as in a comparison. `own` is the time of work that texts do not share, and `drafts` says whether a draft
+    model reads the prompts. `clock` is the one that a mix reads."""
+    crowd, clock = Crowd(costs.with_looks(own.token)), clock or Clock()
 
     def step(texts: Sequence[Text]) -> None:
         reading = [text for text in texts if text.unread > 0]
-        _round(texts, crowd, costs, clock, decision)
+        _round(texts, crowd, costs, clock, own)
         clock.seconds += sum(
             costs.reading(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
         )
@@ -106,11 +108,12 @@ def stream(requests: Sequence[Recorded], users: int) -> Iterator[tuple[Recorded,
         yield request, request.tokens, None
 
 
-def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock, decision: float) -> None:
+def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock, own: OwnWork) -> None:
     """Play one round of every text."""
     ready = [text for text in texts if text.unread <= 0]
     crowd.begin(len(ready))
-    passes = _drafted(ready, costs, clock, decision)
+    passes = _drafted(ready, costs, clock, own)
+    clock.seconds += own.round * len(ready)
     pieces = pieces_of(texts, PIECE if ready else 10**9)
     rows = sum(text.drafted + 1 for text in ready)
     clock.seconds += costs.passing(len(ready), rows, len(pieces), sum(pieces.values()))
@@ -127,12 +130,12 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock,
         crowd.played(passes)
 
 
-def _drafted(texts: Sequence[Text], costs: JointCosts, clock: Clock, decision: float) -> list[int]:
+def _drafted(texts: Sequence[Text], costs: JointCosts, clock: Clock, own: OwnWork) -> list[int]:
     """Let all texts draft, in passes that those share which still draft. Return how many each took."""
     steps, counts = [text.drafting() for text in texts], [0] * len(texts)
     while passes := {number: one for number, step in enumerate(steps) if (one := next(step, None))}:
-        clock.seconds += costs.drafting(sum(one.rows for one in passes.values()))
-        clock.seconds += decision * sum(one.tokens for one in passes.values())
+        clock.seconds += costs.drafting(len(passes))
+        clock.seconds += sum(own.token * one.tokens + own.late_row * one.late for one in passes.values())
         for number in passes:
             counts[number] += 1
     clock.seconds += costs.beginning(sum(count > 0 for count in counts))

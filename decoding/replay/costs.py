@@ -11,10 +11,11 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.replay.records import Counts
-from decoding.strategy import Sight
+from decoding.strategy import Sight, Strategy
 
 Durations = dict[tuple[int, bool], list[float]]  # by drafted tokens and whether the first pass has to catch up
 
@@ -25,6 +26,14 @@ class Rest:
 
     alone: list[float]  # in rounds without a draft
     drafting: list[float]
+
+
+class OwnWork(NamedTuple):
+    """Seconds of work that the texts of a batch do not share."""
+
+    token: float = 0.0  # of each drafted token: a look at it, or its place in a tree
+    round: float = 0.0  # of each round: growing a tree, or weighing two sources
+    late_row: float = 0.0  # of each token beyond the usual that the draft model must read first
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class Costs:
     token: float = 0.0  # other costs per generated token: noise that is made in blocks, a sample's cold start
     tree: float = 0.0  # extra for a tree: its passes are not those of a chain
     in_tree: float = 0.0  # and for each of its drafted tokens: its row in the draft's passes, its mask and list
+    mixing: float = 0.0  # extra for a round that looks for a copy and weighs it against the draft model
 
     def verify(self, rows: int) -> float:
         """Seconds to verify so many rows. Beyond the measured rows the last slope continues."""
@@ -67,6 +77,13 @@ class Costs:
         """Seconds of one look at a drafted token."""
         return {"confidence": self.reading, "peak": self.reading, "estimate": self.decision}.get(sees, 0.0)
 
+    def own_work(self, strategy: Strategy) -> OwnWork:
+        """Seconds of a text's own work under this strategy."""
+        if strategy.tree:
+            return OwnWork(token=self.in_tree, round=self.tree)
+        mixing = self.mixing if strategy.mixes else 0.0
+        return OwnWork(token=self.looking(strategy.sees or "nothing"), round=mixing, late_row=self.late_row)
+
     def seconds(self, counts: Counts, sees: Sight = "nothing") -> float:
         """Predicted seconds. `sees` is what the stop rule looks at after each drafted token."""
         per_token = self.draft + self.looking(sees)
@@ -79,6 +96,7 @@ class Costs:
             + counts.late_rows * self.late_row
             + counts.trees * self.tree
             + counts.in_trees * self.in_tree
+            + counts.mixed * self.mixing
             + counts.tokens * self.token
         )
 
@@ -177,6 +195,30 @@ def with_trees(costs: Costs, trees: Iterable[Sequence[Event]]) -> Costs:
                 left[draft.rows].append((after.end_ns - before.end_ns) * 1e-9 - costs.seconds(one))
     each, besides = _line(left)
     return dataclasses.replace(costs, tree=besides, in_tree=max(0.0, each))
+
+
+def with_mixes(costs: Costs, mixes: Iterable[Sequence[Event]], sees: Sight = "nothing") -> Costs:
+    """Add the seconds that rounds of a mix of copies and drafts took beyond their passes and looks."""
+    left: list[float] = []
+    for trace in mixes:
+        drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
+        late, since = 1, -1  # tokens that the draft model has not read; when the round before ended
+        for verdict in (event for event in trace if isinstance(event, Verified)):
+            draft = drafts.get(verdict.round)
+            count, passes = (draft.verified, draft.passes) if draft else (0, 0)
+            rows = late + count - passes if passes else 0
+            one = Counts(
+                rounds=Counter([count]),
+                catch_ups=rows > 1,
+                late_rows=max(0, rows - 2),
+                copied=count - passes,
+                copied_rounds=count > 0 and not passes,
+            )
+            if since >= 0:
+                left.append((verdict.end_ns - since) * 1e-9 - costs.seconds(one, sees))
+            since = verdict.end_ns
+            late = 1 + (verdict.accepted == count) if passes else late + verdict.accepted + 1
+    return dataclasses.replace(costs, mixing=max(0.0, statistics.median(left)) if left else 0.0)
 
 
 def _unexplained(trace: Sequence[Event], costs: Costs) -> float:

@@ -117,7 +117,9 @@ def _counts(playing: Playing, costs: Costs) -> Counts:
         _draft(playing, at, costs)
         playing.clock.seconds += costs.verify(playing.copied + playing.drafted + 1)
         verdict = playing.verified()
-        playing.clock.seconds += costs.round
+        is_weighed = playing.policy.sees != "fate"  # the clock stops while a bound peeks
+        playing.clock.seconds += costs.round + costs.mixing * is_weighed
+        counts.mixed += is_weighed
         _note(counts, verdict, playing.rows)
         at += verdict.accepted + 1
     return counts

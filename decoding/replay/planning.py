@@ -85,6 +85,10 @@ class Study:
     def peaks(self) -> Rows:
         return [features.peak(rounds).tolist() for rounds in self.rounds]
 
+    @cached_property
+    def leads(self) -> Rows:
+        return [features.lead(rounds).tolist() for rounds in self.rounds]
+
     def estimates(self, classifier: Classifier) -> Rows:
         """Estimates of the tokens after which a stop rule is asked: of all but a draft's own end token."""
         tables = (rules.estimates(classifier, rounds).tolist() for rounds in self.rounds)
@@ -105,6 +109,8 @@ class Study:
                 return self.confidences
             case "peak":
                 return self.peaks
+            case "lead":
+                return self.leads
             case "estimate":
                 return estimates
             case _:

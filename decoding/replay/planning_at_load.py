@@ -52,9 +52,9 @@ class Material:
     def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
         spec, clock = choice.spec, Clock()
         sees = spec.sees or "nothing"
-        look = self.costs.in_tree if spec.tree else self.costs.looking(sees)
         requests, drafting = self._requests(self.study.shown(sees, estimates)), choice.drafting(clock.now, self.judge)
-        return play(requests, drafting, self.joint, users, look, drafts=spec.needs_draft, clock=clock)
+        own = self.costs.own_work(spec)
+        return play(requests, drafting, self.joint, users, own, drafts=spec.needs_draft, clock=clock)
 
     def _requests(self, rows: Rows) -> list[Recorded]:
         return [

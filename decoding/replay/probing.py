@@ -28,10 +28,11 @@ from decoding.measure.schedule import Key
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.replay.costs import Costs, costs_from, decision_cost, with_trees
+from decoding.replay.costs import Costs, costs_from, decision_cost, with_mixes, with_trees
 from decoding.replay.planning import ALONE, CAP
-from decoding.spec import Sampling
+from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Reading, no_words
+from decoding.strategies import hybrid
 from decoding.strategies.disco import Below
 from decoding.strategies.threshold import Unsure
 from decoding.timing import Clock
@@ -42,21 +43,23 @@ PROMPTS = 4
 VARIED = 5  # samples of each prompt with drafts of every length
 UNAIDED = (0, 2, 4)  # after these the target decodes alone: every speed-up depends on that cost
 TREES = 1  # samples of each prompt whose drafts are trees
+MIXED = (1, 3)  # and after these a policy mixes copies and drafts
 LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # verifies 1 to 24 rows, and few rows often
 SIZES = ((8, 3), (3, 2), (16, 4), (5, 2), (24, 5), (12, 4))  # tokens and depth of trees
 STRIDE = 7  # step through LENGTHS: short and long drafts follow each other
 KEPT = 3  # rounds per length: a pass of the same shape as the last finds warmer caches, as in most real runs
 EVEN_ODDS = 0.5  # threshold of the timed rules
+MIX = choose(hybrid.STRATEGY.slug)
 
 
 def samples(prompt_count: int, *, classifiers: int) -> int:
     """How many samples a probe decodes."""
-    return min(PROMPTS, prompt_count) * (len(UNAIDED) + VARIED + TREES + 1 + classifiers)
+    return min(PROMPTS, prompt_count) * (len(UNAIDED) + VARIED + len(MIXED) + TREES + 1 + classifiers)
 
 
 def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
-    """Costs of a verification by rows, a drafted token, a look at the draft's own probability, and a classifier's
-    decision."""
+    """Costs of a verification by rows, a drafted token, a look at the draft's own probability, a tree, a choice between
+    two sources, and a classifier's decision."""
     return probe_each(pair, prompts, sampling, [classifier] if classifier is not None else [])[0]
 
 
@@ -80,13 +83,15 @@ def probed(
     comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
     comparison.warm_up(is_launched)
     rules: list[Callable[[], StopRule]] = [partial(Reading, Unsure(EVEN_ODDS, CAP), no_words), *deciding]
-    traces, asked, trees = _measured(comparison, rules)
+    found = _measured(comparison, rules)
     if is_launched:  # the first run captured the forms that this one replays
-        traces, asked, trees = _measured(comparison, rules)
+        found = _measured(comparison, rules)
     # A GPU's thread waits for the token before it asks the rule, so there only whole drafts show what asking costs.
-    reading, *decisions = (decision_cost(a.traces, traces) if is_launched else a.answers.price for a in asked)
-    costs = costs_from(traces)
-    return with_trees(dataclasses.replace(costs, reading=reading), trees), decisions
+    reading, *decisions = (
+        decision_cost(each.traces, found.chains) if is_launched else each.answers.price for each in found.asked
+    )
+    costs = with_trees(dataclasses.replace(costs_from(found.chains), reading=reading), found.trees)
+    return with_mixes(costs, found.mixes, MIX.spec.sees or "nothing"), decisions
 
 
 @dataclass
@@ -98,23 +103,31 @@ class Asked:
     traces: list[list[Event]]
 
 
-Traces = list[list[Event]]
+@dataclass
+class Measured:
+    """Samples with drafts of every length or none, whose drafts a rule stopped, with trees, and of a mix."""
+
+    asked: list[Asked]
+    chains: list[list[Event]] = field(default_factory=list)
+    trees: list[list[Event]] = field(default_factory=list)
+    mixes: list[list[Event]] = field(default_factory=list)
 
 
-def _measured(comparison: Comparison, rules: Sequence[Callable[[], StopRule]]) -> tuple[Traces, list[Asked], Traces]:
-    """Decode samples with chains, samples whose drafts a rule stops, and samples with trees, in turn."""
-    traces, trees = Traces(), Traces()
-    asked = [Asked(rule, Answers(), []) for rule in rules]
+def _measured(comparison: Comparison, rules: Sequence[Callable[[], StopRule]]) -> Measured:
+    """Decode samples of all kinds in turn."""
+    found = Measured([Asked(rule, Answers(), []) for rule in rules])
     for number, prompt in enumerate(comparison.prompts):
         for turn in range(VARIED):
-            traces.append(ruled(comparison, prompt, EveryLength(number * VARIED + turn)))
+            found.chains.append(ruled(comparison, prompt, EveryLength(number * VARIED + turn)))
             if turn in UNAIDED:
-                traces.append(_traced(comparison, prompt))
+                found.chains.append(_traced(comparison, prompt, ALONE))
+            if turn in MIXED:
+                found.mixes.append(_traced(comparison, prompt, MIX))
             if turn == VARIED // 2:
-                trees.append(grown(comparison, prompt, EveryShape(number)))
-                for each in asked:
+                found.trees.append(grown(comparison, prompt, EveryShape(number)))
+                for each in found.asked:
                     each.traces.append(ruled(comparison, prompt, Timed(each.rule(), each.answers)))
-    return traces, asked, trees
+    return found
 
 
 def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
@@ -186,9 +199,9 @@ class Timed(StopRule):
         self.rule.observe(draft, verdict)
 
 
-def _traced(comparison: Comparison, prompt: Prompt) -> list[Event]:
+def _traced(comparison: Comparison, prompt: Prompt, choice: Choice) -> list[Event]:
     recorder = Recorder()
-    comparison.decode(Key(ALONE, prompt, 0), recorder)
+    comparison.decode(Key(choice, prompt, 0), recorder)
     return recorder.events
 
 

@@ -106,6 +106,7 @@ class Counts:
     copied: int = 0  # drafted tokens that took no pass of the draft model
     copied_rounds: int = 0  # rounds whose whole draft was copied
     late_rows: int = 0  # further rows of first draft passes: tokens that another source had added
+    mixed: int = 0  # rounds that weighed a copy against the draft model
     trees: int = 0  # rounds whose draft was a tree
     in_trees: int = 0  # drafted tokens of trees
     branched: int = 0  # drafted tokens of trees that took no pass of their own, since a level is drafted in one
@@ -132,6 +133,7 @@ class Counts:
         self.copied += part.copied
         self.copied_rounds += part.copied_rounds
         self.late_rows += part.late_rows
+        self.mixed += part.mixed
         self.trees += part.trees
         self.in_trees += part.in_trees
         self.branched += part.branched

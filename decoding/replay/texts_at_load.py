@@ -46,8 +46,8 @@ class Recorded:
 class Pass(NamedTuple):
     """A pass of the draft model, as far as one text takes part in it."""
 
-    rows: int
     tokens: int  # that it drafts
+    late: int = 0  # tokens that it must read first, beyond the one that follows a draft that was accepted whole
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Chain(Text):
         room = min(record.limits[self.at], self.room)
         passes = draft_length(self.policy, self._row, room, self.request.seen.is_whole)
         self.drafted = min(passes, self.policy.keeps(passes))
-        yield from [Pass(1, 1)] * passes
+        yield from [Pass(1)] * passes
 
     def accepted(self) -> int:
         accepted = min(self.drafted, self.request.record.runs[self.at])
@@ -142,7 +142,7 @@ class Tree(Text):
     def drafting(self) -> Iterator[Pass]:
         self._played = self._ranked.draft(self.policy, self.at, self.room)
         self.drafted = len(self._played.shape)
-        yield from (Pass(*each) for each in zip(self._played.steps, self._played.drafted, strict=True))
+        yield from map(Pass, self._played.drafted)
 
     def accepted(self) -> int:
         self._ranked.judge(self.policy, self.at, self._played)
@@ -190,9 +190,7 @@ class Mixed(Text):
 
     def drafting(self) -> Iterator[Pass]:
         for rows in self._playing.drafting(self.at, self.room):
-            yield Pass(
-                max(1, rows - 1), 1
-            )  # the price of a step includes the row after a draft that was accepted whole
+            yield Pass(1, max(0, rows - 2))
         self.drafted = self._playing.copied + self._playing.drafted
 
     def accepted(self) -> int:

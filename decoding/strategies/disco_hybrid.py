@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 from decoding.mixing import Mix
 from decoding.sources import Knowledge
 from decoding.strategies.hybrid import BestSource
-from decoding.strategies.suffix import SuffixDecoding
-from decoding.strategy import CLASSIFIER, LONGEST, Looks, Sight, Strategy
+from decoding.strategy import CLASSIFIER, Looks, Sight, Strategy
 
 
 class Estimated(BestSource):
@@ -16,8 +15,8 @@ class Estimated(BestSource):
 
 
 def _mixes(memory: dict[str, Any], now: Callable[[], int], judge: Any, classifier: str) -> Mix:
-    knowledge = memory.setdefault("disco-hybrid", Knowledge())
-    return Mix(SuffixDecoding(0.0, LONGEST, judge), Estimated(knowledge, now))
+    policy = Estimated(memory.setdefault("disco-hybrid", Knowledge()), now, judge)
+    return Mix(policy.copying(), policy)
 
 
 STRATEGY = Strategy(

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from decoding.mixing import Judgement, Mix, Mixing
-from decoding.sources import Knowledge
-from decoding.strategies.suffix import SuffixDecoding
+from decoding.proposing import Judges, Match
+from decoding.sources import HOPELESS, Knowledge
+from decoding.strategies.suffix import SuffixDecoding, usual_estimate
 from decoding.strategy import LONGEST, Looks, Sight, Strategy
 
 FIRST = 3  # tokens that the model drafts in the first round, when no price is known
@@ -20,21 +21,32 @@ class BestSource(Mixing):
     tokens per second times its seconds.
     """
 
-    sees: ClassVar[Sight] = "confidence"
+    sees: ClassVar[Sight] = "lead"
 
-    def __init__(self, knowledge: Knowledge, now: Callable[[], int]) -> None:
-        self.knowledge, self._now = knowledge, now
+    def __init__(self, knowledge: Knowledge, now: Callable[[], int], judge: Judges | None = None) -> None:
+        """`judge` makes the raw estimates of copied tokens."""
+        self.knowledge, self._now, self._judge = knowledge, now, judge or usual_estimate
         self.estimates: list[float] = []  # of the round's tokens, copied and drafted
-        self._raw: Sequence[float] = ()  # the proposer's estimates of the last copy
-        self._seen: list[float] = []  # the model's confidence in each of its tokens
+        self._raw: list[float] = []  # estimates of the last copy, as the judge made them
+        self._seen: list[float] = []  # the model's lead for each of its tokens
         self._survival = 1.0
         self._since = 0  # when the model began its pass
         self._late = 1  # committed tokens that the model has not read
         self._rows = 1  # tokens that its first pass of this round reads
 
+    def copying(self) -> SuffixDecoding:
+        """Make a proposer whose tokens this policy estimates. It looks no further than a copy is likely to get."""
+        return SuffixDecoding(HOPELESS, LONGEST, self._estimate)
+
+    def _estimate(self, match: Match, ahead: int) -> float:
+        if not ahead:
+            self._raw = []
+        self._raw.append(self._judge(match, ahead))
+        calibrated = self.knowledge.copies.calibrated(self._raw[-1])
+        return calibrated if ahead else max(HOPELESS, calibrated)  # verdicts on first tokens may correct an estimate
+
     def takes(self, estimates: Sequence[float]) -> int:
-        know, self._raw = self.knowledge, estimates
-        estimates = [know.copies.calibrated(each) for each in estimates]
+        know = self.knowledge
         taken, survival, gain = know.worth_copying(estimates)
         goes_on = taken > 0 and know.worth_drafting(survival, taken) > 0
         instead = know.worth_drafting(1.0, 0) + LEAN
@@ -42,7 +54,7 @@ class BestSource(Mixing):
         if drafts or not know.has_prices or know.should_try(goes_on):
             taken, survival, goes_on = 0, 1.0, True
         self.lookahead = (LONGEST if know.has_prices else FIRST) if goes_on else 0
-        self.estimates, self._seen, self._survival = estimates[:taken], [], survival
+        self.estimates, self._seen, self._survival = [*estimates[:taken]], [], survival
         self._rows = self._late + taken
         return taken
 
@@ -57,7 +69,7 @@ class BestSource(Mixing):
             know.first_pass.add(self._rows, now - self._since)
         self._since = now
         self._seen.append(seen)
-        self.estimates.append(know.confidences.calibrated(seen))
+        self.estimates.append(know.drafts.calibrated(seen))
         self._survival *= self.estimates[-1]
         return not know.worth_another(self._survival)
 
@@ -67,7 +79,7 @@ class BestSource(Mixing):
         know.verifications.add(rows, judgement.took)
         know.note_round(accepted + 1, judgement.passes, rows, self._rows)
         for number, seen in enumerate(self._seen[: max(0, accepted + 1 - copied)], start=copied):
-            know.confidences.learn(seen, number < accepted)
+            know.drafts.learn(seen, number < accepted)
             if number > copied:
                 know.follows.add(number < accepted)
         if judgement.drafted and accepted >= copied:
@@ -81,7 +93,8 @@ class BestSource(Mixing):
 
 
 def _mixes(memory: dict[str, Any], now: Callable[[], int]) -> Mix:
-    return Mix(SuffixDecoding(0.0, LONGEST), BestSource(memory.setdefault("hybrid", Knowledge()), now))
+    policy = BestSource(memory.setdefault("hybrid", Knowledge()), now)
+    return Mix(policy.copying(), policy)
 
 
 STRATEGY = Strategy(

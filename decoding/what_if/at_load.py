@@ -86,9 +86,8 @@ def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.R
         Request(record, places.prompt_length, places.seen(record, sees, hopes), places.ranked(hopes), places.proposed)
         for places, record in (found.if_accepted if hopes else found.if_refused)
     ]
-    look = found.costs.in_tree if spec.tree else found.costs.looking(sees)
-    drafting = choice.drafting(clock.now)
-    return at_load.play(requests, drafting, found.joint, users, look, drafts=spec.needs_draft, clock=clock)
+    own, drafting = found.costs.own_work(spec), choice.drafting(clock.now)
+    return at_load.play(requests, drafting, found.joint, users, own, drafts=spec.needs_draft, clock=clock)
 
 
 def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:

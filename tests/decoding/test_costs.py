@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from decoding.events import Drafted, Event, Finished, Started, Verified
-from decoding.replay.costs import Costs, costs_from, counted, decision_cost, drafting_is_clear
+from decoding.events import Drafted, Event, Finished, Source, Started, Verified
+from decoding.replay.costs import Costs, costs_from, counted, decision_cost, drafting_is_clear, with_mixes
 from decoding.replay.records import Record, replay
 from decoding.spec import choose
 from decoding.strategies.static import SameLength
@@ -104,6 +104,27 @@ def test_whatever_noise_does_to_long_and_short_drafts_no_price_is_negative_and_n
     costs = costs_from([trace])
     assert costs.draft * 1e9 == pytest.approx(sum(spent.values()) / sum(spent)) and costs.draft_round == 0.0
     assert drafting_is_clear([trace]) is (spent[4] > spent[2])
+
+
+def test_weighing_two_sources_costs_what_its_rounds_take_beyond_their_passes() -> None:
+    """The second round copies 3 tokens. In the third the draft model first reads the 5 tokens that it has missed."""
+    costs = Costs((0.0, *(1e-3 + 1e-4 * rows for rows in range(1, 9))), 2e-4, 5e-5, catch_up=3e-5, round=1e-5)
+    drafting = costs.draft_round + 2 * costs.draft + costs.catch_up + 3 * costs.late_row
+    rounds = [
+        (0, 0, 0, 0.0),
+        (3, 0, 2, costs.verify(4)),
+        (2, 2, 1, costs.verify(3) + drafting),
+        (0, 0, 0, costs.verify(1)),
+    ]
+    trace, now = list[Event](), 0
+    for number, (count, passes, accepted, seconds) in enumerate(rounds, start=1):
+        end = now + round((seconds + costs.round + 40e-6) * 1e9)
+        if count:
+            source: Source = "fresh" if passes else "copied"
+            trace.append(Drafted(number, 1, count, (1,) * count, (), (), "rule", source, passes, now, now))
+        trace.append(Verified(number, accepted, 1, "correction", 0, now, end))
+        now = end
+    assert with_mixes(costs, [trace]).mixing == pytest.approx(40e-6, abs=1e-9)
 
 
 def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int = 0, telling: int = 0) -> list[Event]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,8 +11,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+import torch
 
 from decoding.drafters.base import Drafter
+from decoding.drafters.rule import DraftStep
 from decoding.events import Drafted, Verified
 from decoding.mixing import Judgement, Mix
 from decoding.models.runner import align
@@ -21,6 +24,7 @@ from decoding.replay.mixed import replay_mixed
 from decoding.replay.planning import Study
 from decoding.sources import Knowledge
 from decoding.spec import Sampling, choose
+from decoding.stopping import ReadingLeads, lead, no_words
 from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
 from decoding.strategies.suffix import SuffixDecoding
@@ -126,10 +130,25 @@ def test_a_model_that_costs_more_than_it_brings_is_not_asked() -> None:
 
 def test_copies_that_are_refused_again_and_again_are_no_longer_taken() -> None:
     knowledge = known(first=30.0, later=20.0, row=2.0)
-    assert policy(knowledge).takes([0.65]) == 1
+    assert policy(knowledge).takes([knowledge.copies.calibrated(0.65)]) == 1
     for _ in range(60):
         knowledge.copies.learn(0.65, False)
-    assert policy(knowledge).takes([0.65]) == 0
+    assert policy(knowledge).takes([knowledge.copies.calibrated(0.65)]) == 0
+
+
+def test_nobody_looks_further_along_a_copy_than_it_is_likely_to_get() -> None:
+    knowledge = known()
+
+    def found() -> int:
+        proposer = policy(knowledge).copying()
+        proposer.follow([1, 2, 3, 4, 5, 6, 7, 8, 1, 2])
+        return len(proposer.propose())
+
+    assert found() > 3
+    for raw in (0.6, 0.75, 0.85, 0.95):
+        for _ in range(200):
+            knowledge.copies.learn(raw, False)
+    assert found() == 1  # verdicts on the first token show whether copies have become better
 
 
 def test_before_any_price_is_known_the_model_drafts_a_few_tokens() -> None:
@@ -230,6 +249,48 @@ def test_a_replay_copies_and_drafts_what_a_live_run_does(sampling: Sampling) -> 
         )
 
 
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
+def test_a_replay_shows_the_leads_that_a_live_draft_has(sampling: Sampling) -> None:
+    """Without copies both look at the same tokens. What the model says after a refused copy is not recorded."""
+    shown: list[float] = []
+
+    class Spied(CopyThenDraft):
+        def takes(self, estimates: Sequence[float]) -> int:
+            return super().takes([])
+
+        def stops(self, seen: float) -> bool:
+            shown.append(seen)
+            return super().stops(seen)
+
+    def spied(now: Callable[[], int]) -> Mix:
+        return Mix(SuffixDecoding(0.0, 20), Spied(Knowledge(), now))
+
+    World.of_tables(5, 1).run(lambda parts: parts.mixing(spied(parts.clock.now)), [3, 1], sampling, 1)
+    live = [*shown]
+    shown.clear()
+    study = Study([recorded(World.of_tables(5, 1), sampling, 1)])
+    replay_mixed(study.texts(study.shown("lead")), spied, COSTS)
+    assert shown == pytest.approx(live, abs=1e-5) and len({*shown}) > 5
+    assert all(0.5 <= lead <= 1.0 for lead in shown)
+
+
+@pytest.mark.parametrize("token", [2, 0], ids=["the best", "another, as ratio dice may draw"])
+def test_a_lead_is_the_same_on_every_device(token: int) -> None:
+    preferences = torch.tensor([[0.5, -torch.inf, 2.0, 1.0]])
+    on_the_device = float(lead(preferences, preferences, torch.tensor([token]), torch.tensor([1])))
+    seen: list[float] = []
+
+    class Spied(CopyThenDraft):
+        def stops(self, lead: float) -> bool:
+            seen.append(lead)
+            return True
+
+    rule = ReadingLeads(Spied(Knowledge(), lambda: 0), no_words)
+    rule.should_stop(DraftStep([], [], token, preferences, preferences))
+    assert seen == [pytest.approx(on_the_device)] and on_the_device == pytest.approx(1 / (1 + math.exp(-1.0)))
+    assert preferences.tolist() == [[0.5, -math.inf, 2.0, 1.0]], "looking changes nothing"
+
+
 def test_the_replayed_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sources() -> None:
     study = Study([recorded(World.of_tables(4, 1), GREEDY)])
     played = study.play(BOUND, costs=COSTS)
@@ -244,3 +305,11 @@ def test_a_replayed_hybrid_learns_from_earlier_texts_and_pays_for_what_the_model
     assert counts.tokens == sum(len(each.matches) for each in study.recordings)
     assert counts.copied > 0 and counts.draft_passes > 0 and counts.late_rows > 0
     assert COSTS.seconds(counts, "confidence") > COSTS.seconds(replace(counts, late_rows=0), "confidence")
+
+
+def test_a_replayed_hybrid_pays_for_weighing_its_sources_and_its_bound_does_not() -> None:
+    study = Study([recorded(World.of_tables(5, 1), GREEDY)])
+    hybrid, bound = (study.play(choice, costs=COSTS) for choice in (HYBRID, BOUND))
+    assert hybrid.mixed == hybrid.target_passes and bound.mixed == 0
+    dear = replace(COSTS, mixing=2.0)
+    assert dear.seconds(hybrid) - COSTS.seconds(hybrid) == pytest.approx(2.0 * hybrid.target_passes)

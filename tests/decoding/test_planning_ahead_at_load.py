@@ -10,6 +10,7 @@ import pytest
 from decoding.load import Load
 from decoding.replay.ahead_at_load import AheadAtLoad
 from decoding.replay.at_load import play
+from decoding.replay.costs import OwnWork
 from decoding.replay.planning import Study, study
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import Material, predict_at_load
@@ -42,11 +43,20 @@ def test_for_one_user_a_tree_takes_the_passes_of_its_replay(recorded: Study) -> 
     tree = choose("tree", {"shape": "3/21/1"})
     requests = [Recorded(recording.record, 1, ranked=recording.ranked) for recording in recorded.recordings]
     counts = replay_trees(recorded.ranked, tree.tree_policies())
-    draft = [(rows, 0.001) for rows in (1, 64)]  # whatever the number of rows
-    found = play(requests, tree.tree_policies(), dataclasses.replace(CHEAP, draft=draft), users=1, decision=0.0001)
-    verifying = sum(rounds * (CHEAP.verifying(1, size + 1) + 0.001) for size, rounds in counts.rounds.items())
-    passes = verifying + 0.001 * counts.draft_passes + 0.0001 * counts.in_trees
+    found = play(requests, tree.tree_policies(), CHEAP, users=1, own=OwnWork(token=0.0001, round=0.002))
+    verifying = sum(rounds * (CHEAP.verifying(1, size + 1) + 0.003) for size, rounds in counts.rounds.items())
+    passes = verifying + CHEAP.drafting(1) * counts.draft_passes + 0.0001 * counts.in_trees
     assert sum(request.end for request in found.requests) == pytest.approx(passes)
+
+
+@pytest.mark.parametrize(("strategy", "price"), [("tree", "tree"), ("tree", "in_tree"), ("hybrid", "mixing")])
+def test_a_plan_at_load_pays_for_what_texts_do_not_share(recorded: Study, strategy: str, price: str) -> None:
+    costs = dataclasses.replace(COSTS, tree=0.0, in_tree=0.0, mixing=0.0)
+    free, paid = (
+        Material(recorded, CHEAP, each).run(choose(strategy), 4).tokens_per_s_device
+        for each in (costs, dataclasses.replace(costs, **{price: 0.01}))
+    )
+    assert paid < free
 
 
 def test_the_rows_of_trees_are_paid_at_the_price_for_so_many_users(recorded: Study) -> None:

@@ -67,7 +67,7 @@ class _Ahead(texts_at_load.Text):
         self.drafted = len(self.sent.tokens)
         prepared = (event.passes for event in text.events[known:] if isinstance(event, Anticipated))
         self.passes = passes + sum(prepared)
-        yield from [Pass(1, 1)] * passes
+        yield from [Pass(1)] * passes
 
     def accepted(self) -> int:
         self.text.settle(self.sent)

@@ -30,6 +30,7 @@ from decoding.public import (
     shared,
     stood,
     surer,
+    with_mixes,
     with_trees,
 )
 from webapp.comparisons import trace
@@ -41,6 +42,7 @@ COPYING = {slug for slug, strategy in STRATEGIES.items() if strategy.proposer}
 PRICED = {slug for slug, strategy in STRATEGIES.items() if strategy.prices_passes}
 AHEAD = {slug for slug, strategy in STRATEGIES.items() if strategy.prepares_ahead and strategy.sliders}
 TREES = {slug for slug, strategy in STRATEGIES.items() if strategy.tree}
+MIXES = {slug for slug, strategy in STRATEGIES.items() if strategy.mixes and strategy.role == "ranked"}
 KEPT_WORDS = 40  # characters of a prompt's end: some policies look at the words before a round
 MOST_SAMPLES = 200  # read for one answer; of more samples, prompts evenly spread over all
 MOST_SAMPLES_OF_A_RUN = 24  # read of each run with several users, for its prices
@@ -85,13 +87,15 @@ def _read(comparison: Comparison) -> Recorded | None:
             prompts[prompt].pieces = [words.get(str(token), "") for token in texts[prompt]["tokens"]]
         if strategy in {BASELINE, *DRAFTED_BY_THE_PAIR} and prompt in prompts:
             prompts[prompt].learn(events)
-        if strategy in PRICED | AHEAD | TREES:
+        if strategy in PRICED | AHEAD | TREES | MIXES:
             played.append((strategy, [from_dict(event) for event in events]))
         if strategy in AHEAD:
             where[prompt] = surer(where.get(prompt, {}), stood(played[-1][1]))
-    priced, ahead, trees = ([run for slug, run in played if slug in wanted] for wanted in (PRICED, AHEAD, TREES))
+    priced, ahead, trees, mixes = (
+        [run for slug, run in played if slug in wanted] for wanted in (PRICED, AHEAD, TREES, MIXES)
+    )
     drafted = {prompt: places for prompt, places in prompts.items() if places.is_drafted}
-    costs = _costs(priced, bool(drafted), trees)
+    costs = _costs(priced, bool(drafted), trees, mixes)
     seen = drafted or {prompt: places for prompt, places in prompts.items() if places.prompt_tokens}
     if not seen or costs is None:
         return None
@@ -155,11 +159,16 @@ def _places(text: Mapping[str, Any], before: str, room: int) -> Places:
     return Places.of(length, most, text["reason"] == "eos", before, text["tokens"])
 
 
-def _costs(priced: Sequence[Sequence[Event]], has_drafts: bool, trees: Sequence[Sequence[Event]]) -> Costs | None:
+def _costs(
+    priced: Sequence[Sequence[Event]],
+    has_drafts: bool,
+    trees: Sequence[Sequence[Event]],
+    mixes: Sequence[Sequence[Event]],
+) -> Costs | None:
     """Return the measured prices; None if no sample has two rounds, or a price is missing. Only trees that ran show the
-    price of their places."""
+    price of their places, and only mixes that of a choice between two sources."""
     if not any(sum(isinstance(event, Verified) for event in events) > 1 for events in priced):
         return None
     costs = costs_from(priced)
-    costs = with_trees(costs, trees)
+    costs = with_mixes(with_trees(costs, trees), mixes)
     return costs if costs.draft > 0 or not has_drafts else None
