@@ -61,7 +61,7 @@ class Ours(Contestant):
 
         first = next(requests)
         process = self._pair.process_of(first.choice)
-        most = self._most(first.choice)
+        most = self._most(first.choice, load)
         crowd = self._crowd(first, most)
 
         def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
@@ -87,7 +87,7 @@ class Ours(Contestant):
         classifier = pair.classifier(str(choice.settled[CLASSIFIER.name])) if choice.spec.needs_classifier else None
         return measure(pair, self.places, most, request.sampling, classifier)
 
-    def _most(self, choice: Choice) -> int:
+    def _most(self, choice: Choice, load: Load) -> int:
         """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches. The
         draft's process has its own."""
         from decoding.models.devices import free_bytes
@@ -96,10 +96,10 @@ class Ours(Contestant):
         room = free_bytes(pair.target.device) * SHARE_FOR_CACHES
         runners = (pair.target, pair.draft, pair.draft if pair.process_of(choice) else None)
         each = sum(runner.model.bytes_for(runner.context) for runner in runners if runner)
-        return max(1, min(choice.load.most_at_once, int(room // each)))
+        return max(1, min(load.most_at_once, int(room // each)))
 
     def waiting(self, choice: Choice) -> str:
-        most = self._most(choice) if choice.load != ONE else 1
+        most = self._most(choice, choice.load) if choice.load != ONE else 1
         if most == choice.load.most_at_once:
             return ""
         return f"memory holds the caches of {most} text{'s' if most > 1 else ''}, so other requests wait"
