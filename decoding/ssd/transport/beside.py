@@ -16,6 +16,7 @@ from time import perf_counter
 
 import torch
 
+from decoding import chance
 from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import DrafthouseError, DraftLost
 from decoding.models.runner import ModelRunner
@@ -143,6 +144,7 @@ def serve(mailbox: Mailbox) -> None:
     except DrafthouseError as error:
         mailbox.send(messages.pack_refusal(error))
         return
+    chance.compiled()  # its first use may compile for seconds, which no answer has
     gc.collect()
     gc.freeze()  # the model and the libraries stay: the collector need not look at them
     mailbox.send(messages.pack_done())
