@@ -188,5 +188,5 @@ def test_families_may_differ_when_tokens_do_not(pair: tuple[Path, Path], tmp_pat
 
 def test_a_broken_tokenizer_is_a_bad_checkpoint(pair: tuple[Path, Path]) -> None:
     (pair[1] / "tokenizer.json").write_text('{"model": {"vocab": [1]}}')
-    with pytest.raises(BadCheckpoint, match="no tokenizer"):
+    with pytest.raises(BadCheckpoint, match="not a tokenizer"):
         check_pair(*pair)
