@@ -7,7 +7,10 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-FOLDER, FILES = "[data-upload]:not([hidden]) input[webkitdirectory]", "[data-upload] input:not([webkitdirectory])"
+FOLDER, FILES = (
+    "[data-upload]:not([hidden]) input[webkitdirectory]",
+    "[data-upload]:not([hidden]) input:not([webkitdirectory])",
+)
 ROWS = b"question,topic\nHow many?,count\nWhich colour?,picture\n"
 
 

@@ -142,9 +142,11 @@ def keep_a_view(typist) -> None:
     page.keyboard.press("Enter")
     typist.presses("Enter", ".view a:text('all static')")
     expect(page.locator("[data-row]")).to_have_text(["static:3"])
+    page.wait_for_load_state()
     typist.presses("Space", ".view button")
     expect(page.locator("main")).to_contain_text("Undo")
     expect(page.locator(".view")).to_have_count(0)
+    page.wait_for_load_state()
 
 
 def train(typist) -> None:

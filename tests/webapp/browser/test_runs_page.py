@@ -97,6 +97,7 @@ def test_columns_filters_and_views_by_keyboard(open_page, measured):
     expect(rows(page).first).to_contain_text("autoregressive")
     page.click("text=only static")
     expect(rows(page)).to_have_count(1)
+    page.wait_for_load_state()  # before that, keys go to nobody
     page.keyboard.press("v")
     page.get_by_label("Hardware", exact=True).check()
     expect(page.locator("table.runs thead")).to_contain_text("Hardware")
