@@ -9,11 +9,14 @@ import pickle
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 
 from benchmarks._engine_bars import Bar, ratio
+from benchmarks._wide_target import make_wide
 from benchmarks.load import STARTER
 from decoding.contestants.base import Request
 from decoding.contestants.ours import Ours
@@ -47,7 +50,7 @@ from decoding.ssd.simulation.together import Tracked
 from decoding.ssd.simulation.track import Track
 from decoding.ssd.theory import without_hits
 from worker.engine.tracing import Tracing
-from worker.terminal.arguments import read_arguments
+from worker.terminal.arguments import Arguments, read_arguments
 from worker.terminal.loading import load_pair
 
 Rows = dict[str, Any]  # by label
@@ -59,6 +62,14 @@ def measure_all(given: argparse.Namespace) -> None:
     asked = read_arguments(
         ["--limit", str(given.limit), "--max-new-tokens", str(given.tokens), "--threads", str(given.threads)]
     )
+    with TemporaryDirectory() as folder:
+        if given.wide > 1:
+            wide = make_wide(asked.material.target, Path(folder) / "target", given.wide)
+            asked = dataclasses.replace(asked, material=dataclasses.replace(asked.material, target=wide))
+        _measure(given, asked)
+
+
+def _measure(given: argparse.Namespace, asked: Arguments) -> None:
     ready = load_pair(asked)
     pair, prompts = ready.pair, asked.prompts
     sampling = dataclasses.replace(asked.sampling, ignore_eos=True)
