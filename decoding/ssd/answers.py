@@ -14,7 +14,7 @@ from decoding.ssd.theory import Speculation, critical_batch
 
 HIT, MODEL = "hit", "neural"
 ENOUGH = 3  # rounds before a mean counts for anything
-TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns", "answering_ns", "steps")
+TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns", "answering_ns", "stepping", "steps")
 _NAMES = {"neural": "the draft model", "ngram": "the n-gram", "copy": "the copy", "random": "random tokens"}
 
 
@@ -45,7 +45,8 @@ class Answers:
     preparing_ns: int = 0  # not hidden by a verification
     drafting_ns: int = 0  # by the model, while the target waited
     answering_ns: int = 0  # from all questions to their answers, less what was left of a step of preparing
-    steps: int = 0  # of the model after misses
+    stepping: int = 0  # answers for which the model ran: after misses, and where a hit was not long enough yet
+    steps: int = 0  # of the model for these
 
     @classmethod
     def of(cls, rounds: Iterable[Round], preparing_ns: int) -> Answers:
@@ -55,7 +56,8 @@ class Answers:
             preparing_ns=preparing_ns,
             drafting_ns=sum(draft.end_ns - draft.start_ns for _, draft, answer in answered if answer == MODEL),
             answering_ns=round(sum(each.working_s for each, _, _ in answered) * 1e9),
-            steps=sum(draft.passes for _, draft, answer in answered if answer == MODEL),
+            stepping=sum(draft.passes > 0 for _, draft, _ in answered),
+            steps=sum(draft.passes for _, draft, _ in answered),
         )
         in_use = ""
         for each, _, answer in answered:

@@ -89,11 +89,14 @@ def test_prices_of_preparing_leave_out_what_slowed_everything_down() -> None:
     assert found.beside.slower == pytest.approx(1.5)
 
 
-def rounds_of(hits: int, misses: int, answering_ms: int, steps: int = 0, hidden_ms: int = 0) -> dict[str, Any]:
+def rounds_of(
+    hits: int, misses: int, answering_ms: int, steps: int = 0, hidden_ms: int = 0, stepping: int = 0
+) -> dict[str, Any]:
     """Counts of a sample whose verifications took 1 s."""
     rounds = {"hit": hits, "neural": misses}
     times = {"verifying_ns": 10**9, "preparing_ns": 0, "drafting_ns": 0, "answering_ns": answering_ms * 10**6}
     answers = {"rounds": rounds, "tokens": {}, "in_use_tokens": {}, "in_use_ns": {}, "steps": steps, **times}
+    answers["stepping"] = stepping or misses
     return {"passes": 5, "busy_ns": 10**7, "hidden_ns": hidden_ms * 10**6, "answers": answers}
 
 
@@ -121,11 +124,12 @@ def test_the_time_of_an_answer_is_what_the_steps_of_the_model_leave() -> None:
     assert answering(rounds_of(5, 5, 40, steps=20)) == pytest.approx(0.002)  # 4 steps in half of the rounds
     assert answering(rounds_of(5, 5, 40, steps=20), users=2) == pytest.approx(0.001)  # in three quarters
     assert answering(rounds_of(5, 5, 10, steps=20)) == 0.0
+    assert answering(rounds_of(10, 0, 40, steps=10, stepping=5)) == pytest.approx(0.003)  # hits that were too short
 
 
 def test_counts_of_samples_that_an_earlier_version_took_have_no_time_of_answers() -> None:
     old = rounds_of(10, 0, 20)
-    del old["answers"]["answering_ns"], old["answers"]["steps"]
+    del old["answers"]["answering_ns"], old["answers"]["steps"], old["answers"]["stepping"]
     assert Preparing.measured([(6, [old], 1.2)], CHEAP, 2).beside.answering == 0.0
 
 

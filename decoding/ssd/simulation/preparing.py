@@ -93,16 +93,17 @@ def _delay(slower: float, working: float) -> float:
 
 
 def _answering(found: Sequence[Counted], costs: JointCosts, users: int, drift: float) -> float:
-    """Seconds from a question to its answer, less those in which the model drafts. Texts wait for one another's misses,
+    """Seconds from a question to its answer, less those in which the model drafts. Texts wait for one another's drafts,
     which come independently."""
     answers = answers_of(found)
     if not (rounds := answers.rounds.total()):
         return 0.0
-    missed = answers.rounds[MODEL] / rounds
+    drafts = answers.stepping or answers.rounds[MODEL]  # older samples count misses alone
     drafting = 0.0
-    if missed:
-        any_missed = 1 - (1 - missed) ** users
-        drafting = any_missed * costs.drafted(users * missed / any_missed, answers.steps / answers.rounds[MODEL])
+    if drafts:
+        share = drafts / rounds
+        any_drafts = 1 - (1 - share) ** users
+        drafting = any_drafts * costs.drafted(users * share / any_drafts, answers.steps / drafts)
     return max(0.0, answers.answering_ns * 1e-9 / rounds / drift - drafting)
 
 
