@@ -28,7 +28,7 @@ from decoding.load import Load
 from decoding.loop import never
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
-from decoding.measure.schedule import Key
+from decoding.measure.schedule import Key, stints
 from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
@@ -51,7 +51,7 @@ from decoding.ssd.simulation.track import Track
 from decoding.ssd.theory import without_hits
 from worker.engine.tracing import Tracing
 from worker.terminal.arguments import Arguments, read_arguments
-from worker.terminal.loading import load_pair
+from worker.terminal.loading import LoadedPair, load_pair
 
 Rows = dict[str, Any]  # by label
 BATCH = 8
@@ -63,14 +63,17 @@ def measure_all(given: argparse.Namespace) -> None:
         ["--limit", str(given.limit), "--max-new-tokens", str(given.tokens), "--threads", str(given.threads)]
     )
     with TemporaryDirectory() as folder:
-        if given.wide > 1:
+        if given.wide == 1:
+            _measure(given, asked, load_pair(asked))
+        else:
             wide = make_wide(asked.material.target, Path(folder) / "target", given.wide)
-            asked = dataclasses.replace(asked, material=dataclasses.replace(asked.material, target=wide))
-        _measure(given, asked)
+            ready = load_pair(dataclasses.replace(asked, material=dataclasses.replace(asked.material, target=wide)))
+            ready.pair.classifier_at = asked.material.classifier_at  # it fits: the same texts have the same confidences
+            ready.pair.fingerprints = None
+            _measure(given, asked, ready)
 
 
-def _measure(given: argparse.Namespace, asked: Arguments) -> None:
-    ready = load_pair(asked)
+def _measure(given: argparse.Namespace, asked: Arguments, ready: LoadedPair) -> None:
     pair, prompts = ready.pair, asked.prompts
     sampling = dataclasses.replace(asked.sampling, ignore_eos=True)
     users = [int(count) for count in given.loads.split(",")]
@@ -109,16 +112,19 @@ def in_turns(
     probing: Mapping[int, Probing],
     repeats: int,
 ) -> Rows:
-    """Run all strategies at all loads, and probe prices after each block: they can change within minutes."""
+    """Run all strategies at all loads, and probe prices in between: they can change within seconds."""
     everywhere = [c.at(Load(count)) for count in probing for c in choices]
-    users = {choice.label: choice.load.concurrency for choice in everywhere}
     comparison = Comparison(pair, prompts, everywhere, sampling, repeats)
     comparison.warm_up()
     samples: list[Sample] = []
-    for block in comparison.run():
-        samples += block
-        probing[users[block[0].strategy]].take_turn()
-    return {row["label"]: row for row in report(everywhere, dict.fromkeys(users, ""), samples)}
+    for group in comparison.schedule():
+        found: list[Sample] = []
+        for stint in stints(group):
+            found += [sample for _, sample in comparison.samples(stint) if isinstance(sample, Sample)]
+            if len(stint) > 1 or stint[0] is group[-1]:
+                probing[stint[0].choice.load.concurrency].take_turn()
+        samples += comparison.audited(found)
+    return {row["label"]: row for row in report(everywhere, {choice.label: "" for choice in everywhere}, samples)}
 
 
 def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> list[Bar]:
@@ -134,7 +140,7 @@ def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> lis
     exact = sum(a["identical"] + a["tie"] for a in audits) / sum(sum(a.values()) for a in audits)
     bars.append(Bar("texts identical with one user's, or ties", exact, 1.0))
     fixed = [c for c in choices if c.strategy in ("autoregressive", "static")]
-    for count in users:
+    for count in users if any(choice.strategy == "budget" for choice in choices) else ():
         best = max(fixed, key=lambda c: speed[c.at(Load(count)).label])
         own = paired(rows, "budget:stop", best.settings, Load(count))
         bars.append(Bar(f"budget / best fixed ({best.settings}) at {count}", own, 0.98))
@@ -255,6 +261,7 @@ def replayed(
     for count, probed in probing.items():
         material = Material(recorded, probed.costs(), costs, classifier)
         alone, base = rows[ALONE.at(Load(count)).label], material.run(ALONE, count).tokens_per_s_device
+        print(f"autoregressive at {count}: predicted {base:.0f} tokens/s, measured {alone['tokens_per_s_device']:.0f}")
         for choice in choices[1:]:
             played, run = rows[choice.at(Load(count)).label], material.run(_tuned(choice, classifier), count, estimates)
             predicted = run.tokens_per_s_device / base
