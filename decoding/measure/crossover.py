@@ -117,8 +117,16 @@ def paying(crossover: Row) -> str:
             if sure
             else f"{strategy} is shown to pay at none of these loads."
         )
-    ends = f"{low:.1f}" if low else "below these loads", f"{high:.1f}" if high else "beyond these loads"
-    return f"{strategy} pays for up to about {at:.1f} users at once (95 % interval: {ends[0]} to {ends[1]})."
+    return f"{strategy} pays for up to about {at:.1f} users at once (95 % interval: {_span(low, high)})."
+
+
+def _span(low: float | None, high: float | None) -> str:
+    """Say between which loads a crossover lies, as far as the loads that ran can tell."""
+    if low and high:
+        return f"{low:.1f} to {high:.1f}"
+    if low or high:
+        return f"at least {low:.1f}" if low else f"at most {high:.1f}"
+    return "wider than these loads"
 
 
 def _sentence(found: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:
@@ -127,8 +135,10 @@ def _sentence(found: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> s
     if not settled:
         return "No load has enough prompts to say which strategy is fastest there."
     named = [(load, names[label].removesuffix(load.suffix)) for load, label in settled]
+    if len(named) == len(found) > 1 and len({name for _, name in named}) == 1:
+        return f"Fastest at every load: {named[0][1]}."
     spans = []
-    for name, group in groupby(named, key=lambda one: one[1]):
+    for (name, _), group in groupby(named, key=lambda one: (one[1], one[0].is_open)):
         loads = [load for load, _ in group]
         spans.append(f"{loads[0]} to {loads[-1]}: {name}" if loads[1:] else f"{loads[0]}: {name}")
     return f"Fastest by load: {'; '.join(spans)}."

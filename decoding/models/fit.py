@@ -17,7 +17,6 @@ from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
 from decoding.vocabularies.shared import Shared, shared
 from decoding.vocabularies.spelling import spelling_of
 
-GIB = 1024**3
 KV_BYTES = 4  # on a CPU, in float32; on a GPU half of it
 
 
@@ -252,13 +251,13 @@ def _sizes(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
         )
         return
     ratio = target.parameters / draft.parameters
-    sizes = f"{_millions(target.parameters)} against {_millions(draft.parameters)} parameters"
+    sizes = f"{_rounded(target.parameters)} against {_rounded(draft.parameters)} parameters"
     if ratio < 3:
         yield Finding(
             "remark", "size", f"The draft is large for its target ({sizes}): it must be several times smaller to pay."
         )
     else:
-        yield Finding("fits", "size", f"The draft is {ratio:.0f} times smaller ({sizes}).")
+        yield Finding("fits", "size", f"The target has {ratio:.0f} times as many parameters as the draft ({sizes}).")
 
 
 def _dtypes(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
@@ -273,8 +272,8 @@ def _memory(report: PairReport) -> Finding:
     return Finding(
         "fits",
         "memory",
-        f"Weights take {weights / GIB:.2f} GiB; with the cache of a text of {report.context:,} tokens "
-        f"{report.memory_bytes / GIB:.2f} GiB.",
+        f"Weights take {_size(weights)}; with the cache of a text of {report.context:,} tokens "
+        f"{_size(report.memory_bytes)}.",
     )
 
 
@@ -282,5 +281,14 @@ def _count(number: int | None) -> str:
     return "an unstated number of" if number is None else f"{number:,}"
 
 
-def _millions(parameters: int) -> str:
-    return f"{parameters / 1e9:.1f}B" if parameters >= 1e9 else f"{parameters / 1e6:.1f}M"
+def _rounded(parameters: int) -> str:
+    unit, name = next(((unit, name) for unit, name in ((1e9, "B"), (1e6, "M")) if parameters >= unit), (1e3, "K"))
+    return f"{parameters / unit:.1f}{name}"
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.2f} GiB"

@@ -83,9 +83,14 @@ def most_hits(hits: Sequence[Sequence[float]], budget: int) -> FanOut:
 
 
 def off(run: Series, expected: Series) -> str:
-    """How far a run was from what was expected, by texts at once: 1 +2%, 2 -7%, …"""
+    """How far a run was from what was expected: +2 % at 1, −7 % at 2, … texts at once."""
     pairs = zip(BATCHES, run.points, expected.points, strict=True)
-    return ", ".join(f"{batch} {ours.y / theirs.y - 1:+.0%}" for batch, ours, theirs in pairs)
+    return ", ".join(f"{signed(100 * (ours.y / theirs.y - 1), 0)} % at {batch}" for batch, ours, theirs in pairs)
+
+
+def signed(number: float, digits: int = 1) -> str:
+    """Write a number with its sign, and that as a minus, not as a hyphen."""
+    return f"{number:+.{digits}f}".replace("-", "−")
 
 
 @dataclass(frozen=True)

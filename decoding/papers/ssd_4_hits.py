@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import BUDGET, LOOKAHEAD, geometric, hit_rate, played, uniform
+from decoding.papers.base import BUDGET, LOOKAHEAD, geometric, hit_rate, played, signed, uniform
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, published, series
 from decoding.reproduce.settings import TEMPERATURES
 
@@ -31,8 +31,8 @@ def draw(evidence: Evidence) -> Drawn:
 
 def _why(gains: Sequence[float]) -> str:
     return (
-        f"With {BUDGET} branches of {LOOKAHEAD} tokens the geometric fan-out changes hits by {100 * gains[0]:+.1f} "
-        f"points at temperature 0 and {100 * gains[-1]:+.1f} at 1, against +1.4 and +5.1 in the paper. Hits fall "
+        f"With {BUDGET} branches of {LOOKAHEAD} tokens the geometric fan-out changes hits by {signed(100 * gains[0])} "
+        f"points at temperature 0 and {signed(100 * gains[-1])} at 1, against +1.4 and +5.1 in the paper. Hits fall "
         "faster with the temperature where draft and target differ more."
     )
 

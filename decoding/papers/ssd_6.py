@@ -50,17 +50,19 @@ def _why(ran: Together, race: Race, expected: tuple[Series, Series], run: Series
     """Say what formula and simulation expected of the runs with the model as backup."""
     found = [ran.ahead(batch, "neural") for batch in BATCHES]
     by_formula, simulated = (off(run, each) for each in expected)
+    expected_hits = [_expected_hits(race, int(choice.params["lookahead"])) for choice in found]
     hits = [
-        f"{b} {100 * ran.hit_rate(choice):.0f} and {100 * _expected_hits(race, int(choice.params['lookahead'])):.0f} %"
-        for b, choice in zip(BATCHES, found, strict=True)
+        f"{100 * ran.hit_rate(choice):.0f} and {100 * share:.0f} % at {batch}"
+        for batch, choice, share in zip(BATCHES, found, expected_hits, strict=True)
     ]
     slower = ", ".join(f"{ran.slower(choice):.1f}" for choice in found)
     return (
-        "Measured: the fastest SSD that ran over the fastest fixed lookahead beside it. Run against formula with the "
-        f"model as backup, by texts: {by_formula}; against simulation: {simulated}. Hits in run and formula: "
-        f"{'; '.join(hits)}; our texts share branches, which go to the likeliest outcomes of all. The formula leaves "
-        f"out that a verification takes {slower} times as long here while the draft prepares beside it, messages, and "
-        "prompts of new texts. The simulation has prices for these; those of joint passes are of other minutes."
+        "Measured: the fastest SSD that ran, over the fastest fixed lookahead beside it. With the model as backup the "
+        f"runs are off the formula by {by_formula} texts at once, and off the simulation by {simulated}. Hit rates of "
+        f"run and formula: {'; '.join(hits)}. Our texts share branches, which go to the likeliest outcomes of all. The "
+        f"formula leaves out messages, prompts of new texts, and that a verification takes {slower} times as long here "
+        "while the draft prepares beside it. The simulation has prices for these; those of joint passes were measured "
+        "at another time."
     )
 
 

@@ -37,8 +37,8 @@ def draw(evidence: Evidence) -> Drawn:
 def _why(formula: Sequence[Series], simulated: Sequence[Series], run: Sequence[Series]) -> str:
     if run:
         words = (
-            f"Run against formula for SSD, by texts: {off(run[0], formula[0])}; against simulation: "
-            f"{off(run[0], simulated[0])}, and for SD: {off(run[1], simulated[1])}."
+            f"SSD's runs are off the formula by {off(run[0], formula[0])} texts at once, and off the simulation by "
+            f"{off(run[0], simulated[0])}. SD's runs are off the simulation by {off(run[1], simulated[1])}."
         )
     else:
         words = f"Corollary 16, and the simulator, at prices measured here. {NOT_RUN}"

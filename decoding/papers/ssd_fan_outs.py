@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import BUDGET, LOOKAHEAD, best, geometric, hit_rate, played
+from decoding.papers.base import BUDGET, LOOKAHEAD, best, geometric, hit_rate, played, signed
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, published, series
 from decoding.ssd.policy import fanout
 
@@ -29,8 +29,8 @@ def draw(evidence: Evidence) -> Drawn:
             series("ours, geometric", "computed", shaped),
             series("ours, best on these texts", "computed", most),
         ],
-        f"At {BUDGET} branches the geometric fan-out gains {gain:+.1f} points over the uniform one here and +1.4 in "
-        f"the paper; the best fan-out on these very texts, a bound, gains {left:+.1f} more.",
+        f"At {BUDGET} branches the geometric fan-out gains {signed(gain)} points over the uniform one here and +1.4 in "
+        f"the paper; the best fan-out on these very texts, a bound, gains {signed(left)} more.",
     )
 
 

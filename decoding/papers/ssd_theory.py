@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import ALONE, DEEPEST, NOT_RUN, Clock, Race, Tuned, Way
+from decoding.papers.base import ALONE, DEEPEST, NOT_RUN, Clock, Race, Tuned, Way, signed
 from decoding.reproduce.bootstrap import Estimate
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, Series, series
 from decoding.reproduce.outcomes import total
@@ -85,9 +85,12 @@ def _why(evidence: Evidence, shown: list[Series], slower: list[float]) -> str:
     if not evidence.has_second_core:
         return words + NOT_RUN
     run, played, formula = (by_name[name] for name in ("SSD, run here", "simulated", "Theorem 7"))
-    off = [f"{k:g} tokens {formula[k] / y - 1:+.0%} and {played[k] / y - 1:+.0%}" for k, y in run.items()]
+    off = [
+        f"{signed(100 * (formula[k] / y - 1), 0)} and {signed(100 * (played[k] / y - 1), 0)} % with {k:g} tokens"
+        for k, y in run.items()
+    ]
     return words + (
-        f"Formula and simulation are off the run by: {'; '.join(off)}. The formula leaves out messages, the rest of a "
+        f"Formula and simulation are off the run by {'; '.join(off)}. The formula leaves out messages, the rest of a "
         "round, and that the draft slows a verification beside it; the simulator has their prices."
     )
 

@@ -423,7 +423,7 @@ def gains(*found: tuple[int, float, float | None, float | None]) -> list[dict[st
         ),
         (
             gains((1, 1.1, 0.9, 1.3), (16, 0.9, 0.7, 1.1)),
-            "static pays for up to about 8.5 users at once (95 % interval: below these loads to beyond these loads).",
+            "static pays for up to about 8.5 users at once (95 % interval: wider than these loads).",
         ),
         (
             gains((1, 1.5, 1.4, 1.6), (16, 1.2, 1.1, 1.3)),

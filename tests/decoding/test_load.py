@@ -240,7 +240,7 @@ def test_the_rows_of_a_comparison_at_two_loads_have_their_own_baselines_figures_
         assert row["tokens_per_s_device"] == pytest.approx(4 * sum(len(s.tokens) for s in own) / seconds)
     standing = across_loads(rows, samples, baselines(choices))
     assert [load["baseline"] for load in standing["loads"]] == ["autoregressive", "autoregressive @4"]
-    assert standing["sentence"].startswith(("Fastest by load: ", "No load has enough prompts"))
+    assert standing["sentence"].startswith(("Fastest ", "No load has enough prompts"))
 
 
 def answered(arrived_s: float, took_s: float) -> Sample:
@@ -284,6 +284,30 @@ def test_the_crossover_lies_between_the_last_sure_gain_and_the_first_sure_loss()
     )
     assert [load["fastest"] for load in standing["loads"]] == ["static:4", "static:4 @4", None, "autoregressive @16"]
     assert standing["sentence"] == "Fastest by load: 1 at a time to 4 at once: static:4; 16 at once: autoregressive."
+
+
+@pytest.mark.parametrize(
+    ("best", "sentence"),
+    [
+        ({Load(): 1.5, Load(4): 1.2, Load(rate=2): 1.1}, "Fastest at every load: static:4."),
+        ({Load(): 1.5, Load(4): 1.2, Load(rate=2): 0.8},
+         "Fastest by load: 1 at a time to 4 at once: static:4; 2 requests/s: autoregressive."),
+        ({Load(): 0.8, Load(4): 1.2, Load(rate=2): 1.1},
+         "Fastest by load: 1 at a time: autoregressive; 4 at once: static:4; 2 requests/s: static:4."),
+    ],
+)  # fmt: skip
+def test_users_and_rates_are_no_one_span_and_a_strategy_that_is_always_fastest_is_named_once(
+    best: dict[Load, float], sentence: str
+) -> None:
+    rows = [
+        {"label": f"{name}{load.suffix}", "role": role, "audit": dict.fromkeys(AUDIT, 0),
+         "concurrency": None if load.is_open else load.concurrency, "rate": load.rate or None,
+         "speedup": gain(speed, speed - 0.05, speed + 0.05) if role == "ranked" else gain(1, 1, 1)}
+        for load, speed in best.items()
+        for name, role in (("autoregressive", "baseline"), ("static:4", "ranked"))
+    ]  # fmt: skip
+    base = {load: f"autoregressive{load.suffix}" for load in best}
+    assert across_loads(rows, [], base)["sentence"] == sentence
 
 
 AUDIT = ("identical", "tie", "divergent", "not_compared")

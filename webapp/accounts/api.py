@@ -46,7 +46,7 @@ class UserFilter(filters.FilterSet):
 
 
 class Users(Nouns):
-    """All users of this installation, for its operator."""
+    """List all users of this installation, for its operator."""
 
     queryset = User.objects.prefetch_related("memberships__team")
     serializer_class = serializers.PersonOut
@@ -68,6 +68,7 @@ class Users(Nouns):
 
     @extend_schema(request=None)
     def reactivate(self, request: Request, pk: UUID) -> Response:
+        """Reactivate a user, who can then sign in again."""
         user = self.get_object()
         people.reactivate(user=user, by=self.actor)
         return self.shown(self.get_object())

@@ -16,7 +16,7 @@ Schema = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class Input:
     name: str
-    kind: str
+    kinds: list[str]  # one, or its choices
     is_required: bool
     help: str
 
@@ -49,7 +49,7 @@ def _operation(schema: Schema, method: str, path: str, told: Schema) -> Operatio
     bodies = told.get("requestBody", {}).get("content", {})
     body = next((_resolved(schema, content["schema"]) for content in bodies.values()), {})
     query = [
-        Input(one["name"], _kind(one["schema"]), bool(one.get("required")), _line(one))
+        Input(one["name"], _kinds(one["schema"]), bool(one.get("required")), _line(one))
         for one in told.get("parameters", ())
         if one["in"] == "query"
     ]
@@ -63,7 +63,7 @@ def _fields(schema: Schema, body: Schema) -> Iterator[Input]:
     required = body.get("required", ())
     for name, field in body.get("properties", {}).items():
         told = {**_resolved(schema, field), **{key: value for key, value in field.items() if key != "$ref"}}
-        yield Input(name, _kind(told), name in required, _line(told))
+        yield Input(name, _kinds(told), name in required, _line(told))
 
 
 def _resolved(schema: Schema, part: Schema) -> Schema:
@@ -76,13 +76,14 @@ def _resolved(schema: Schema, part: Schema) -> Schema:
     return found
 
 
-def _kind(field: Schema) -> str:
+def _kinds(field: Schema) -> list[str]:
     if "enum" in field:
-        return " | ".join(str(value) for value in field["enum"] if value is not None)
+        return [str(value) for value in field["enum"] if value is not None]
     kind = field.get("type", "object")
     if kind == "array":
-        return f"list of {_kind(field.get('items', {}))}"
-    return {"string": field.get("format", "text"), "integer": "whole number"}.get(str(kind), str(kind))
+        first, *others = _kinds(field.get("items", {}))
+        return [f"list of {first}", *others]
+    return [{"string": field.get("format", "text"), "integer": "whole number"}.get(str(kind), str(kind))]
 
 
 def _line(told: Schema) -> str:

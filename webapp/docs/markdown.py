@@ -108,7 +108,7 @@ def _fence(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: A
     token = tokens[at]
     if token.info.strip() == "rounds":
         return _rounds(token.content)
-    return f"<pre><code>{escape(token.content)}</code></pre>\n"
+    return f'<pre tabindex="0"><code>{escape(token.content)}</code></pre>\n'
 
 
 def _rounds(source: str) -> str:

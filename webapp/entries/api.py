@@ -33,7 +33,7 @@ class Binned(Nouns):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: UUID) -> Response:
-        """Into the bin; `restore` brings it back."""
+        """Move it to the bin; `restore` brings it back."""
         services.bin(entry=self.get_object(), by=self.actor)
         return Response(status=204)
 

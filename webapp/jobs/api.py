@@ -101,7 +101,7 @@ class JobsApi(Nouns):
 
 
 class Workers(Nouns):
-    """Workers serve all teams; whoever may read may see that they live."""
+    """List the workers. They serve all teams, so everybody who may read sees them."""
 
     queryset = Worker.objects.all()
     serializer_class = serializers.WorkerOut
@@ -124,7 +124,7 @@ class Queues(APIView):
 class Pauses(APIView):
     @extend_schema(request=serializers.PauseIn, responses=serializers.QueueOut)
     def post(self, request: Request, queue: str) -> Response:
-        """Take nothing more from this queue. What runs goes on."""
+        """Pause this queue: workers take nothing more from it. What runs goes on."""
         body = serializers.PauseIn(data=request.data, context={"is_json": True})
         body.is_valid(raise_exception=True)
         actor: Any = request.auth

@@ -132,7 +132,7 @@ class Tickets(ViewSet):
 
     @extend_schema(request=None, responses={201: TicketOut})
     def create(self, request: Request) -> Response:
-        """A way to open one socket, for a script that has a token."""
+        """Make a ticket: a script that has a token opens one socket with it."""
         actor: Any = request.auth
         return Response({"ticket": tickets.issue(actor, request.session.session_key or "")}, status=201)
 

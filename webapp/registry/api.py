@@ -77,7 +77,7 @@ class PromptFilter(filters.FilterSet):
 
 
 class Prompts(Nouns):
-    """The prompts of one set."""
+    """List the prompts of one set."""
 
     queryset = Prompt.objects.all()
     serializer_class = serializers.PromptOut
@@ -101,7 +101,7 @@ class CountFilter(filters.FilterSet):
 
 
 class TokenCounts(Nouns):
-    """How many tokens the prompts of one set have, by pair."""
+    """Show how many tokens the prompts of one set have, by pair."""
 
     queryset = TokenLengths.objects.all()
     serializer_class = serializers.TokenLengthsOut

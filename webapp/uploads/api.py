@@ -67,7 +67,7 @@ class Chunks(Nouns):
 
     @extend_schema(request=None, responses=serializers.ChunkOut, parameters=[SHA256])
     def offer(self, request: Request, pk: UUID, sha256: str) -> Response:
-        """Whether the chunk is here. If not, `url` is where to PUT it, where it may go straight to the object store."""
+        """Say whether the lab has the chunk. If not, PUT it to `url`, which may be the object store's."""
         is_here, url = services.offer(upload=self.get_object(), sha256=sha256, by=self.actor)
         return Response({"is_here": is_here, "url": url})
 

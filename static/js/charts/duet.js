@@ -58,8 +58,8 @@ export function draw(picture, { state, chosen, onRound }) {
   become(picture,
     hasDraft(rounds) ? name("draft", DRAFT) : null, name("target", TARGET),
     ...rounds.map((round) => pair(round, x, round.number === chosen)),
-    ...marksIn(axis, Math.max(2, Math.round(width / 160))).map((value, i) =>
-      sketch("text", { x: at(value), y: HEIGHT - 4, "text-anchor": "middle" }, i ? grouped(value) : `${grouped(value)} ms`)),
+    ...marksIn(axis, Math.max(5, Math.round(width / 160))).map((value, i) =>
+      sketch("text", { x: at(value), y: HEIGHT - 4, "text-anchor": at(value) > right - 20 ? "end" : "middle" }, i ? grouped(value) : `${grouped(value)} ms`)),
     layField(picture, { axis, whole, rest, scale: { x: at, y: () => TARGET + BAR / 2, left: LEFT, right, top: 0, bottom: HEIGHT },
       head: (value) => `${value.toFixed(2)} ms`, series: [{ name: "", points: rounds.map((round) => pointOf(round, zero, onRound)) }] }),
   );

@@ -20,12 +20,13 @@ export const table = (data) => made(["cause", "tokens/s after it", "change", "se
   bar.open ? sketch("a", { href: bar.open }, bar.title) : bar.title, rounded(bar.to),
   bar.isWhole ? null : signed(bar.to - bar.from), bar.seconds?.toFixed(3)]));
 
-const ROW = 36, VALUE = 64; // room for a number behind a bar
+const ROW = 36;
 
 export function draw(picture, data) {
   const bars = barsOf(data), { why, strategy } = data.explained, width = widthOf(picture), height = bars.length ? bars.length * ROW + 24 : 0;
   const label = roomFor(bars.map((bar) => bar.title), width), most = 1.02 * Math.max(0, ...bars.flatMap((bar) => [bar.from, bar.to]));
-  const x = (value) => label + (Math.max(0, value) / (most || 1)) * (width - label - VALUE), axis = { low: 0, high: most || 1 };
+  const room = roomFor(bars.map(numberOf), width); // behind a bar
+  const x = (value) => label + (Math.max(0, value) / (most || 1)) * (width - label - room), axis = { low: 0, high: most || 1 };
   size(picture, width, height);
   become(picture,
     sketch("path", { class: "one", d: bars.length ? `M${x(why.baseline)},0V${height - 20}` : null }),
@@ -51,16 +52,17 @@ function barsOf({ explained: { label, why }, roundsAt }) {
 
 const rounded = (speed) => (speed >= 100 ? grouped(Math.round(speed)) : speed.toFixed(1));
 const signed = (change) => `${change < 0 ? "−" : "+"}${rounded(Math.abs(change))}`;
-const wordsOf = (bar) => `${bar.title}: ${bar.isWhole ? "" : `${signed(bar.to - bar.from)}, to `}${rounded(bar.to)} tokens/s`;
+const numberOf = (bar) => (bar.isWhole ? rounded(bar.to) : signed(bar.to - bar.from));
+const wordsOf = (bar) => `${bar.title}: ${bar.isWhole ? "" : `${numberOf(bar)}, to `}${rounded(bar.to)} tokens/s`;
 const kindOf = (bar) => [bar.isWhole ? "whole" : bar.to > bar.from ? "gain" : "loss", bar.isLargest && "largest", bar.name === "measured" && "end"]
   .filter(Boolean).join(" ");
 
 function fall(bar, next, x, y, strategy) {
-  const low = Math.min(bar.from, bar.to), high = Math.max(bar.from, bar.to), words = bar.isWhole ? rounded(bar.to) : signed(bar.to - bar.from);
+  const low = Math.min(bar.from, bar.to), high = Math.max(bar.from, bar.to);
   const shapes = [
     sketch("text", { class: "name", x: 0, y: y + 16 }, bar.title),
     sketch("rect", { class: "bar", x: x(low), y, width: Math.max(1, x(high) - x(low)), height: 22 }),
-    sketch("text", { x: x(high) + 6, y: y + 16 }, words),
+    sketch("text", { x: x(high) + 6, y: y + 16 }, numberOf(bar)),
   ];
   return sketch("g", { class: `${kindOf(bar)} s-${strategy}` },
     ...(bar.open ? [sketch("a", { href: bar.open, tabindex: -1, "aria-label": wordsOf(bar) }, ...shapes)] : shapes),

@@ -37,7 +37,7 @@ export function size(picture, width, height) {
   picture.style.height = `${height}px`;
 }
 
-const LETTER = 7; // about as wide as a letter
+export const LETTER = 7; // about as wide as a letter
 
 /** Room for the longest of these names, but never more than two fifths of the picture. */
 export const roomFor = (names, width) => Math.min(0.4 * width, 16 + LETTER * Math.max(0, ...names.map((name) => name.length)));

@@ -2,10 +2,10 @@
 
 import { become, sketch } from "./become.js";
 import { isHidden, layField, shownOf } from "./field.js";
-import { mark, roomFor, size, widthOf } from "./picture.js";
+import { LETTER, mark, roomFor, size, widthOf } from "./picture.js";
 import { ticks } from "./stats.js";
 
-const LEFT = 48;
+const LEFT = 48; // at least: numbers that are long need more
 
 /**
  * Draw a plot at the width that the picture has. What readers ask for are its `series`: each has a name, points, and a layer
@@ -22,7 +22,8 @@ const LEFT = 48;
  */
 export function plot(picture, { x: whole, y, levels = [], layers = [], series = [], isCloud, head, height = 240, right = 12 }) {
   const width = widthOf(picture), x = shownOf(picture, whole), room = levels.length ? roomFor(levels.map(({ label }) => label), width) : right;
-  const edge = { left: LEFT, right: width - room, top: y.label ? 28 : 12, bottom: height - (x.label ? 42 : 24) };
+  const left = Math.max(LEFT, 12 + LETTER * Math.max(0, ...marksOf(y, 4).map((value) => written(y, value).length)));
+  const edge = { left, right: width - room, top: y.label ? 28 : 12, bottom: height - (x.label ? 42 : 24) };
   const scale = {
     ...edge,
     x: (value) => edge.left + ((value - x.low) / (x.high - x.low)) * (edge.right - edge.left),

@@ -155,7 +155,7 @@ export class WhatIf {
     const run = this.place.querySelector("#what-run");
     const load = answer.users > 1 ? { concurrency: answer.users } : {};
     if (run) run.href = `${run.dataset.form}&${new URLSearchParams({ strategies: toRun(answer), ...load })}`;
-    this.place.classList.add("answered");
+    this.#isRefused(false);
     put("what-if", twin(answer));
     put("replayed", checks(answer));
     this.draw();
@@ -170,9 +170,14 @@ export class WhatIf {
     this.draw();
   }
 
+  #isRefused(is) {
+    this.place.classList.toggle("refused", is);
+    this.place.classList.toggle("answered", !is);
+  }
+
   #refused(sentences) {
     this.answer = null;
-    this.place.classList.remove("answered");
+    this.#isRefused(true);
     say(this.place.querySelector("#what-said"), sentences.filter(Boolean).join(" "));
   }
 }

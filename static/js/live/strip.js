@@ -162,7 +162,7 @@ function gauge(value, what) {
 /** White space is text too: shown by signs where a token is looked at alone. */
 export const visible = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "·") || "∅";
 
-/** In the running text a line break is shown and also breaks; the mark of a fate stands where the token begins. */
+/** In the running text a line break is shown and also breaks; the mark of a fate stands in the first of its lines. */
 function pieces(text, fate) {
   const lines = text.split("\n");
   return lines.flatMap((line, i) => {

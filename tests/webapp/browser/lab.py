@@ -20,8 +20,16 @@ STARTER = ROOT / "starter"
 PROMPTS = 10  # six to train with, two to tune by, two to test with
 COMPARISON = re.compile("/comparisons/[0-9a-f-]{36}/")
 CLIPBOARD = {"permissions": ["clipboard-read", "clipboard-write"]}
+PHONE = {"width": 360, "height": 740}
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 OWN_WORDS = "net::ERR_INTERNET_DISCONNECTED"  # what Chromium itself says while there is no network
+
+PIXELS = """async (png) => {
+    const image = await createImageBitmap(new Blob([Uint8Array.from(atob(png), (one) => one.charCodeAt(0))]));
+    const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    canvas.drawImage(image, 0, 0);
+    return [...new Uint32Array(canvas.getImageData(0, 0, image.width, image.height).data.buffer)];
+}"""
 
 
 class Lab:

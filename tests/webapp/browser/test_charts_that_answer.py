@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp.browser.conftest import STRATEGIES
+from tests.webapp.browser.lab import PHONE
 from tests.webapp.browser.test_comparison_page import path_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -34,6 +35,28 @@ def move_into(page, chart: str, share: float) -> None:
 
 def marks(page, chart: str) -> list[str]:
     return page.locator(f"{chart} > g:not(.cursor) > text").all_text_contents()
+
+
+RIGHT_EDGES = "all => all.map((one) => one.getBoundingClientRect().right)"
+
+
+def test_on_a_phone_the_numbers_of_the_waterfall_stay_in_the_picture(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker), viewport=PHONE)
+    expect(page.locator("#waterfall text").first).to_be_attached()
+    picture = page.locator("#waterfall").bounding_box()
+    assert max(page.locator("#waterfall text").evaluate_all(RIGHT_EDGES)) <= picture["x"] + picture["width"]
+
+
+def test_the_clock_of_a_few_rounds_has_round_numbers(open_page, worker):
+    worker.claim()
+    worker.begin().finish()
+    worker.begin().write(9)
+    page = open_page(path_of(worker), viewport=PHONE)
+    expect(page.locator("#duet .verifying").nth(1)).to_be_attached()
+    numbers = [text for text in page.locator("#duet > text").all_text_contents() if text[0].isdigit()]
+    assert len(numbers) > 1 and max(map(len, numbers)) <= len("0.25 ms")
 
 
 def test_a_pointer_reads_every_line_and_charts_on_the_same_clock_show_the_same_moment(page):

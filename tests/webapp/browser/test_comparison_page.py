@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 
@@ -10,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.golden.record import FOLDER, name_of
 from tests.webapp.browser.conftest import EXPECTED, STRATEGIES
-from tests.webapp.browser.lab import grave_faults
+from tests.webapp.browser.lab import PHONE, PIXELS, grave_faults
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
 from webapp.registry.models import Prompt
@@ -100,6 +101,39 @@ PLACES = """all => {
     const place = ({ x, y, width }) => [x - from.x, y - from.y, width].map(Math.round);
     return all.map((each) => [...each.getClientRects()].map(place));
 }"""
+
+
+RECTS = """all => all.map((one) => [...one.getClientRects()]
+    .map(({ x, y, width, height }) => ({ x, y: y + scrollY, width, height })))"""
+MARKS_ALONE = """#strip { max-height: none }
+    #strip, #strip * { animation: none !important; color: transparent !important }
+    #strip :is(.round, .accepted) { background: none; box-shadow: none }"""
+
+
+def test_the_mark_of_a_token_whose_space_ends_a_line_is_whole(open_page, worker):
+    worker.claim()
+    worker.begin()
+    sample = worker.begin()
+    sample.finish()
+    page = open_page(path_of(worker), viewport=PHONE, bypass_csp=True)
+    choose(page, 2)
+    shows(page, sample.tokens)
+    page.add_style_tag(content=MARKS_ALONE)
+    rects = page.locator("#strip .token:is(.correction, .bonus)").evaluate_all(RECTS)
+    in_two_lines = [ends for ends in rects if len(ends) > 1]
+    assert in_two_lines
+    for space, word in in_two_lines:
+        assert sum(inked(page, space)) == 0 and sum(inked(page, word)) > 20
+
+
+def inked(page, box) -> list[bool]:
+    """Say of each pixel in a part of the page whether it differs from the paper."""
+    if box["width"] < 1:
+        return [False]
+    png = base64.b64encode(page.screenshot(clip=box, full_page=True)).decode()
+    pixels = page.evaluate(PIXELS, png)
+    paper = max(set(pixels), key=pixels.count)
+    return [pixel != paper for pixel in pixels]
 
 
 def test_lines_that_are_whole_stay_as_they_are_while_the_text_goes_on(open_page, worker):
@@ -279,6 +313,11 @@ def test_the_page_fits_a_phone_and_is_accessible(open_page, worker, scheme):
     expect(tokens(page).last).to_be_attached()
     expect(page.locator(".lane input")).to_have_count(len(STRATEGIES))
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    for number in range(page.locator("#strip .round").count()):
+        page.locator("#strip .round").nth(number).click()
+        if page.locator("#detail .unseen").count():  # what nobody judged is said quietly, and can be read
+            break
+    expect(page.locator("#detail .unseen").first).to_be_visible()
     assert grave_faults(page) == []
 
 

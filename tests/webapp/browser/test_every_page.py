@@ -10,7 +10,7 @@ import pytest
 from django.db import connections
 from playwright.sync_api import expect
 
-from tests.webapp.browser.lab import grave_faults, keep
+from tests.webapp.browser.lab import PHONE, grave_faults, keep
 from tests.webapp.everything import pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -61,6 +61,61 @@ def test_the_page_of_the_api_shows_every_operation_with_its_body(open_page):
     schema = page.request.get(page.url + "v1/schema/?format=json").json()
     operations = sum(len(one.keys() & {"get", "post", "put", "patch", "delete"}) for one in schema["paths"].values())
     expect(page.locator(".api > details")).to_have_count(operations)
+    page.set_viewport_size(PHONE)
+    page.click("#comparisons_list summary")
+    choices = page.locator("#comparisons_list .brief")
+    expect(choices.filter(has_text="-created")).to_have_count(1)
+    assert set(choices.evaluate_all("all => all.map((one) => one.getClientRects().length)")) == {1}
+
+
+EDGES = """all => all.filter((one) => one.checkVisibility()).map((one) => {
+    const light = (colour) => {
+        const [r, g, b] = colour.match(/[0-9.]+/g).map((v) => v / 255)
+            .map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+        return .2126 * r + .7152 * g + .0722 * b + .05;
+    };
+    const edge = light(getComputedStyle(one).borderTopColor);
+    const paper = light(getComputedStyle(document.body).backgroundColor);
+    return Math.max(edge, paper) / Math.min(edge, paper);
+})"""
+
+
+REFUSED_WHAT_IF = """const real = window.fetch;
+window.fetch = (what, how) => String(what).includes("what-if")
+    ? Promise.resolve(Response.json({ detail: "There is nothing to replay." }, { status: 409 })) : real(what, how);
+"""  # by the network it would be a complaint of the console
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_edge_of_a_field_stands_out_from_the_page(open_page, scheme):
+    page = open_page("/comparisons/new/", color_scheme=scheme)
+    contrasts = page.locator("main :is(input:not([type=checkbox]), select)").evaluate_all(EDGES)
+    assert len(contrasts) > 3 and min(contrasts) >= 3  # WCAG 1.4.11
+
+
+def test_a_listed_time_keeps_to_one_line_on_a_phone(open_page, addresses):
+    page = open_page(addresses["pair"], viewport=PHONE)
+    page.locator(".rows a").first.evaluate("link => { link.textContent = 'A long name, '.repeat(9) }")
+    assert page.locator(".rows time").first.evaluate("time => time.getClientRects().length") == 1
+
+
+def test_what_if_without_an_answer_leaves_no_hole(open_page, addresses):
+    page = open_page("/comparisons/")
+    page.add_init_script(REFUSED_WHAT_IF)
+    page.goto(page.url.replace("/comparisons/", addresses["comparison"]))
+    page.locator("#what-if").scroll_into_view_if_needed()
+    expect(page.locator("#what-said")).to_contain_text("There is nothing to replay.")
+    assert page.locator("#curve").bounding_box() is None
+
+
+def test_a_diagram_of_the_documentation_keeps_its_lines_on_a_phone(open_page):
+    page = open_page("/docs/architecture/", viewport=PHONE)
+    lines = page.locator("article pre").first.evaluate(
+        "pre => pre.querySelector('code').getBoundingClientRect().height / parseFloat(getComputedStyle(pre).lineHeight)"
+    )
+    text = page.locator("article pre").first.text_content()
+    assert round(lines) == text.count("\n")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def refused_quietly(page, path: str) -> None:

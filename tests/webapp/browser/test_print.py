@@ -23,6 +23,7 @@ NOTE = f"""addEventListener('beforeprint', () => {{
 }})"""  # the page's own listeners came before
 DRAWN = "() => [...document.querySelectorAll('[data-charts]')].every((place) => place.children.length)"
 SHOWN = "all => all.map((one) => one.checkVisibility() ? one.getBoundingClientRect().width : 0)"
+SIDES = "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"
 SMALLEST_PT, LETTER_PT = 7, 12 * 72 / 96
 
 
@@ -54,6 +55,7 @@ def test_keys_of_charts_and_marks_of_tokens_are_printed(printed):
 def test_links_to_files_and_folded_parts_are_not_printed(printed):
     for part in ("#downloads", ".of-runs:not([open])", "nav", ".term"):
         expect(printed.locator(part).first).to_be_hidden()
+    expect(printed.locator("a[download]:visible")).to_have_count(0)
 
 
 @pytest.mark.parametrize("path", ["/comparisons/new/", "/datasets/new/", "/endpoints/new/", "/account/"])
@@ -62,6 +64,7 @@ def test_a_printed_form_shows_its_fields_and_no_buttons(open_page, worker, path)
     page.emulate_media(media="print")
     expect(page.locator("main :is(input, select):visible").first).to_be_visible()
     expect(page.locator("main button:visible")).to_have_count(0)
+    expect(page.locator("main details:not([open]):visible")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth") <= PAPER["width"]
 
 
@@ -71,6 +74,26 @@ def test_a_printed_list_has_neither_filters_nor_checkboxes(open_page, worker):
     expect(page.locator("main tbody tr")).to_have_count(1)
     expect(page.locator("main :is(input, select, button):visible")).to_have_count(0)
     expect(page.locator("main a[href*='bin=1']")).to_be_hidden()
+    assert page.locator("td.num + td").first.evaluate("cell => getComputedStyle(cell).paddingLeft") == "8px"
+
+
+def test_a_printed_job_that_waits_says_its_priority(open_page, worker):
+    page = open_page("/jobs/", viewport=PAPER)
+    page.emulate_media(media="print")
+    expect(page.locator("td .on-paper")).to_have_text("0")
+    expect(page.locator("td .on-paper")).to_be_visible()
+
+
+def test_labels_of_charts_lie_on_the_paper(open_page, hire):
+    worker = hire("autoregressive", "static:4", concurrency=[1, 16])
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker), viewport=PAPER)
+    mode(page, "finished")
+    expect(page.locator("#load-front text").first).to_be_attached()
+    page.emulate_media(media="print")
+    labels = page.locator("svg.chart text:visible").evaluate_all(SIDES)
+    assert min(left for left, _ in labels) >= 0 and max(right for _, right in labels) <= PAPER["width"]
 
 
 def test_a_plan_has_no_line_beside_its_whole_page(open_page, transactional_db, world):

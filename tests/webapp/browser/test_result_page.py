@@ -8,15 +8,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.webapp.browser.lab import PIXELS
 from tests.webapp.browser.test_comparison_page import path_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-PIXELS = """async (png) => {
-    const image = await createImageBitmap(new Blob([Uint8Array.from(atob(png), (one) => one.charCodeAt(0))]));
-    const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
-    canvas.drawImage(image, 0, 0);
-    return [...new Uint32Array(canvas.getImageData(0, 0, image.width, image.height).data.buffer)];
-}"""
 LINES = "h => h.getBoundingClientRect().height / parseFloat(getComputedStyle(h).lineHeight)"
 
 

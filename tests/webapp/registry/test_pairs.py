@@ -20,7 +20,10 @@ def add(world, other_tokenizer="auto", **options):
 def test_a_good_pair_says_why_it_is_good(world):
     answer = add(world)
     assert answer.status_code == 201
-    assert "Both have the same 32 tokens." in [finding["sentence"] for finding in answer.json()["findings"]]
+    told = {finding["topic"]: finding["sentence"] for finding in answer.json()["findings"]}
+    assert "Both have the same 32 tokens." in told.values()
+    assert re.fullmatch(r"The target has \d times as many .* \(\d\.\dK against \d\.\dK parameters\)\.", told["size"])
+    assert re.match(r"Weights take \d+\.\d KiB; with the cache of a text of 64 tokens \d+\.\d KiB\.", told["memory"])
 
 
 def test_tokenizers_that_differ_are_remarked_on_with_what_they_share(world):

@@ -36,7 +36,7 @@ class Classifiers(Entries):
         parameters=[OpenApiParameter("name", {"type": "string", "maxLength": 255}, OpenApiParameter.PATH)],
     )
     def file(self, request: Request, pk: UUID, name: str) -> HttpResponse:
-        """One of its files, to keep: weights or card. Always to be saved, never to be shown."""
+        """Download one of its files: the weights or the card."""
         content = services.classifier_file(classifier=self.get_object(), name=name)
         response = HttpResponse(content, content_type="application/octet-stream")
         response["Content-Disposition"] = content_disposition_header(True, name)
