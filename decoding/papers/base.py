@@ -30,8 +30,10 @@ DEEPEST = 8  # lookaheads among which the best is taken
 FITTED = (1, 2, 4, 8)  # fan-outs to which a power law is fitted
 NOT_RUN = "Nothing is run: this machine has no second core for the draft."
 NOT_READ = "The paper's points could not be read."
+NOT_SEEN = "Nobody here has seen this figure of the paper, so ours shows what the text around it is about."
 
 Tallies = Sequence[Tally]
+Law = tuple[float, float]  # acceptance of a drafted token, and the power by which misses fall with the fan-out
 ALONE = choose(BASELINE)
 ORACLE = choose(oracle.STRATEGY.slug, {"cap": LONGEST})
 STATICS = [choose(static.STRATEGY.slug, {"lookahead": n}) for n in range(1, LONGEST + 1)]
@@ -58,9 +60,14 @@ def exponent(outcomes: Sequence[Outcomes]) -> float:
     return power_law({each: total(played(outcomes, uniform(each))).miss_after_model for each in FITTED}).exponent
 
 
+def law(outcomes: Sequence[Outcomes]) -> Law:
+    """Fit what Theorem 12 needs to these outcomes."""
+    return acceptance(outcomes), max(0.05, exponent(outcomes))
+
+
 def geometric(outcomes: Sequence[Outcomes], budget: int = BUDGET) -> FanOut:
     """Theorem 12's fan-out, with acceptance and exponent fitted to these outcomes."""
-    return fanout.geometric(LOOKAHEAD, budget, acceptance(outcomes), max(0.05, exponent(outcomes)))
+    return fanout.geometric(LOOKAHEAD, budget, *law(outcomes))
 
 
 def best(outcomes: Sequence[Outcomes], budget: int = BUDGET) -> FanOut:
@@ -100,10 +107,16 @@ class Way:
     lookahead: int
     each: int = 0  # 0: ordinary speculative decoding
     is_random: bool = False  # the backup: random tokens, or the model
+    law: Law | None = None  # shares out as many branches by Theorem 12; None: evenly
+
+    @property
+    def branches(self) -> int:
+        return self.each * (self.lookahead + 1)
 
     def tallies(self, outcomes: Sequence[Outcomes]) -> list[Tally]:
-        backup = (self.each * (self.lookahead + 1),) if self.is_random else None
-        return played(outcomes, uniform(self.each, self.lookahead), backup)
+        even = uniform(self.each, self.lookahead)
+        fan = fanout.geometric(self.lookahead, self.branches, *self.law) if self.law else even
+        return played(outcomes, fan, (self.branches,) if self.is_random else None)
 
 
 @dataclass(frozen=True)
@@ -133,7 +146,7 @@ class Clock:
         return self.joint.drafted(batch, lookahead)
 
     def prepare(self, way: Way, batch: int) -> float:
-        branches = -(-batch * way.each * (way.lookahead + 1) // self.devices)
+        branches = -(-batch * way.branches // self.devices)
         return self.prices.opening + way.lookahead * self.prices.step(branches)
 
     def speculation(self, way: Way, tally: Tally, batch: int = 1) -> Speculation:
@@ -183,8 +196,8 @@ class Race:
             self._tallies[way] = way.tallies(self.outcomes)
         return self._tallies[way]
 
-    def tuned(self, each: int, *, is_random: bool = False, batch: int = 1) -> Tuned:
-        ways = [Way(lookahead, each, is_random) for lookahead in range(1, DEEPEST + 1)]
+    def tuned(self, each: int, *, is_random: bool = False, law: Law | None = None, batch: int = 1) -> Tuned:
+        ways = [Way(lookahead, each, is_random, law) for lookahead in range(1, DEEPEST + 1)]
         way = max(ways, key=lambda one: self.clock.speed(one, total(self.tallies(one)), batch))
         return Tuned(way, self.tallies(way))
 

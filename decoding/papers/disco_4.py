@@ -1,10 +1,11 @@
-"""Figure 4 of the DISCO paper: how often the oracle takes each lookahead."""
+"""In place of Figure 4 of the DISCO paper, which could not be read: how often the oracle takes each lookahead."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from decoding.papers.base import NOT_SEEN
 from decoding.replay.oracle import lookaheads
 from decoding.reproduce.bootstrap import estimate
 from decoding.reproduce.figure import DISCO, Axis, Drawn, Figure, series
@@ -42,6 +43,6 @@ FIGURE = Figure(
     y=Axis("share of rounds", "share"),
     draw=draw,
     uses=("study",),
-    unpublished="The paper's histogram could not be read; it reports a high variance across rounds.",
+    unpublished=f"{NOT_SEEN} The paper reports a high variance across rounds.",
     recipe=("./drafthouse oracle {asked}",),
 )

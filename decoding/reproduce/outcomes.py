@@ -62,6 +62,10 @@ class Tally:
         return 1.0 - self.hits_after_model / self.after_model if self.after_model else 1.0
 
     @property
+    def miss_after_backup(self) -> float:
+        return 1.0 - self.hits_after_backup / self.after_backup if self.after_backup else 1.0
+
+    @property
     def acceptance(self) -> float:
         return self.accepted / self.judged if self.judged else 0.0
 

@@ -20,12 +20,13 @@ Speeds = Sequence[float]  # of each text, in tokens per second
 
 @dataclass(frozen=True)
 class Simulation(ByBatch):
-    """Recorded texts at costs of joint passes. The draft has a core of its own."""
+    """Recorded texts at costs of joint passes. The draft has devices of its own."""
 
     texts: Sequence[Tracked]
     costs: JointCosts
     vocab: int
     prices: Callable[[Choice], Preparing]  # of a choice that prepares ahead
+    devices: int = 1  # for the draft: each prepares the branches of the choice
     _played: dict[str, Speeds] = field(default_factory=dict)  # by label
 
     @classmethod
@@ -44,7 +45,11 @@ class Simulation(ByBatch):
         if not choice.spec.prepares_ahead:
             return play(self.texts, choice.policy, self.costs, texts, drafts=choice.spec.needs_draft)
         plan = plan_of(choice, self.vocab, None)
-        return self.prices(choice).simulate(self.texts, plan, self.costs, texts, ANYTIME)
+        return self.prices(choice).simulate(self.texts, plan, self.costs, texts, ANYTIME, self.devices)
+
+    def on(self, devices: int) -> Simulation:
+        """Return the same texts with so many devices for the draft."""
+        return Simulation(self.texts, self.costs, self.vocab, self.prices, devices)
 
 
 def _speed(request: Played) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from decoding.papers import ssd_7, ssd_theorem_17
+from decoding.papers import ssd_6_devices, ssd_7, ssd_theorem_17
 from decoding.replay.planning import study
 from decoding.reproduce import together
 from decoding.reproduce.bootstrap import Estimate
@@ -138,6 +138,13 @@ def test_a_simulation_has_every_point_of_figure_7_and_either_backup_of_theorem_1
     assert ratios[1].value > 1.0 and [*ratios] == [*BATCHES]
     assert sorted({c.label for c in asked}) == sorted(c.label for c in asked)  # each is played once, for all figures
     assert {c.params["backup"] for c in asked} == {"neural", "random"}
+
+
+def test_more_devices_prepare_more_branches_in_the_same_time(simulated: Callable[[Prices], Simulation]) -> None:
+    found = simulated(lambda choice: Preparing([(10, 0.001)]))
+    speeds = [ssd_6_devices._simulated(found.on(devices)).value for devices in (1, 2, 8)]
+    assert speeds == sorted(speeds) and speeds[0] < speeds[-1]
+    assert speeds[0] == ssd_6_devices._simulated(found).value
 
 
 def test_a_text_cut_short_is_the_record_of_a_run_with_less_room() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from decoding.models.devices import set_threads
 from decoding.projecting.card import card_in_the_box
 from decoding.prompts.prompt import Prompt, read_prompts
+from decoding.reproduce.figure import Asked
 from decoding.spec import Sampling, choose
 from worker.engine.residents import Residents
 from worker.jobs.oracle import AskOracle
@@ -61,7 +62,8 @@ def main() -> None:
         promise = choose("static", {"lookahead": 2}), 1.3, Path(folder) / "gguf", 1 << 30
         Prove(local, prompts("test", 6), SAMPLING, *promise).carry_out(residents, said.append, lambda: False)
         proof, said = found(said), []
-        DrawFigures(judging, prompts("test", 4), SAMPLING, kept={}).carry_out(residents, said.append, lambda: False)
+        asked = Asked("--target TARGET --draft DRAFT --prompts PROMPTS --limit 4")
+        DrawFigures(judging, prompts("test", 4), SAMPLING, {}, asked).carry_out(residents, said.append, lambda: False)
     card["pair"] = ["target", "draft"]
     card["machine"] = "a machine"
     recorded = {"oracle": oracle, "plan": plan, "card": card, "projection": projection, "proof": proof}

@@ -22,6 +22,11 @@ test("published series and ours have looks of their own, each counted from 0", (
   assert.deepEqual(legend({ figure }).map((entry) => entry.children[0]), ["1B (published)", "ours (computed)"]);
 });
 
+test("six published series have six looks, which the style sheet knows", () => {
+  const published = { ...figure, series: Array.from({ length: 6 }, () => figure.series[0]) };
+  assert.equal(new Set(published.series.map((_, i) => look(published, i))).size, 6);
+});
+
 test("a published series, and one without a line, is shown by its dot in the legend", () => {
   assert.deepEqual(legend({ figure }).map((entry) => entry.attributes.class), ["key spot published d0", "key line ours f0"]);
   const spots = { ...figure, series: figure.series.map((series) => ({ ...series, is_line: false })) };

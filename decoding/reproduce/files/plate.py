@@ -16,14 +16,17 @@ LABEL = 16  # letters beside a point; longer labels are in the table alone
 SMALL, USUAL = 8.0, 9.0  # sizes of letters
 GREY, RULE, INK = "#777777", "#dddddd", "#222222"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's, for ours
-DASHES = ((4.0, 2.0), (1.0, 1.5), (6.0, 2.0, 1.0, 2.0), (2.0, 2.0), (8.0, 3.0))  # for published series
+# Of published series.
+DASHES = ((4.0, 2.0), (1.0, 1.5), (6.0, 2.0, 1.0, 2.0), (2.0, 2.0), (8.0, 3.0), (3.0, 1.0))
 Anchor = Literal["start", "middle", "end"]
-Shape = Literal["circle", "square", "triangle", "diamond"]
-SHAPES: Sequence[Shape] = ("circle", "square", "triangle", "diamond")  # of published dots, which share a colour
+Shape = Literal["circle", "square", "triangle", "diamond", "down", "left"]
+SHAPES: Sequence[Shape] = ("circle", "square", "triangle", "diamond", "down", "left")  # of published dots
 CORNERS: Mapping[Shape, Sequence[tuple[float, float]]] = {  # from the middle, in radii, clockwise from the top
     "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
     "triangle": ((0.0, -1.2), (1.15, 0.9), (-1.15, 0.9)),
     "diamond": ((0.0, -1.35), (1.35, 0.0), (0.0, 1.35), (-1.35, 0.0)),
+    "down": ((1.15, -0.9), (0.0, 1.2), (-1.15, -0.9)),
+    "left": ((0.9, -1.15), (0.9, 1.15), (-1.2, 0.0)),
 }
 
 

@@ -64,7 +64,7 @@ def main():
 
 main()
 """
-MARKERS: Mapping[Shape, str] = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
+MARKERS: Mapping[Shape, str] = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "down": "v", "left": "<"}
 
 
 def script(figure: Mapping[str, Any]) -> str:

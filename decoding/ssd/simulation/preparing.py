@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from decoding.events import Drafted, Event, Verified
@@ -64,10 +64,20 @@ class Preparing:
         return cls([(branches, prices.step(branches))], Beside(slower, _delay(slower, 1.0), prices.answer))
 
     def simulate(
-        self, texts: Sequence[Tracked], plan: Plan, costs: JointCosts, users: int, placement: Placement
+        self,
+        texts: Sequence[Tracked],
+        plan: Plan,
+        costs: JointCosts,
+        users: int,
+        placement: Placement,
+        devices: int = 1,
     ) -> Together:
-        pass_s = max(on_line(self.passes, plan.settings.branches), self.passes[0][1] / 2)
-        return simulate_together(texts, plan, costs, users, pass_s, placement, self.beside)
+        """Play the texts. Each of several devices for the draft prepares as many branches as the plan says, in the same
+        time; one of them drafts after misses."""
+        branches = plan.settings.branches
+        pass_s = max(on_line(self.passes, branches), self.passes[0][1] / 2)
+        wider = replace(plan, settings=replace(plan.settings, branches=devices * branches))
+        return simulate_together(texts, wider, costs, users, pass_s, placement, self.beside)
 
 
 def counted(row: Row) -> list[Counted]:

@@ -83,7 +83,8 @@ export function labelled({ is_line, points }) {
 }
 
 /** Outlines of published dots by their place, around their middle: the series share a colour. */
-const SHAPES = { d1: "M-3.2-3.2h6.4v6.4h-6.4Z", d2: "M0-4.2L4 3.2H-4Z", d3: "M0-4.6L4.6 0L0 4.6L-4.6 0Z" };
+const SHAPES = { d1: "M-3.2-3.2h6.4v6.4h-6.4Z", d2: "M0-4.2L4 3.2H-4Z", d3: "M0-4.6L4.6 0L0 4.6L-4.6 0Z",
+  d4: "M0 4.2L-4-3.2H4Z", d5: "M-4.2 0L3.2-4V4Z" };
 
 function dot(x, y, words, cls) {
   const shape = SHAPES[cls.split(" ")[1]], said = sketch("title", {}, words), at = [x.toFixed(1), y.toFixed(1)];
@@ -99,7 +100,7 @@ const across = (figure, x) => figure.x.names[x] ?? written(figure.x, x);
 export function look({ series }, number) {
   const isPublished = series[number].origin === "published";
   const place = series.slice(0, number).filter((each) => (each.origin === "published") === isPublished).length;
-  return isPublished ? `published d${place % 5}` : `ours f${place % 6}`;
+  return isPublished ? `published d${place % 6}` : `ours f${place % 6}`;
 }
 
 /** A value as its axis writes it. */

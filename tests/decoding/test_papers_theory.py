@@ -1,0 +1,104 @@
+"""Formulas of the SSD paper as its figures draw them, on outcomes of recorded texts at made-up prices."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from decoding.papers import FIGURES, base, ssd_4_speed, ssd_theory
+from decoding.replay.costs import Costs
+from decoding.reproduce.bootstrap import Estimate
+from decoding.reproduce.figure import Drawn
+from decoding.reproduce.files.plate import look
+from decoding.reproduce.outcomes import Outcomes, Tally, total
+from decoding.reproduce.settings import BRANCHES_EACH
+from decoding.spec import Sampling, choose
+from decoding.ssd.simulation.prices import Prices
+from tests.decoding.test_reproduce import expected, lived
+from tests.decoding.worlds import World
+
+COSTS = Costs((0.0, *(1.0 + 0.01 * rows for rows in range(20))), 0.2, 0.0, 0.0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[Outcomes]:
+    world, sampling = World.of_tables(60, 5), Sampling(max_new_tokens=60)
+    texts = [lived(world, choose("autoregressive"), sampling, seed)[0] for seed in range(4)]
+    return [expected(world, text, sampling) for text in texts]
+
+
+def evidence(outcomes: list[Outcomes], step_s: float) -> Any:
+    """A machine without a second core. A step over any branches takes `step_s`, a verification about 1 s."""
+    return SimpleNamespace(
+        outcomes=lambda temperature: outcomes,
+        alone=COSTS,
+        prices=Prices("made up", COSTS, (step_s, step_s), opening=0.0),
+        simulated=lambda lookaheads: {lookahead: Estimate(1.0) for lookahead in lookaheads},
+        has_second_core=False,
+    )
+
+
+def drawn_by_name(drawn: Drawn) -> dict[str, dict[float, float]]:
+    return {each.name: {point.x: point.y for point in each.points} for each in drawn.series}
+
+
+def test_theorem_7_lies_between_the_bounds_of_corollary_9_where_misses_add_as_many_tokens_as_hits() -> None:
+    """Every token is accepted, so but for the last one every round adds as many; one token of six has no branch."""
+    never_wrong = [Outcomes([1.0] * 600, [1 << 20, *[0] * 5] * 100, [0.0] * 600)] * 4
+    cheap = drawn_by_name(ssd_theory.draw(evidence(never_wrong, step_s=0.01)))
+    for depth in ssd_theory.DEPTHS:
+        ours, most, least = (
+            cheap[name][depth] for name in ("Theorem 7", "Corollary 9, upper bound", "Corollary 9, lower bound")
+        )
+        assert 0.98 * least <= ours <= 1.02 * most
+    assert any(cheap["Corollary 9, lower bound"][k] < cheap["Corollary 9, upper bound"][k] for k in ssd_theory.DEPTHS)
+
+
+def test_where_preparing_takes_longer_than_verifying_the_lower_bound_is_said_to_be_missed(
+    outcomes: list[Outcomes],
+) -> None:
+    drawn = ssd_theory.draw(evidence(outcomes, step_s=0.9))
+    assert "Theorem 7 is below it with 1, 2, 3" in drawn.why or "Theorem 7 is below it with 2, 3" in drawn.why
+    assert "is slower than SD" in drawn.why
+
+
+def test_random_tokens_as_backup_are_drawn_at_the_hit_rate_of_a_text_without_end(outcomes: list[Outcomes]) -> None:
+    drawn = ssd_theory.draw(evidence(outcomes, step_s=0.01))
+    way = base.Way(4, BRANCHES_EACH, is_random=True)
+    tally = total(way.tallies(outcomes))
+    after_hit, after_miss = 1 - tally.miss_after_model, 1 - tally.miss_after_backup
+    hits = after_miss / (1 - after_hit + after_miss)
+    assert hits == pytest.approx(tally.hit_rate, abs=0.05) and 0 < hits < 1
+    rounds = hits + (1 - hits)  # a hit hides its preparation, and a random backup takes no time
+    tokens = hits * tally.tokens_per_hit + (1 - hits)
+    points = drawn_by_name(drawn)["Theorem 7, random tokens as backup"]
+    assert points[4] == pytest.approx(tokens / rounds / COSTS.verify(5) * COSTS.verify(1))
+    assert f"in the long run {100 * hits:.0f} %; these texts have {100 * tally.hit_rate:.0f} %" in drawn.why
+
+
+def test_a_text_that_never_misses_has_a_hit_rate_without_end_too() -> None:
+    assert ssd_theory._endless(Tally(hits=5, after_model=5, hits_after_model=5)) == 1.0
+
+
+def test_a_geometric_way_shares_out_as_many_branches_as_a_uniform_one(outcomes: list[Outcomes]) -> None:
+    way = base.Way(5, BRANCHES_EACH, law=base.law(outcomes))
+    even = base.Way(5, BRANCHES_EACH)
+    assert way.branches == even.branches == 18
+    assert total(way.tallies(outcomes)).hit_rate > total(even.tallies(outcomes)).hit_rate
+
+
+def test_figure_4_has_both_fan_outs_of_ours_and_says_what_the_second_adds(outcomes: list[Outcomes]) -> None:
+    drawn = ssd_4_speed.draw(evidence(outcomes, step_s=0.01))
+    assert [len(each.points) for each in drawn.series] == [4, 4]
+    found = drawn_by_name(drawn)
+    gain = 100 * (found["ours, geometric"][1.0] / found["ours, uniform"][1.0] - 1)
+    assert f"{base.signed(gain)} % at 1, against +0.8 and +4.4 in the paper" in drawn.why
+
+
+def test_no_two_published_series_of_a_figure_look_alike() -> None:
+    for figure in FIGURES.values():
+        series = [{"origin": each.origin} for each in figure.published]
+        looks = [look(series, number) for number in range(len(series))]
+        assert len({one.shape for one in looks}) == len({one.dash for one in looks}) == len(looks), figure.slug
