@@ -5,7 +5,8 @@ The search is coarse, then fine: the settings of a strategy's `grid`, then those
 Prices depend on the setting, because two models at once slow each other down. So the best setting is run shortly too
 before the fine search, and everything is simulated again at prices of all these runs. Autoregressive runs beside them:
 what slows the machine down then slows it down too, so that the promised ratio holds. The best of many settings is often
-one whose prices were too low: it is run once more, and what its own prices say of it corrects all promises.
+one whose prices were too low: it is run once more, and what its own prices say of it corrects all promises. Where the
+draft can work beside the target, all this is done there, and the best setting is then run shortly in turn too.
 """
 
 from __future__ import annotations
@@ -59,9 +60,15 @@ def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]
     ]
 
 
-def samples_ahead(prompt_count: int, strategies: Sequence[Strategy]) -> int:
+def samples_ahead(prompt_count: int, strategies: Sequence[Strategy], pair: Pair) -> int:
     """How many samples the price measurements decode."""
-    return min(PROMPTS, prompt_count) * (COARSE + 3 + 2 * AGAIN) * len(strategies)
+    runs = COARSE + 3 + 2 * AGAIN + 2 * _has_both_placements(pair)
+    return min(PROMPTS, prompt_count) * runs * len(strategies)
+
+
+def _has_both_placements(pair: Pair) -> bool:
+    """Whether the draft can work beside the target, and in turn with it as everywhere."""
+    return pair.draft_process is not None
 
 
 @dataclass
@@ -121,7 +128,8 @@ class Simulating:
 
     def choice(self, strategy: Strategy, params: Settings) -> Choice:
         named = {"classifier": self.classifier_name or ""} if strategy.needs_classifier else {}
-        return choose(strategy.slug, {**params, **named})
+        placed = {"placement": "beside"} if _has_both_placements(self.pair) else {}
+        return choose(strategy.slug, {**placed, **params, **named})
 
     def run(self, choices: Sequence[Choice], runs: Runs) -> Measured:
         """Run the choices and autoregressive shortly, prompt by prompt, and add their traces to `runs`."""
@@ -177,7 +185,15 @@ def _searched(simulating: Simulating, strategy: Strategy) -> Iterable[Prediction
     near = _near(simulating, _best(simulating, coarse, measured))
     fine = list({choice.label: choice for choice in [*coarse, *near]}.values())
     measured = _corrected(simulating, _best(simulating, fine, measured), measured)
-    return [simulating.predict(choice, measured) for choice in fine]
+    best = _best(simulating, fine, measured)
+    return [*(simulating.predict(choice, measured) for choice in fine), *_in_turn(simulating, best)]
+
+
+def _in_turn(simulating: Simulating, best: Choice) -> Iterator[Prediction]:
+    """Predict the best setting in the other placement, at prices of a short run there."""
+    if _has_both_placements(simulating.pair):
+        other = simulating.choice(best.spec, {**best.params, "placement": "in-turn"})
+        yield simulating.predict(other, simulating.run([other], Runs()))
 
 
 def _corrected(simulating: Simulating, best: Choice, measured: Measured) -> Measured:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from functools import partial
 
 import pytest
 
@@ -16,8 +17,11 @@ from decoding.replay.planning_ahead import Runs, Simulating, planned_ahead, pred
 from decoding.replay.probing import probe
 from decoding.spec import Sampling, choose
 from decoding.ssd.accounting import rates
+from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.strategies import STRATEGIES
 from tests.decoding.test_comparison import LETTERS, pair
+from tests.decoding.test_ssd_beside import table_draft
+from tests.decoding.test_ssd_process import LINUX
 from tests.decoding.worlds import some_classifier
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
@@ -46,9 +50,9 @@ def test_every_setting_of_the_grid_and_some_near_the_best_are_simulated(planned)
 
 
 def test_the_progress_counts_the_samples_that_were_foretold(planned) -> None:  # type: ignore[no-untyped-def]
-    _, done, _ = planned
+    ready, done, _ = planned
     strategies = planned_ahead(SHARED, has_classifier=True)
-    assert done == list(range(1, samples_ahead(len(PROMPTS), strategies) + 1))
+    assert done == list(range(1, samples_ahead(len(PROMPTS), strategies, ready) + 1))
 
 
 def test_the_best_of_each_is_run_with_the_others(planned) -> None:  # type: ignore[no-untyped-def]
@@ -57,6 +61,23 @@ def test_the_best_of_each_is_run_with_the_others(planned) -> None:  # type: igno
     assert {prediction.choice.strategy for prediction in best} == {"ssd", "ssd-disco"}
     samples = [s for group in Comparison(ready, PROMPTS[:2], to_run(best), SHARED).run() for s in group]
     assert {s.audit.outcome for s in samples if s.audit} == {"identical"}
+
+
+@LINUX
+def test_where_the_draft_has_a_core_of_its_own_the_best_setting_is_tried_in_turn_too() -> None:
+    ready, done = pair(), list[int]()
+    with DraftProcess(partial(table_draft, len(LETTERS), 7), Cores(2)) as process:
+        ready.draft_process = process
+        recorded = study(ready, PROMPTS, SHARED, tails=True)
+        costs = probe(ready, PROMPTS, SHARED)
+        predictions = predict_ahead(Simulating(ready, PROMPTS, SHARED, recorded, costs, None, done.append))
+    *beside, in_turn = predictions
+    assert {prediction.choice.params["placement"] for prediction in beside} == {"beside"}
+    best = max(beside, key=lambda prediction: prediction.tokens_per_s).choice
+    assert in_turn.choice.params == {**best.params, "placement": "in-turn"}
+    assert "placement=beside" in best.label and "placement=in-turn" in in_turn.choice.label
+    strategies = planned_ahead(SHARED, has_classifier=False)
+    assert done == list(range(1, samples_ahead(len(PROMPTS), strategies, ready) + 1))
 
 
 def test_a_simulated_setting_counts_the_passes_of_a_live_run() -> None:

@@ -64,7 +64,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     """The plan's document; empty if somebody cancels."""
     classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
     chosen, count = next(iter(classifiers), None), len(order.prompts)
-    steps = _steps_of_plan(order, loads, chosen, emit)
+    steps = _steps_of_plan(order, loads, chosen, pair, emit)
     recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():
         return {}
@@ -130,14 +130,14 @@ def _at_load(
     )
 
 
-def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, emit: Emit) -> Steps:
+def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, pair: Pair, emit: Emit) -> Steps:
     count, has_classifier = len(order.prompts), chosen is not None
     ahead = planned_ahead(order.sampling, has_classifier=has_classifier)
     run_count = len(planning.confirmed(has_classifier=has_classifier)) + len(ahead)
     parts = {
         "recording": count,
         "measuring costs": probing.samples(count, classifiers=int(has_classifier)),
-        SIMULATING: samples_ahead(count, ahead),
+        SIMULATING: samples_ahead(count, ahead, pair),
         "confirming": run_count * count,
     }
     if loads:

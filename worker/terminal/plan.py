@@ -127,7 +127,7 @@ def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> tuple[list[Pr
     name = "" if pair.classifier_at("") is not None else None
     costs = probe(pair, prompts, sampling, name)
     steps = Steps()
-    due = samples_ahead(len(prompts), planned_ahead(sampling, has_classifier=name is not None))
+    due = samples_ahead(len(prompts), planned_ahead(sampling, has_classifier=name is not None), pair)
     simulating = Simulating(
         pair,
         prompts,
