@@ -140,9 +140,11 @@ class Pair:
     def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
         """Warn of each strategy whose classifier was trained for another sampling, or on another machine."""
         named = [(c.label, str(c.params["classifier"])) for c in choices if "classifier" in c.params]
-        machine = self.target.facts.device_name
-        found = [misfit(label, self.classifier(name).card, sampling, machine) for label, name in named]
-        return list(filter(None, found))
+        return list(filter(None, (self.misfit(label, name, sampling) for label, name in named)))
+
+    def misfit(self, what: str, name: str, sampling: Sampling) -> str:
+        """Return the same warning of anything that uses a classifier; empty if it fits."""
+        return misfit(what, self.classifier(name).card, sampling, self.target.facts.device_name)
 
     def process_of(self, choice: Choice) -> DraftProcess | None:
         """The draft's own process, if the choice has the draft beside the target."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Sampling
+from webapp.core.problems import NotFound
 from webapp.registry.prompt_sets import prompt_of
 from webapp.studies import services as studies
 from webapp.studies.models import Classifier, Study
@@ -40,6 +41,12 @@ def run(attempt: Attempt, order: PairOrder) -> None:
 
 
 def classifiers(attempt: Attempt, study: Study) -> list[Classifier]:
-    """Classifiers of the study's pair, the newest first: DISCO runs with that one."""
+    """Classifiers of the study's pair: the chosen one first, or else the newest. DISCO runs with the first."""
     kept = Classifier.objects.filter(pair=study.pair).kept().select_related("upload").order_by("-created")
-    return attempt.insist(lambda: list(kept[: studies.MOST_CLASSIFIERS]))
+    found = attempt.insist(lambda: list(kept[: studies.MOST_CLASSIFIERS]))
+    if not (asked := study.asked_classifier):
+        return found
+    chosen = attempt.insist(kept.filter(pk=asked).first)
+    if chosen is None:
+        raise NotFound("The classifier chosen for this study was deleted. Restore it, or launch the study again.")
+    return [chosen, *(one for one in found if one != chosen)]

@@ -63,7 +63,7 @@ def _why(evidence: Evidence, measured: dict[int, Estimate]) -> str:
     return words + (
         f"The published rule, a threshold, runs at {by_threshold.value:.2f} times the best static lookahead "
         f"({evidence.lookahead}) and our rule, by price, at {by_price.value:.2f}; the paper's mean over four prompt "
-        f"sets is {OVER_STATIC}."
+        f"sets is {OVER_STATIC}. {evidence.misfit}"
     )
 
 

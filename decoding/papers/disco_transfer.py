@@ -27,7 +27,7 @@ def draw(evidence: Evidence) -> Drawn:
         shown,
         f"One classifier serves every category. It is worth least on {names[worst[0]]}, with "
         f"{worst[1]['priced'].value:.2f} times the lookahead that is best there. The paper moves a classifier between "
-        "data sets of one domain; the points were not read.",
+        f"data sets of one domain; the points were not read. {evidence.misfit}",
         names,
     )
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from decoding.loop import never
+from decoding.measure.misfit import misfit
 from decoding.projecting.best_map import as_dict as map_as_dict
 from decoding.projecting.best_map import draw_map, pair_on
 from decoding.projecting.card import Card
 from decoding.projecting.projecting import Material, as_dict, project
+from decoding.spec import Sampling
 
 FORMAT = "drafthouse.projection/1"
 PROJECTING, MAPPING = "projecting", "drawing the map"
@@ -20,12 +22,13 @@ OnProgress = Callable[[str, int, int], None]
 def document(
     material: Material,
     card: Card,
+    sampling: Sampling,
     *,
-    fixes_the_text: bool,
     on_progress: OnProgress = lambda phase, done, due: None,
     cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
-    """Project and draw the map. Where the dice do not fix the text, SSD is left out: it cannot be simulated."""
+    """Project and draw the map."""
+    fixes_the_text, classifier = sampling.fixes_the_text, material.classifier
     rows = project(
         material,
         card,
@@ -45,5 +48,7 @@ def document(
         "label": "simulated",
         "card": card.to_dict(),
         "settings": [as_dict(row) for row in rows],
+        "left_out": material.left_out(fixes_the_text),
+        "misfit": misfit("This projection", classifier.card, sampling) if classifier else "",
         "map": map_as_dict(fields, pair_on(material, card)),
     }

@@ -24,6 +24,7 @@ from decoding.strategy import Strategy
 
 MOST_TOKENS = 1000  # of all texts that are projected
 ALONE = choose(BASELINE)
+RANKED = [strategy for strategy in STRATEGIES.values() if strategy.role == "ranked"]
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,27 @@ class Material:
         """Settings to try, by strategy. Bounds know what no strategy can know, and peers are not ours."""
         return {
             strategy.slug: [choose(strategy.slug, params) for params in strategy.grid()]
-            for strategy in STRATEGIES.values()
-            if strategy.role == "ranked" and self._can_play(strategy, fixes_the_text)
+            for strategy in RANKED
+            if not self._lacks(strategy, fixes_the_text)
         }
 
-    def _can_play(self, strategy: Strategy, fixes_the_text: bool) -> bool:
-        if self.classifier is None and (strategy.needs_classifier or strategy.sees == "estimate"):
-            return False
-        # A card has no clock for the decisions of a mix, and a text no classifier for copies.
-        plays_alone = strategy.can_replay and not strategy.mixes and not strategy.judges_copies
-        return plays_alone or (strategy.prepares_ahead and fixes_the_text)
+    def left_out(self, fixes_the_text: bool = True) -> dict[str, str]:
+        """Say why, of each strategy that is not projected."""
+        return {strategy.slug: why for strategy in RANKED if (why := self._lacks(strategy, fixes_the_text))}
+
+    def _lacks(self, strategy: Strategy, fixes_the_text: bool) -> str:
+        """Say why it cannot be played; empty if it can."""
+        if not any(True for _ in strategy.grid()):
+            return "a search has no settings of it to try"
+        if self.classifier is None and strategy.needs_classifier:
+            return "this pair has no classifier"
+        if strategy.prepares_ahead and not fixes_the_text:
+            return "its simulation needs a fixed text: greedy or shared dice"
+        if strategy.mixes:
+            return "a machine card has no price for choosing between copies and drafts"
+        if strategy.judges_copies:
+            return "the recordings hold no estimates of copied tokens"
+        return ""
 
     def speed(self, choice: Choice, card: Card, batch: int) -> float:
         """Tokens per second of each text."""

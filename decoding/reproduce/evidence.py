@@ -11,7 +11,6 @@ from typing import Any
 
 from decoding.disco import training
 from decoding.disco.classifier import Classifier
-from decoding.measure.misfit import misfit
 from decoding.replay import joint_probing, planning, probing
 from decoding.replay.costs import Costs, costs_from
 from decoding.replay.joint_costs import JointCosts
@@ -67,8 +66,9 @@ class Evidence(Recordings):
 
     @property
     def misfit(self) -> str:
-        """Warn of a classifier that was trained for another sampling."""
-        return misfit("This figure", self.classifier.card, self.sampling) if self.classifier else ""
+        """Warn of a classifier that was trained for another sampling, or on another machine."""
+        name = self.classifier_name
+        return "" if name is None or not self.classifier else self.pair.misfit("This figure", name, self.sampling)
 
     @property
     def has_second_core(self) -> bool:

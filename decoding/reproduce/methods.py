@@ -17,10 +17,11 @@ Drawn = Sequence[Mapping[str, Any]]  # finished figures
 
 
 def methods(facts: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> str:
-    """Write the paragraph. `facts` are pair, prompts, sampling and hardware."""
+    """Write the paragraph. `facts` are pair, prompts, sampling, hardware and, if there is one, the classifier."""
     drawn = [figure for figure in figures if not figure["needs"]]
     used = {piece for figure in drawn if figure["slug"] in FIGURES for piece in FIGURES[figure["slug"]].uses}
-    sentences = [_setting(facts), *_sampling(facts["sampling"], drawn, used), *_runs(drawn, used), *_points(drawn)]
+    sentences = [_setting(facts), *_sampling(facts["sampling"], drawn, used), *_classifier(facts, drawn)]
+    sentences += [*_runs(drawn, used), *_points(drawn)]
     if facts.get("noise"):
         sentences.append(f"Machine load: {facts['noise']}")
     return " ".join(sentences)
@@ -54,6 +55,11 @@ def _sampling(sampling: Mapping[str, Any], drawn: Drawn, used: set[str]) -> Iter
     if changed:
         words = _listed(f"{name.replace('_', ' ')} {sampling[name]}" for name in changed)
         yield f"All use {words}."
+
+
+def _classifier(facts: Mapping[str, Any], drawn: Drawn) -> Iterator[str]:
+    if facts.get("classifier") and any(figure["paper"]["arxiv"] == DISCO.arxiv for figure in drawn):
+        yield f"DISCO decides with the classifier {facts['classifier']['name']}."
 
 
 def _single(used: set[str]) -> Iterator[float]:

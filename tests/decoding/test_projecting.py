@@ -19,6 +19,7 @@ from decoding.projecting.texts import acceptance, with_acceptance
 from decoding.prompts.prompt import Prompt
 from decoding.replay.planning import study
 from decoding.spec import Sampling, choose
+from decoding.strategies import STRATEGIES
 from tests.decoding.test_comparison import LETTERS, pair
 from tests.decoding.worlds import some_classifier
 
@@ -140,12 +141,28 @@ def test_a_projection_says_that_it_is_simulated_and_counts_its_progress(ready) -
     _, material = ready
     told: list[tuple[str, int, int]] = []
     few = dataclasses.replace(material, texts=material.texts[:2])
-    found = document(few, EVEN, fixes_the_text=True, on_progress=lambda *step: told.append(step))
+    found = document(few, EVEN, SHARED, on_progress=lambda *step: told.append(step))
     assert (found["format"], found["label"]) == ("drafthouse.projection/1", "simulated")
     assert Card.from_dict(found["card"]) == EVEN
     for phase in ("projecting", "drawing the map"):
         steps = [(done, due) for name, done, due in told if name == phase]
         assert [done for done, _ in steps] == list(range(1, steps[-1][1] + 1))
+
+
+def test_a_projection_names_what_it_leaves_out_and_a_classifier_trained_for_another_sampling(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    few = dataclasses.replace(material, texts=material.texts[:1])
+    found = document(few, EVEN, SHARED)
+    ranked = {slug for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"}
+    assert ranked == {row["strategy"] for row in found["settings"]} - {"autoregressive"} | found["left_out"].keys()
+    assert {"hybrid", "disco-hybrid", "disco-lookup", "disco-suffix"} <= found["left_out"].keys()
+    assert all(found["left_out"].values()) and found["misfit"] == ""
+    plain = some_classifier()
+    trained = dataclasses.replace(plain, card={**plain.card, "sampling": Sampling().to_dict()})
+    warned = document(dataclasses.replace(few, classifier=trained), EVEN, SHARED)["misfit"]
+    assert warned.startswith("This projection uses a classifier that was trained with temperature 0.0")
+    without = dataclasses.replace(few, classifier=None).left_out(fixes_the_text=False)
+    assert without["disco"] == "this pair has no classifier" and "fixed text" in without["ssd"]
 
 
 def test_a_cancelled_projection_ends_early(ready) -> None:  # type: ignore[no-untyped-def]

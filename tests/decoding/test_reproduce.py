@@ -24,6 +24,7 @@ from decoding.replay.records import Record
 from decoding.reproduce import bootstrap
 from decoding.reproduce.chances import held_back, outcomes_of
 from decoding.reproduce.drawing import draw, phases, phases_due
+from decoding.reproduce.evidence import Evidence
 from decoding.reproduce.figure import Asked, Drawn, Figure, described, filled
 from decoding.reproduce.files import FILES
 from decoding.reproduce.files.plate import COLOURS, GREY, Dot, Text, plate
@@ -32,7 +33,8 @@ from decoding.reproduce.outcomes import Outcomes, Tally, play, total
 from decoding.reproduce.runs import Ran
 from decoding.reproduce.shelf import InMemory
 from decoding.spec import Sampling, choose
-from tests.decoding.worlds import World
+from tests.decoding.test_comparison import pair
+from tests.decoding.worlds import World, some_classifier
 
 ASKED = Asked("--pair starter --limit 4")
 PROMPT = [3, 1]
@@ -311,6 +313,15 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
     assert shelf.kept.keys() == {"figure fine"}
 
 
+def test_figures_warn_of_a_classifier_trained_for_another_sampling_or_on_another_machine() -> None:
+    ready, card = pair(), {"sampling": Sampling().to_dict(), "machine": "a slow one"}
+    ready.classifier_at = lambda name: Path("disco")
+    ready.hold("", dataclasses.replace(some_classifier(), card=card))
+    evidence = Evidence(ready, [], Sampling(temperature=0.6), InMemory())
+    assert "trained with temperature 0.0" in evidence.misfit and "measured on a slow one" in evidence.misfit
+    assert dataclasses.replace(evidence, classifier_name=None).misfit == ""
+
+
 def test_only_evidence_that_is_on_no_shelf_is_still_due() -> None:
     shelf = InMemory()
     facts: dict[str, Any] = {"prompts": [None] * 3, "classifier": None, "has_second_core": True, "shelf": shelf}
@@ -360,6 +371,15 @@ def test_methods_tell_of_the_figures_that_are_drawn_and_of_no_others() -> None:
     assert "Times are" not in counted and "Runs took turns" not in counted
     both = told(drawn("ssd-3", "published"), drawn("ssd-5", "computed"))
     assert "temperatures 0, 0.3, 0.7 and 1, and above 0 the expectation" in both and "arXiv 2603.03251;" in both
+
+
+def test_methods_name_the_classifier_where_a_figure_of_disco_is_drawn() -> None:
+    facts = {"pair": "a pair", "prompts": {"set": "code", "count": 4}, "classifier": {"name": "ours"},
+             "hardware": {"device_name": "a CPU", "threads": 1, "dtype": "float32", "torch": "2"}}  # fmt: skip
+    words = [
+        methods({**facts, "sampling": Sampling().to_dict()}, [drawn(slug, "computed")]) for slug in ("disco-4", "ssd-3")
+    ]
+    assert ["DISCO decides with the classifier ours." in each for each in words] == [True, False]
 
 
 def test_methods_tell_of_every_setting_that_changes_the_text_and_of_the_decoder() -> None:

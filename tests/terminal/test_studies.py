@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +19,10 @@ from decoding.disco import features
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.errors import BadStrategy
 from decoding.projecting.card import card_called
+from decoding.spec import Sampling
 from tests.decoding.models import LLAMA, save
+from tests.decoding.test_comparison import pair
+from tests.decoding.worlds import some_classifier
 from worker.terminal import oracle, plan, project, train_disco
 from worker.terminal.compare import main as compare
 
@@ -171,6 +176,15 @@ def test_a_plan_names_the_best_of_each_strategy_runs_it_and_translates_it(
     assert "Noisy: " not in told or told.endswith("before you rely on these figures.\n")  # others may use this machine
 
 
+def test_a_plan_warns_of_a_classifier_that_was_trained_for_another_sampling() -> None:
+    ready, bench = pair(), SimpleNamespace(sampling=Sampling(temperature=0.6))
+    assert plan.misfit_of(bench, SimpleNamespace(pair=ready)) == ""  # type: ignore[arg-type]
+    ready.classifier_at = lambda name: Path("disco")
+    ready.hold("", dataclasses.replace(some_classifier(), card={"sampling": Sampling().to_dict()}))
+    warned = plan.misfit_of(bench, SimpleNamespace(pair=ready))  # type: ignore[arg-type]
+    assert warned.startswith("This plan uses a classifier that was trained with temperature 0.0")
+
+
 def test_a_projection_prints_every_batch_and_the_map_and_writes_both(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,6 +195,7 @@ def test_a_projection_prints_every_batch_and_the_map_and_writes_both(
         assert words in told
     found = json.loads(out.read_text())
     assert len(found["map"]["fields"]) == 49
+    assert "Left out: hybrid (a machine card has no price for choosing between copies and drafts)." in told
     assert told.count("[") == 2  # the field of the pair, and the key to it
 
 

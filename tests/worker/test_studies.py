@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from decoding.ssd.transport.draft_process import divide
 from tests.webapp import make
 from tests.worker.conftest import prompts
 from tests.worker.test_ssd import family
+from webapp.core.problems import NotFound
+from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Job, JobEvent
@@ -22,6 +25,7 @@ from webapp.studies.classifiers import cross_sets
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
+from worker.studies import classifiers
 
 SHORT = {"max_new_tokens": 24, "ignore_eos": True}
 
@@ -186,3 +190,18 @@ def test_a_prompt_that_leaves_no_room_fails_the_study_in_words(launch, make_work
     job = Job.objects.get(study=study)
     assert job.state == "failed" and "no room for an answer" in job.reason
     assert Study.objects.get().document is None
+
+
+def test_the_chosen_classifier_comes_first_and_a_deleted_one_is_not_replaced(team, pair, launch):
+    files = make.card()
+    older, newer = (
+        classifying.add_classifier(name=name, pair=pair, upload=make.upload(team, files), by=team)
+        for name in ("older", "newer")
+    )
+    attempt: Any = SimpleNamespace(insist=lambda ask: ask())
+    assert classifiers(attempt, launch(PLAN)) == [newer, older]
+    chosen = launch(PLAN, classifier=older)
+    assert classifiers(attempt, chosen) == [older, newer]
+    entries.bin(entry=older, by=team)
+    with pytest.raises(NotFound, match="was deleted"):
+        classifiers(attempt, chosen)

@@ -47,6 +47,11 @@ class Study(Prompted, Entry):
         """Numbers of users that a plan is made for, besides one."""
         return list(self.job.arguments.get("loads", []))
 
+    @property
+    def asked_classifier(self) -> str:
+        """Id of the classifier that whoever launched it chose; empty: the pair's newest."""
+        return str(self.job.arguments.get("classifier", ""))
+
     def found(self, name: str) -> Any:
         return (self.document or {}).get(name)
 

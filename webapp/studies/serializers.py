@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rest_framework import serializers
 
 from decoding.public import published
 from webapp.accounts.serializers import Name
-from webapp.core.api import Input, Output
+from webapp.core.api import Input, Output, Visible
 from webapp.core.fields import Several
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
-from webapp.registry.recipe_fields import DraftedPairField, LimitField, PromptsField, SamplingFields, SplitField
+from webapp.registry.recipe_fields import (
+    DraftedPairField,
+    LimitField,
+    PromptsField,
+    SamplingFields,
+    SplitField,
+    ids,
+)
 from webapp.studies import services
 from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION, PROOF
-from webapp.studies.models import Study
+from webapp.studies.models import Classifier, Study
 
 KIND_CHOICES = [
     (ORACLE.slug, "Oracle: how long drafts ought to be"),
@@ -30,6 +38,14 @@ CARDS = [(name, card.name) for name, card in published().items()]
 
 class StudySampling(SamplingFields):
     """Sampling as in a comparison, less the fields that a study does not use."""
+
+
+class ClassifierField(Visible):
+    """A classifier. A form offers those of the pair that it holds."""
+
+    def offered(self, now: Callable[[str], str]) -> list[tuple[str, str]]:
+        rows = self.get_queryset().filter(pair__in=ids(now("pair"))).order_by("-created")[: services.MOST_CLASSIFIERS]
+        return [("", "the pair's newest"), *((str(one.pk), f"{one.name}, {one.created:%d %b %H:%M}") for one in rows)]
 
 
 class NewStudy(Input):
@@ -56,6 +72,10 @@ class NewStudy(Input):
         child=serializers.IntegerField(min_value=1, max_value=services.MOST_USERS), max_length=services.MOST_LOADS,
         required=False, default=list, label="Users at once",
         help_text="such as 1, 4, 16: the plan covers each of these numbers too; empty: only 1 user",
+    )  # fmt: skip
+    classifier = ClassifierField(
+        queryset=Classifier.objects.all(), required=False, allow_null=True, default=None, label="Classifier",
+        help_text="DISCO decides with it in a plan, a projection and the papers; empty: the pair's newest",
     )  # fmt: skip
     sampling = StudySampling(required=False)
     queue = MeasuringQueue(required=False, default=Queue.CPU)
@@ -103,6 +123,8 @@ class DocumentOut(serializers.Serializer[Any]):
     prompts = serializers.DictField()
     sampling = serializers.DictField()
     hardware = serializers.DictField()
+    classifier = MadeOf(required=False, allow_null=True, help_text="DISCO's, of a plan, a projection or papers")
+    methods = serializers.CharField(required=False, help_text="of papers: the methods paragraph")
 
 
 class FigurePoint(serializers.Serializer[Any]):

@@ -19,7 +19,7 @@ from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import recipes
 from webapp.registry.models import Dataset, Pair
 from webapp.studies.kinds import PROOF
-from webapp.studies.models import Study
+from webapp.studies.models import Classifier, Study
 
 MOST_PROMPTS = 5000
 ENDINGS = tuple(papers.FILES)  # of a figure's files
@@ -46,6 +46,7 @@ def launch(
     card: str = "",
     own_card: str = "",
     loads: Sequence[int] = (),
+    classifier: Classifier | None = None,
     promise: Mapping[str, Any] | None = None,
     sampling: Mapping[str, Any] | None = None,
     queue: Queue = Queue.CPU,
@@ -55,6 +56,7 @@ def launch(
     by.require(Right.SUBMIT)
     recipes.require_draft(pair, f"A study of the kind {kind.slug}")
     arguments = {"card": _card(card, own_card).to_dict()} if kind.needs_card else promise or _loads(kind, loads)
+    arguments = {**(arguments or {}), **_classifier(kind, pair, classifier)}
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
@@ -69,7 +71,7 @@ def launch(
         job=job,
         **recipe.columns,
     )
-    recipes.freeze(pair, dataset)
+    recipes.freeze(pair, dataset, *([classifier] if classifier else []))
     audit.record(by, "launched", study, kind=kind.slug, prompt_count=recipe.limit)
     return study
 
@@ -112,7 +114,7 @@ def proofs_of(plan: Study, by: Actor) -> QuerySet[Study]:
 
 
 def document_of(study: Study) -> dict[str, Any]:
-    """Document of a study with its recipe, to be kept as a file."""
+    """Document of a study with its recipe, to be kept as a file; of figures, with a methods paragraph."""
     if study.document is None:
         raise Conflict(
             f"This study has no document yet: its job is {study.job.state}.",
@@ -127,7 +129,22 @@ def document_of(study: Study) -> dict[str, Any]:
         "prompts": {"set": study.dataset.name, "split": study.split, "count": study.limit},
         "sampling": study.sampling,
     }
-    return {"format": study.document["format"], **made_of, **study.document}
+    found = {"format": study.document["format"], **made_of, **study.document}
+    if "classifier" in found:
+        found["classifier"] = _named(study)
+    figures = figures_of(study)
+    return {**found, "methods": papers.methods(found, figures)} if figures else found
+
+
+def classifier_of(study: Study) -> Classifier | None:
+    """Return the classifier that decided, if one did and it is still there."""
+    name = study.found("classifier")
+    return Classifier.objects.filter(pk=name).first() if name else None
+
+
+def _named(study: Study) -> dict[str, str] | None:
+    name, found = study.found("classifier"), classifier_of(study)
+    return {"id": name, "name": found.name if found else "one that is gone"} if name else None
 
 
 def _loads(kind: Kind, users: Sequence[int]) -> dict[str, list[int]] | None:
@@ -141,6 +158,20 @@ def _loads(kind: Kind, users: Sequence[int]) -> dict[str, list[int]] | None:
     if len({*users}) < len(users):
         raise Invalid("A number of users is named twice; name it once.", field="loads")
     return {"loads": sorted(users)}
+
+
+def _classifier(kind: Kind, pair: Pair, chosen: Classifier | None) -> dict[str, str]:
+    if chosen is None:
+        return {}
+    if not kind.uses_classifier:
+        raise Invalid(
+            f"A study of the kind {kind.slug} uses no classifier.", field="classifier", hint="Leave the field empty."
+        )
+    if chosen.pair_id != pair.pk:
+        raise Invalid(
+            f"{chosen.name} is a classifier of another pair.", field="classifier", hint=f"Choose one of {pair.name}."
+        )
+    return {"classifier": str(chosen.pk)}
 
 
 def _card(name: str, own: str) -> Card:
@@ -172,11 +203,6 @@ def figure_file(study: Study, name: str) -> tuple[bytes, str]:
             f"{', '.join(papers.FILES)}."
         )
     return papers.FILES[ending](figure), papers.TYPES[ending]
-
-
-def methods_of(study: Study) -> str:
-    """Methods paragraph of a finished study of the papers."""
-    return papers.methods(document_of(study), figures_of(study))
 
 
 def _require_few(count: int) -> None:

@@ -28,6 +28,7 @@ MOST_OTHER_SETS = 7
 FOLDED = {  # fields that few need, by what stands over them
     "Plan at several loads": ("loads",),
     "Machine of a projection": ("card", "own_card"),
+    "Classifier": ("classifier",),
     "Oracle": ("lookahead",),
     "Queue": ("queue", "priority"),
 }
@@ -78,6 +79,7 @@ def content(found: Study, actor: Actor) -> dict[str, Any]:
         "study": found,
         "found": found.document,
         "job": found.job,
+        "classifier": services.classifier_of(found),
         "figures": services.figures_of(found),
         "endings": services.ENDINGS,
         "entry": SCRIPTS.get(found.kind, "js/pages/charts.js"),
@@ -126,7 +128,7 @@ def _projection(actor: Actor, found: Study) -> dict[str, Any]:
 
 
 def _papers(actor: Actor, found: Study) -> dict[str, Any]:
-    return {"methods": services.methods_of(found)}
+    return {"methods": services.document_of(found)["methods"]}
 
 
 # the script of a study's page and the places of its charts, where the kind of the study does not name them

@@ -56,4 +56,5 @@ def draw(
     finally:
         pair.close()
     hardware = {**loaded.hardware, "runner": pair.target.facts.runner}
-    emit(Found(drawing.document(found, {"hardware": hardware, "noise": drawing.noises(shelf)})))
+    facts = {"hardware": hardware, "noise": drawing.noises(shelf), "classifier": classifier}
+    emit(Found(drawing.document(found, facts)))

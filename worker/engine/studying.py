@@ -101,7 +101,9 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     judged = _judged(recorded, costs, classifiers)
     trees = tree_worth(recorded, costs).to_dict()
     found = document_of(best, rows, predictions, costs)
-    return {**found, "at_load": at_load, "trees": trees, "noise": noisy, "classifiers": judged}
+    doubt = pair.misfit("This plan", chosen, order.sampling) if chosen else ""
+    about = {"noise": noisy, "misfit": doubt, "classifier": chosen, "classifiers": judged}
+    return {**found, "at_load": at_load, "trees": trees, **about}
 
 
 def _at_load(
@@ -154,10 +156,10 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
         return
     name = next(iter(order.pair.classifiers), None)
     material = Material.of(recorded, pair.vocab, pair.classifier(name) if name else None)
-    fixes, often = order.sampling.fixes_the_text, Throttled(steps)
-    found = document(material, card, fixes_the_text=fixes, on_progress=often, cancelled=cancelled)
+    often = Throttled(steps)
+    found = document(material, card, order.sampling, on_progress=often, cancelled=cancelled)
     if not cancelled():
-        emit(Found({**found, "hardware": loaded.hardware}))
+        emit(Found({**found, "classifier": name, "hardware": loaded.hardware}))
 
 
 @dataclass

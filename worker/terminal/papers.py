@@ -208,7 +208,10 @@ def _facts(bench: Bench, ready: LoadedPair) -> dict[str, Any]:
     prompts = {"set": bench.material.prompts.name, "split": bench.material.split, "count": len(bench.prompts)}
     model = ready.target.runner.facts
     hardware = {**ready.hardware([]), "dtype": model.dtype, "runner": model.runner}
-    return {"pair": ready.name, "prompts": prompts, "sampling": bench.sampling.to_dict(), "hardware": hardware}
+    own = bench.material.classifier_at("")
+    classifier = {"name": f"{own.parent.name}/{own.name}"} if own else None
+    made_of = {"pair": ready.name, "prompts": prompts, "sampling": bench.sampling.to_dict()}
+    return {**made_of, "classifier": classifier, "hardware": hardware}
 
 
 def _write(out: Path, name: str, content: str | bytes) -> None:

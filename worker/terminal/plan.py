@@ -74,7 +74,7 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
     if users:
         from worker.terminal.plan_at_load import told_at_load
 
-        print(told_at_load(bench, ready, study, users))
+        print("\n".join([*filter(None, [misfit_of(bench, ready)]), told_at_load(bench, ready, study, users)]))
         return
     from decoding.replay.confirming import best_of_each
     from decoding.replay.plan_document import document_of
@@ -83,8 +83,9 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
     predictions, costs = predicted(bench, ready, study)
     best, trees = best_of_each(predictions), tree_worth(study, costs)
     rows = confirmed(bench, ready, best)
-    found = {**document_of(best, rows, predictions, costs), "trees": trees.to_dict()}
-    print(table(best, rows))
+    doubt = misfit_of(bench, ready)
+    found = {**document_of(best, rows, predictions, costs), "trees": trees.to_dict(), "misfit": doubt}
+    print("\n".join([*filter(None, [doubt]), table(best, rows)]))
     print(f"\n{trees.sentence}\n")
     print(elsewhere(found))
     noisy = noise.between(before, noise.mark(os.getpid()))
@@ -93,6 +94,12 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
     proof = proved(bench, ready, best) if proves else None
     if file:
         json.dump({**found, "noise": noisy, "proof": proof}, file, indent=1)
+
+
+def misfit_of(bench: Bench, ready: LoadedPair) -> str:
+    """Warn of a classifier that was trained for another sampling, or on another machine."""
+    pair = ready.pair
+    return "" if pair.classifier_at("") is None else pair.misfit("This plan", "", bench.sampling)
 
 
 def proved(bench: Bench, ready: LoadedPair, best: Sequence[Prediction]) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from worker.terminal.guarded import guarded
 def run(argv: Sequence[str]) -> None:
     parser = parser_of(
         "project",
-        "Record a pair on prompts once, and simulate every strategy at the prices of another machine.",
+        "Record a pair on prompts once, and simulate its strategies at the prices of another machine. It says which "
+        "strategies it leaves out, and why.",
         epilog="\n".join(["cards in the box:", *(f"  {name:22} {card.name}" for name, card in published().items())]),
     )
     parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
@@ -56,7 +57,7 @@ def projected(bench: Bench, card: Card) -> dict[str, Any]:
     found = document(
         Material.of(study, pair.vocab, classifier),
         card,
-        fixes_the_text=bench.sampling.fixes_the_text,
+        bench.sampling,
         on_progress=lambda phase, done, due: steps(Step(phase, done, due)),
     )
     steps.close()
@@ -71,7 +72,9 @@ def as_text(found: Mapping[str, Any]) -> str:
         lines.append(f"{f'{batch} at once':32} {'tokens/s each':>13} {'per device':>10} {'speed-up':>8}")
         lines += [_row(row) for row in found["settings"] if row["batch"] == batch]
         lines.append("")
-    return "\n".join([*lines, *drawn(found["map"])])
+    lines += [f"Left out: {slug} ({why})." for slug, why in found["left_out"].items()]
+    lines += [found["misfit"]] if found["misfit"] else []
+    return "\n".join([*lines, "", *drawn(found["map"])])
 
 
 def _row(row: Mapping[str, Any]) -> str:

@@ -32,6 +32,13 @@ def test_rest_gives_every_point_of_every_figure(world, study):
     assert any(series["origin"] == "computed" and series["points"][0]["low"] is not None for series in misses["series"])
 
 
+def test_rest_gives_the_methods_paragraph_of_the_page(world, by, study):
+    found = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/document/").json()
+    assert "95 % percentile bootstrap" in found["methods"] and f"We ran {study.pair.name} on" in found["methods"]
+    other = make.study(by)
+    assert "methods" not in world.api(world.victor).get(f"/api/v1/studies/{other.pk}/document/").json()
+
+
 @pytest.mark.parametrize(
     ("ending", "begins", "kind"),
     [

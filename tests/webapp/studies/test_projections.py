@@ -79,6 +79,14 @@ def test_the_page_says_that_it_is_simulated_and_shows_every_batch(world, ready):
     assert {row["strategy"] for row in document["settings"]} >= {"autoregressive", "static", "ssd", "ssd-disco"}
 
 
+def test_the_page_names_the_strategies_that_are_left_out(world, ready):
+    study = make.study(world.actor(world.bob), PROJECTION, pair=ready[0], dataset=ready[1], card="two-cores-epyc")
+    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert study.found("left_out")
+    for slug, why in study.found("left_out").items():
+        assert f"<code>{slug}</code> ({why})" in shown
+
+
 def test_a_draft_beside_the_target_that_gains_nothing_is_not_praised():
     row = {"batch": 1, "strategy": "static", "params": {"lookahead": 2}, "speedup": 1.4, "tokens_per_s": 14.0}
     ahead = {**row, "strategy": "ssd", "params": STRATEGIES["ssd"].read({}), "speedup": 1.2, "tokens_per_s": 12.0}

@@ -61,6 +61,7 @@ def test_one_idempotency_key_launches_once(world, ready):
         ({"pair": "00000000-0000-0000-0000-000000000000"}, "pair", ""),
         ({"queue": "tpu"}, "queue", "tpu"),
         ({"loads": [1, 4]}, "loads", "A study of the kind oracle is not made for several users at once."),
+        ({"classifier": "00000000-0000-0000-0000-000000000000"}, "classifier", "you may not see it"),
         ({"kind": "plan", "loads": [4, 4]}, "loads", "named twice"),
         ({"kind": "plan", "loads": [0]}, "loads.0", "1"),
         ({"kind": "plan", "loads": [65]}, "loads.0", "64"),

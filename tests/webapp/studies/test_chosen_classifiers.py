@@ -1,0 +1,77 @@
+"""The classifier of a study: chosen in its form, kept with the job, named by document and page."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webapp import make
+from webapp.studies import services
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.kinds import PAPERS, PLAN, PROJECTION
+from webapp.studies.models import Classifier, Study
+
+
+@pytest.fixture
+def by(world):
+    return world.actor(world.bob)
+
+
+@pytest.fixture
+def ready(by):
+    return make.pair(by), make.dataset(by)
+
+
+def added(by, pair, name) -> Classifier:
+    return classifying.add_classifier(name=name, pair=pair, upload=make.upload(by, make.card()), by=by)
+
+
+def post(world, ready, **changes):
+    body = {"kind": "papers", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), **changes}
+    return world.script("submit").post("/api/v1/studies/", body)
+
+
+@pytest.mark.parametrize("kind", ["plan", "projection", "papers"])
+def test_the_chosen_one_is_kept_with_the_job_and_its_name_is_fixed(world, by, ready, kind):
+    chosen = added(by, ready[0], "chosen")
+    added(by, ready[0], "newer")
+    assert post(world, ready, kind=kind, classifier=str(chosen.pk)).status_code == 202
+    assert Study.objects.get().asked_classifier == str(chosen.pk)
+    chosen.refresh_from_db()
+    assert chosen.frozen
+
+
+def test_one_of_another_pair_and_one_for_a_study_that_uses_none_are_refused(world, by, ready):
+    other = make.pair(by, "another")
+    for changes, told in (
+        ({"classifier": str(added(by, other, "elsewhere").pk)}, "elsewhere is a classifier of another pair"),
+        ({"classifier": str(added(by, ready[0], "here").pk), "kind": "oracle"}, "kind oracle uses no classifier"),
+    ):
+        answer = post(world, ready, **changes)
+        assert (answer.status_code, answer.json()["field"]) == (400, "classifier") and told in answer.json()["detail"]
+    assert not Study.objects.exists()
+
+
+def test_the_form_offers_those_of_the_pair_that_it_holds(world, by, ready):
+    added(by, ready[0], "of this pair")
+    added(by, make.pair(by, "another"), "of another pair")
+    shown = world.page(world.bob).get(f"/studies/new/?pair={ready[0].pk}&kind=papers").content.decode()
+    assert "of this pair" in shown and "the pair&#x27;s newest" in shown and "of another pair" not in shown
+
+
+@pytest.mark.parametrize("kind", [PLAN, PROJECTION, PAPERS])
+def test_document_and_page_name_the_one_that_decided_and_warn_if_it_does_not_fit(world, by, ready, kind):
+    used = added(by, ready[0], "used one")
+    found = {**make.STUDIES[kind.slug], "classifier": str(used.pk), "misfit": "It is trained for another sampling."}
+    card = {"card": "two-cores-epyc"} if kind.needs_card else {}
+    study = make.study(by, kind, found, pair=ready[0], dataset=ready[1], **card)
+    document = world.script("read").get(f"/api/v1/studies/{study.pk}/document/").json()
+    assert document["classifier"] == {"id": str(used.pk), "name": "used one"}
+    page = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert f'<a href="/classifiers/{used.pk}/">used one</a>' in page
+    assert ("It is trained for another sampling." in page) is (kind is not PAPERS)
+    assert ("DISCO decides with the classifier used one." in page) is (kind is PAPERS)
+
+
+def test_a_study_without_a_classifier_names_none(by, ready):
+    study = make.study(by, PLAN, {**make.STUDIES["plan"], "classifier": None}, pair=ready[0], dataset=ready[1])
+    assert services.document_of(study)["classifier"] is None and services.classifier_of(study) is None
