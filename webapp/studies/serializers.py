@@ -48,10 +48,18 @@ class ClassifierField(Visible):
         return [("", "the pair's newest"), *((str(one.pk), f"{one.name}, {one.created:%d %b %H:%M}") for one in rows)]
 
 
+class StudyPairField(DraftedPairField):
+    """A form offers a target alone for the kinds that need no draft."""
+
+    def blocked(self, now: Callable[[str], str]) -> set[str]:
+        kind = KINDS.get(now("kind"))
+        return super().blocked(now) if kind is None or kind.needs_draft else set()
+
+
 class NewStudy(Input):
     name = Name(max_length=200, required=False)
     kind = serializers.ChoiceField(choices=KIND_CHOICES)
-    pair = DraftedPairField(help_text="a pair with a draft, whose proposals the study records")
+    pair = StudyPairField(help_text="with a draft, whose proposals the study records; a plan can do without")
     dataset = PromptsField()
     split = SplitField()
     limit = LimitField()
