@@ -29,8 +29,8 @@ export function draw(picture, { found: { trees } }) {
       const from = one.parent < 0 ? root : at[one.parent];
       return sketch("path", { class: `line s-${strategy}`, d: `M${x(from)},${y(from)}L${x(one)},${y(one)}` });
     }),
-    sketch("circle", { class: "dot", cx: x(root), cy: y(root), r: 4 }),
-    ...at.map((one) => sketch("circle", { class: `dot s-${strategy}`, cx: x(one), cy: y(one), r: 2 + (LARGEST - 2) * Math.sqrt(one.accepted) })),
+    sketch("circle", { class: "dot-mark", cx: x(root), cy: y(root), r: 4 }),
+    ...at.map((one) => sketch("circle", { class: `dot-mark s-${strategy}`, cx: x(one), cy: y(one), r: 2 + (LARGEST - 2) * Math.sqrt(one.accepted) })),
     layField(picture, { axis, whole: axis, isFixed: true, isCloud: true, scale: { left: 0, right: width, top: 0, bottom: height },
       series: [{ name: "", points: at.map((one, i) => ({ x: i + 1, y: one.depth, at: [x(one), y(one)], text: told(one, i) })) }] }));
 }

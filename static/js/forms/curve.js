@@ -37,7 +37,7 @@ export function curve(picture, answer, onPick) {
       level(1), upright(params[param]), band(points),
       ...pieces(points).map((piece) => line(piece.points.map(({ value, median }) => [value, median]), piece.isExtended ? "extended" : "")),
       ...here.flatMap((row) => [interval(row.params[param], row.speedup), markAt(row.strategy, [row.params[param], row.speedup.median], 6)]),
-      dots([{ x: params[param], y: answer.speedup.median, r: 6 }], "asked"),
+      dots([{ x: params[param], y: answer.speedup.median, r: 9 }], "asked"),
     ],
     series: [{ name: "", points: points.map((point) => ({ x: point.value, y: point.median, text: told(point, here.find((row) => row.params[param] === point.value)),
       open: () => onPick(point.value) })) }],
