@@ -149,7 +149,8 @@ class SlabPasses(StaticPasses):
         return super().chain(ids, start, need)
 
     def _comes_again(self, form: Form) -> bool:
-        return (form.is_tree or not self._place.slab) and super()._comes_again(form)
+        is_piece = form.need < form.rows  # of a prompt
+        return not (is_piece and self._place.slab) and super()._comes_again(form)
 
 
 @dataclass(frozen=True)

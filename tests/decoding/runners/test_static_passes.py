@@ -268,6 +268,16 @@ def test_a_text_left_alone_in_a_slab_replays_what_was_captured_for_all(tmp_path:
     assert 0 < recorded[0] == recorded[-1]
 
 
+def test_in_a_slab_a_long_verification_is_captured_and_a_piece_of_a_prompt_is_not(tmp_path: Path) -> None:
+    rehearsal = Rehearsal()
+    [runner, _] = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=rehearsal).model.new_runners(2)
+    for need, recorded in ((1, 0), (20, 1)):
+        for _ in range(3):
+            runner.rewind(0)
+            runner.extend(TEXT[:20], need)
+        assert rehearsal.recorded == recorded
+
+
 def test_a_text_that_outgrew_its_place_in_a_slab_gives_it_back(tmp_path: Path) -> None:
     """The next text shares passes again, and outgrows the place into the same storage."""
     [runner, _] = fast_runner(save(tmp_path, "llama", **LLAMA), static=True).model.new_runners(2)
