@@ -56,6 +56,7 @@ class Slab:
         self._decoder = decoder
         self._capturing = capturing
         self._passes: dict[JointForm, JointPass] = {}
+        self._logits = torch.empty(0)  # of all captured passes: 512 rows of 128,256 take 250 MiB
 
     def cache(self, place: int) -> SlabCache:
         return SlabCache(self, place)
@@ -91,11 +92,14 @@ class Slab:
     def _capture(self, form: JointForm, capturing: Capturing) -> None:
         """Capture the form, and with it all numbers of texts and rows that may be asked for in any round: a capture
         takes longer than many rounds."""
+        most = max(FEW, form.rows // form.texts)
+        if len(self._logits) < self.texts * most:
+            self._logits = self.values.new_empty(self.texts * most, self._decoder.shape.vocab_size, dtype=torch.float32)
         for texts in _sizes(self.texts):
-            for rows in _sizes(max(FEW, form.rows // form.texts)):
+            for rows in _sizes(most):
                 joint = self._pass(self._form(texts, rows, form.slots))
                 if joint.graph is None:
-                    joint.capture(capturing)
+                    joint.capture_into(self._logits, capturing)
 
 
 class SlabCache(Cache):
@@ -194,13 +198,17 @@ class JointPass(StaticPass):
         self._mask_chain()
         return self._decoder(self.ids, self, self.form.need)
 
-    def capture(self, capturing: Capturing) -> None:
+    def capture_into(self, logits: Tensor, capturing: Capturing) -> None:
         """Record a run over padding. The rows of an earlier round must not be written again."""
+
+        def launch() -> Tensor:
+            return logits[: self.form.rows].copy_(self.launch())
+
         self.fill(())
         with capturing.aside():
             for _ in range(2):
-                self.launch()
-        self.graph, self._logits = capturing.record(self.launch)
+                launch()
+        self.graph, self._logits = capturing.record(launch)
 
     def storage(self, layer: int) -> Tensor:
         return self._values[layer].flatten(2, 3)
