@@ -71,7 +71,10 @@ def test_the_form_makes_a_pair_without_a_draft_and_its_page_says_what_runs(world
     answer = client.post("/pairs/new/", {"name": "p", "target": str(target.pk), "draft": ""})
     assert answer["Location"] == reverse("pair", args=[Pair.objects.get().pk])
     shown = client.get(answer["Location"]).content.decode()
-    assert "alone, without a draft" in shown and f"Without a draft, {those_that_run()} can run, and a plan finds their settings." in shown
+    assert (
+        "alone, without a draft" in shown
+        and f"Without a draft, {those_that_run()} can run, and a plan finds their settings." in shown
+    )
     assert "Train" not in shown and "kind=oracle" not in shown and "kind=plan" in shown
     assert '<span class="quiet">none</span>' in client.get("/pairs/").content.decode()
 
