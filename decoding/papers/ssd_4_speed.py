@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import Clock, Race, law, signed
+from decoding.papers.base import Clock, Race, law
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, published, series
 from decoding.reproduce.settings import BRANCHES_EACH, TEMPERATURES
+from decoding.words import signed
 
 if TYPE_CHECKING:
     from decoding.reproduce.evidence import Evidence

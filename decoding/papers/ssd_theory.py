@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import ALONE, DEEPEST, NOT_RUN, Clock, Race, Tuned, Way, signed
+from decoding.papers.base import ALONE, DEEPEST, NOT_RUN, Clock, Race, Tuned, Way
 from decoding.reproduce.bootstrap import Estimate
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, Series, series
 from decoding.reproduce.outcomes import Tally, total
 from decoding.reproduce.settings import BRANCHES_EACH
 from decoding.ssd.theory import least_over, long_run_hit_rate, most_over
+from decoding.words import signed
 
 if TYPE_CHECKING:
     from decoding.reproduce.evidence import Evidence

@@ -16,6 +16,7 @@ from decoding.reproduce.outcomes import Outcomes, Tally, total
 from decoding.reproduce.settings import BRANCHES_EACH
 from decoding.spec import Sampling, choose
 from decoding.ssd.simulation.prices import Prices
+from decoding.words import signed
 from tests.decoding.test_reproduce import expected, lived
 from tests.decoding.worlds import World
 
@@ -94,7 +95,7 @@ def test_figure_4_has_both_fan_outs_of_ours_and_says_what_the_second_adds(outcom
     assert [len(each.points) for each in drawn.series] == [4, 4]
     found = drawn_by_name(drawn)
     gain = 100 * (found["ours, geometric"][1.0] / found["ours, uniform"][1.0] - 1)
-    assert f"{base.signed(gain)} % at 1, against +0.8 and +4.4 in the paper" in drawn.why
+    assert f"{signed(gain)} % at 1, against +0.8 and +4.4 in the paper" in drawn.why
 
 
 def test_no_two_published_series_of_a_figure_look_alike() -> None:
