@@ -145,7 +145,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
         "baselines": _rows_at(load_of(report["loads"][0]), report["strategies"]),
         "pinned": "" if report["baseline"] == usual else f"?{urlencode({'baseline': report['baseline']})}",
         "shows": {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware},
-        "what_if": knobs({row["strategy"] for row in rows if row["sample_count"] and row["concurrency"] == 1}),
+        "what_if": knobs(comparison, {row["strategy"] for row in rows if row["sample_count"] and row["concurrency"] == 1}),
         "is_loaded": _is_loaded(report),
         "by_load": [{**of, "load": load_of(of), "rows": _rows_at(load_of(of), rows)} for of in report["loads"]],
     }

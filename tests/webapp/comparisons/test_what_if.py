@@ -441,6 +441,23 @@ def test_a_comparison_that_only_copies_can_ask_about_copying_alone(world):
     assert refused.status_code == 409 and "none of them has run here" in refused.json()["detail"]
 
 
+def test_a_comparison_of_a_target_alone_answers_about_copying_and_says_what_needs_a_draft(world):
+    """It used to refuse every question."""
+    made = comparison(world, "lookup:4", prompts=3, concurrency=[1, 4], pair=make.target_alone(world.actor(world.bob)))
+    decode(made)
+    bob = world.api(world.bob)
+    for users, label in ((1, "lookup:10"), (4, "lookup:10 @4")):
+        told = ask(bob, made, f"users={users}").json()
+        assert (told["label"], told["speedup"]["prompts"]) == (label, 3) and told["num_draft_passes"] == 0
+    refused = ask(bob, made, "strategy=static&lookahead=2")
+    assert (refused.status_code, refused.json()["code"]) == (409, "no-draft")
+    assert refused.json()["detail"] == "static:2 needs a draft model, and this pair has none."
+    assert refused.json()["hint"] == "Ask about lookup, suffix or suffix-memory, or compare on a pair with a draft."
+    page = world.page(world.bob).get(f"/comparisons/{made.pk}/")
+    assert page.context["refused"] is None
+    assert [knobs["slug"] for knobs in page.context["what_if"]] == ["lookup", "suffix", "suffix-memory"]
+
+
 def test_traces_without_the_prompts_tokens_refuse_a_question_about_copying(world):
     made = comparison(world, "static:2", prompts=2)
     decode(made, prompts=False)

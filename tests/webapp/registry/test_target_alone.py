@@ -148,7 +148,7 @@ def test_the_plan_of_a_comparison_is_made_without_a_draft(world, alone, prompts)
     assert [note for note in plan["notes"] if "being checked" in note] == ["target is still being checked."]
 
 
-def test_a_comparison_of_it_has_a_page_that_says_why_there_is_no_what_if(world, alone, prompts):
+def test_a_comparison_in_which_nothing_copies_has_a_page_that_says_what_a_what_if_takes(world, alone, prompts):
     comparison = make.comparison(
         world.actor(world.bob), pair=alone, dataset=prompts, strategies=[{"strategy": "autoregressive"}]
     )
@@ -156,9 +156,9 @@ def test_a_comparison_of_it_has_a_page_that_says_why_there_is_no_what_if(world, 
     make.decode_all(comparison)
     shown = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
     assert "Only autoregressive takes part, so there is nothing to rank." in shown
-    assert f"What-if {NO_DRAFT} It replays what a draft model proposed." in shown
+    assert "There is nothing to replay" in shown and "clone this with lookup, suffix or suffix-memory." in shown
     answer = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/what-if/")
-    assert (answer.status_code, answer.json()["code"]) == (409, "no-draft")
+    assert (answer.status_code, answer.json()["code"]) == (409, "nothing-recorded")
 
 
 def test_the_context_of_no_draft_is_not_told(world, alone, prompts):

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from decoding.public import MOST_USERS_ASKED
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.what_if.asking import ASKABLE, QUERY, STEPS, USUAL, answer_query
+from webapp.comparisons.what_if.asking import ASKABLE, QUERY, STEPS, USUAL, USUAL_ALONE, answer_query
 from webapp.core.api import Nouns
 
 
@@ -90,7 +90,7 @@ class WhatIf(Nouns):
     @extend_schema(
         responses=WhatIfOut,
         parameters=[
-            OpenApiParameter("strategy", str, enum=list(STEPS), description=f"{USUAL} if not given"),
+            OpenApiParameter("strategy", str, enum=list(STEPS), description=f"{USUAL} if not given; without a draft, {USUAL_ALONE}"),
             OpenApiParameter("users", int, description=f"users at once, 1 to {MOST_USERS_ASKED}; 1 if not given"),
             *(_parameter(name) for name in QUERY if name not in ("strategy", "users")),
         ],

@@ -42,7 +42,7 @@ from webapp.comparisons.what_if.recorded import (
     recorded,
     version,
 )
-from webapp.comparisons.what_if.refusals import nothing_recorded, refusal, unknown
+from webapp.comparisons.what_if.refusals import ASKABLE_ALONE, no_draft, nothing_recorded, refusal, unknown
 from webapp.core.problems import Invalid
 
 ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
@@ -51,12 +51,18 @@ STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → parameter and 
 }
 QUERY = ("strategy", "users", *dict.fromkeys(slider.param for strategy in ASKABLE for slider in strategy.sliders))
 USUAL = next(strategy.slug for strategy in ASKABLE if strategy.usual)  # asked if a query names no strategy
+USUAL_ALONE = ASKABLE_ALONE[0]  # the same on a target alone
 
 
 def answer_query(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
     """Answer the question in an address."""
     params = {name: value for name, value in query.items() if name in QUERY and name not in ("strategy", "users")}
-    return what_if(comparison, query.get("strategy", USUAL), params, _users(query.get("users", "1")))
+    usual = USUAL_ALONE if _is_alone(comparison) else USUAL
+    return what_if(comparison, query.get("strategy", usual), params, _users(query.get("users", "1")))
+
+
+def _is_alone(comparison: Comparison) -> bool:
+    return comparison.pair is not None and comparison.pair.is_alone
 
 
 def _users(text: str) -> int:
@@ -67,7 +73,7 @@ def _users(text: str) -> int:
 
 def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object], users: int = 1) -> dict[str, Any]:
     choice = _choice(strategy, params).at(Load(users))
-    if refused := refusal(comparison):
+    if refused := refusal(comparison) or no_draft(comparison, choice):
         raise refused
     key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}:{users}"
     # Sliders return to earlier values, and a curve covers all of them: each is played once.
@@ -80,13 +86,13 @@ def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object],
 def _recorded(comparison: Comparison) -> Recorded:
     found = recorded(comparison)
     if found is None:
-        raise nothing_recorded()
+        raise nothing_recorded(comparison.pair)
     return found
 
 
-def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
-    """Return the sliders of the page's form. `ran` are the strategies with samples: the price of preparing ahead is
-    unknown for one that did not run."""
+def knobs(comparison: Comparison, ran: Collection[str]) -> list[dict[str, Any]]:
+    """Return the sliders of the page's form, without the strategies whose draft is missing. `ran` are the strategies
+    with samples: the price of preparing ahead is unknown for one that did not run."""
 
     def knob(strategy: Strategy, slider: Slider) -> dict[str, Any]:
         bounds = {name: f"{getattr(slider, name):g}" for name in ("low", "high", "step")}
@@ -101,6 +107,7 @@ def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
             "knobs": [knob(strategy, slider) for slider in strategy.sliders],
         }
         for strategy in ASKABLE
+        if not (strategy.needs_draft and _is_alone(comparison))
     ]
 
 
