@@ -231,6 +231,11 @@ class Strategy:
         return self.speculates is not None
 
     @property
+    def needs_scores(self) -> bool:
+        """Whether it needs the draft's scores of the target's tokens, so cannot run where the two match text."""
+        return self.prepares_ahead or bool(self.mixes or self.tree) or self.sees == "fate"
+
+    @property
     def prices_rounds(self) -> bool:
         """Whether its policy needs the costs of joint passes."""
         return self.policy is not None and self.policy(**self.read({})).prices_rounds

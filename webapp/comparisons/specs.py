@@ -18,6 +18,7 @@ from decoding.public import (
     Objective,
     alone,
     choose,
+    lacks_scores,
     loads,
     parse_objective,
 )
@@ -163,6 +164,9 @@ def _for_pair(choice: Choice, pair: Pair, queue: Queue, index: int) -> Choice:
     if pair.is_alone and choice.spec.needs_draft:
         hint = "Leave it out, or choose a pair with a draft."
         raise Invalid(alone.why_not(choice.label), field=f"strategies.{index}", hint=hint, code="no-draft")
+    if pair.matches_text and choice.spec.needs_scores:
+        hint = "Leave it out, or make a pair of these models with the setting tli."
+        raise Invalid(lacks_scores(choice.label), field=f"strategies.{index}", hint=hint, code="other-tokenizer")
     if (why := room.why_nowhere(choice, pair, queue)) is not None:
         raise Invalid(why, field=f"strategies.{index}", hint=room.REMEDY, code="out-of-memory")
     return _with_classifier(choice, pair, index)
