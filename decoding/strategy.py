@@ -260,6 +260,14 @@ class Strategy:
         is_plain = self.proposer is not None or self.sees in ("nothing", "confidence", "peak")
         return is_plain and not self.mixes and self.role in ("baseline", "ranked")
 
+    def remark_after(self, repeats: int) -> str:
+        """Return the remark of a comparison with so many repeats: `measure.schedule` begins each at another prompt."""
+        if not self.remembers:
+            return self.remark
+        if repeats == 1:
+            return f"{self.remark}; there was one order, that of the prompts: with more repeats, each begins elsewhere"
+        return f"{self.remark}; each of the {repeats} repeats begins at another prompt"
+
     def read(self, given: Mapping[str, object]) -> dict[str, Value]:
         """All parameters with defaults filled in. An unknown name or a bad value raises BadStrategy."""
         known = {param.name for param in self.params}
