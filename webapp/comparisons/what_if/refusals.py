@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, alone
+from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, Strategy, alone
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.recorded import COPYING, DRAFTED_BY_THE_PAIR, PRICED, one_user
 from webapp.core.problems import Conflict
 from webapp.registry.models import Pair
 
-ASKABLE_ALONE = [slug for slug, strategy in STRATEGIES.items() if strategy.sliders and not strategy.needs_draft]
+
+def _can_ask(spec: Strategy) -> bool:
+    """Whether traces tell what a setting of it would do: one that sliders choose, or the usual one if it has none."""
+    is_known = spec.can_replay and not (spec.needs_classifier or spec.prices_rounds)
+    return bool(spec.sliders) or (is_known and spec.role == "ranked")
+
+
+ASKABLE = [strategy for strategy in STRATEGIES.values() if _can_ask(strategy)]
+ASKABLE_ALONE = [strategy.slug for strategy in ASKABLE if not strategy.needs_draft]  # on a target alone
 
 
 def refusal(comparison: Comparison) -> Conflict | None:
