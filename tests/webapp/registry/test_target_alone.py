@@ -17,6 +17,7 @@ from webapp.comparisons.models import Comparison
 from webapp.jobs.models import Job
 from webapp.registry import lengths, services
 from webapp.registry.models import Pair, TokenLengths
+from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study, Training
 
 NO_DRAFT = "needs a draft model, and this pair has none."
@@ -112,6 +113,26 @@ def test_a_classifier_is_neither_trained_nor_added(world, alone, prompts):
         assert (answer.status_code, answer.json()["field"]) == (400, "pair")
         assert NO_DRAFT in answer.json()["detail"]
     assert not Training.objects.exists() and not Classifier.objects.exists()
+
+
+def test_copies_are_judged_by_a_classifier_of_a_pair_with_the_same_target(world, alone, prompts):
+    by, ours = world.actor(world.bob), {"name": "c", "by": world.actor(world.bob)}
+    body = make.body(alone, prompts, strategies=[{"strategy": "disco-suffix"}])
+    other, draft = make.pair(by), make.model(by, "draft", layers=1)
+    paired = services.add_pair(name="paired", target=alone.target, draft=draft, by=by)
+    for pair, design in ((other, "sources"), (paired, "ours")):
+        classifying.add_classifier(pair=pair, upload=make.upload(by, make.card(design=design)), **ours)
+    refused = post(world, "comparisons/", body)
+    assert (refused.status_code, refused.json()["field"]) == (400, "strategies.0.params.classifier")
+    assert refused.json()["detail"] == "alone has no classifier that has learned from copied tokens yet."
+    assert "with the design `sources` on a pair of target and a draft" in refused.json()["hint"]
+    assert not Comparison.objects.exists()
+    made = classifying.add_classifier(pair=paired, upload=make.upload(by, make.card(design="sources")), **ours)
+    answer = post(world, "comparisons/", body)
+    assert (answer.status_code, answer.json()["runs"][-1]["params"]["classifier"]) == (202, str(made.pk))
+    page = world.page(world.bob).get(f"/comparisons/new/?pair={alone.pk}")
+    assert f'<option value="{made.pk}">c</option>' in page.content.decode()
+    assert "trained on a pair of the target and a draft." in page.content.decode()
 
 
 @pytest.mark.parametrize("page", ["/studies/new/?kind=plan", "/classifiers/train/", "/classifiers/new/"])
