@@ -54,7 +54,7 @@ def read_arguments(argv: Sequence[str]) -> Arguments:
     bench = read_bench(args, args.split, has_turns=True)
     rates, speeds = [rate for rate, _ in args.rate if rate], [speed for rate, speed in args.rate if not rate]
     asked_loads = loads(args.concurrency, rates, speeds, [prompt.at for prompt in bench.prompts])
-    _require_draft_of(strategies, bench)
+    _require_parts_of(strategies, bench)
     return Arguments(
         **vars(bench),
         choices=[choice.at(load) for load in asked_loads for choice in strategies],
@@ -158,7 +158,7 @@ def _servers_alone(args: argparse.Namespace, servers: Sequence[AskedServer]) -> 
     return [server.choice for server in servers], (remark,)
 
 
-def _require_draft_of(choices: Sequence[Choice], bench: Bench) -> None:
+def _require_parts_of(choices: Sequence[Choice], bench: Bench) -> None:
     if bench.material.draft:
         return
     for choice in choices:
