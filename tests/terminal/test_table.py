@@ -46,6 +46,7 @@ def row(label: str, **more: Any) -> dict[str, Any]:
         "audit": {"identical": 24, "tie": 0, "divergent": 0, "not_compared": 0},
         "why": {"steps": []},
         "regret": None,
+        "samples": [{"repeat": 0}] * 24,
         **more,
     }
 
@@ -87,7 +88,7 @@ def test_what_the_others_are_relative_to_has_no_interval_of_its_own() -> None:
 
 
 def test_a_draft_that_was_lost_is_told_with_the_reason() -> None:
-    lost = row("ssd:4", lost={"The draft's process hung up. The target went on alone.": 2}, samples=[{}, {}, {}])
+    lost = row("ssd:4", lost={"The draft's process hung up. The target went on alone.": 2}, samples=[{"repeat": 0}] * 3)
     text = result(document(row("autoregressive"), lost), Palette(is_coloured=False))
     assert "ssd:4 lost its draft on 2 of 3 samples: The draft's process hung up. The target went on alone." in text
     assert "autoregressive lost" not in text
@@ -97,6 +98,16 @@ def test_a_bound_and_a_peer_are_explained() -> None:
     text = result(document(row("autoregressive"), row("oracle:32"), row("assisted:20")), Palette(is_coloured=False))
     assert "oracle:32 is a bound: it knows what no real strategy can know, and is not ranked" in text
     assert "assisted:20 is the transformers library on the same weights" in text
+
+
+@pytest.mark.parametrize(
+    ("repeats", "order"),
+    [(1, "there was one order, that of the prompts"), (2, "each of the 2 repeats begins at another prompt")],
+)
+def test_what_memory_gains_is_said_to_depend_on_the_orders_that_there_were(repeats: int, order: str) -> None:
+    samples = [{"repeat": number} for number in range(repeats) for _ in range(3)]
+    text = result(document(row(ALONE), row("suffix-memory:0.1", samples=samples)), Palette(is_coloured=False))
+    assert f"suffix-memory:0.1 copies from earlier requests, so what it gains depends on their order; {order}" in text
 
 
 def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
@@ -147,7 +158,7 @@ def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput()
         "tpot_ms": {"p50": 18.0, "p95": 21.0, "p99": 22.0},
         "gap_ms": times,
         "goodput": {"share": 0.9},
-        "samples": [None],
+        "samples": [{"repeat": 0}],
     }
     rows = [{**row(label), **loaded, "label": f"{label} @8"} for label in (ALONE, "static:4")]
     shown = document(*rows)

@@ -48,7 +48,8 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
     else:
         lines += [*_table(strategies, HEADINGS, _cells, document["loads"], palette), ""]
         lines += [palette.dim(note) for note in notes(strategies, baseline)]
-    lines += [palette.dim(note) for note in (*turn_notes(strategies), *regret_notes(strategies))]
+    more = (*remarks(strategies), *turn_notes(strategies), *regret_notes(strategies))
+    lines += [palette.dim(note) for note in more]
     if noise := document.get("noise"):
         lines += ["", f"Noisy: {noise}"]
     return "\n".join(lines)
@@ -66,13 +67,16 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
         "end to end: the same with the time to read the prompt, and the output length from which it is a gain",
         "per round: mean acceptance length, tokens per verification · accepted: share of the drafted tokens",
         "drafting, verifying: shares of the decoding time",
-        *(f"{row['label']} {remark}" for row in strategies if (remark := _remark(row))),
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
         *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
         *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
         *(_why(row) for row in strategies if row["why"]["steps"]),
     ]
+
+
+def remarks(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [f"{row['label']} {remark}" for row in strategies if (remark := _remark(row))]
 
 
 def regret_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -141,7 +145,9 @@ def _two(found: Mapping[str, float]) -> str:
 
 
 def _remark(row: Mapping[str, Any]) -> str:
-    return BOUND if row["role"] == "bound" else STRATEGIES[row["strategy"]].remark
+    if row["role"] == "bound":
+        return BOUND
+    return STRATEGIES[row["strategy"]].remark_after(len({sample["repeat"] for sample in row["samples"]}) or 1)
 
 
 def _hits(row: Mapping[str, Any]) -> str:

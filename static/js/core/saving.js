@@ -44,7 +44,8 @@ async function painted(text) {
 /** The text of an SVG of all pictures of a section, as they lie on the page. */
 async function pictureOf(section) {
   const marks = await marksOf(section), style = getComputedStyle(document.body);
-  const pictures = [...section.querySelectorAll("svg.chart, figcaption")], boxes = pictures.map((one) => one.getBoundingClientRect());
+  const pictures = [...section.querySelectorAll("svg.chart, figcaption")].filter((one) => one.getClientRects().length);
+  const boxes = pictures.map((one) => one.getBoundingClientRect());
   const left = Math.min(...boxes.map((box) => box.left)), top = Math.min(...boxes.map((box) => box.top));
   const width = Math.max(...boxes.map((box) => box.right)) - left, bottom = Math.max(...boxes.map((box) => box.bottom)) - top;
   const legend = legendOf(section, style), height = TITLE + bottom + (legend ? LEGEND : 0) + 2 * MARGIN;

@@ -13,13 +13,15 @@ const canBe = (knob, value) => !knob.options || [...knob.options].some((option) 
 /** What the knobs say, as a query: only those of the chosen strategy. */
 export const question = (strategy, knobs) => new URLSearchParams({ strategy, ...knobs }).toString();
 
-/** `threshold:0.2,cap=8 @4` → its strategy and knobs, as a label spells them; null for anything else. */
+/** `threshold:0.2,cap=8 @4` → its strategy and knobs, as a label spells them; null for anything else. `params` names each
+    strategy's first knob, nothing if it has none. */
 export function asked(label, params) {
   const [setting, users] = (label ?? "").split(" @"), [strategy, ...rest] = setting.split(":");
   if (!(strategy in params)) return null;
   const [first, ...others] = rest.join(":").split(",");
   const named = Object.fromEntries(others.map((other) => other.split("=")));
-  return { strategy, knobs: { [params[strategy]]: first, ...named, ...(users ? { users } : {}) } };
+  const axis = params[strategy] ? { [params[strategy]]: first } : {};
+  return { strategy, knobs: { ...axis, ...named, ...(users ? { users } : {}) } };
 }
 
 /** The measured run to stand beside: the very setting if it ran, otherwise the fastest one could deploy. */
@@ -57,7 +59,7 @@ export const fromServer = (url) => async (strategy, knobs, signal) => {
 /** Answers that a page holds which is one file: by strategy, those along its first slider. */
 export const fromGrids = (grids) => async (strategy, knobs) => {
   const { param, of_all: ofAll, answers } = grids[strategy];
-  return { isOk: true, answer: { ...ofAll, ...answers[knobs[param]] } };
+  return { isOk: true, answer: { ...ofAll, ...answers[knobs[param] ?? ""] } };
 };
 
 export class WhatIf {
@@ -69,7 +71,7 @@ export class WhatIf {
     this.answers = answers;
     this.onAsk = onAsk;
     this.params = Object.fromEntries([...place.querySelectorAll("[data-knobs]")].map((knobs) =>
-      [knobs.dataset.knobs, knobs.querySelector(KNOB).name]));
+      [knobs.dataset.knobs, knobs.querySelector(KNOB)?.name ?? ""]));
     this.#turn(asked(label, this.params));
     this.form.addEventListener("input", () => {
       this.#show();
@@ -90,7 +92,7 @@ export class WhatIf {
   draw() {
     if (!this.answer) return;
     bars(this.place.querySelector("#versus"), this.answer, beside(this.answer));
-    curve(this.place.querySelector("#curve"), this.answer, (value) => this.#pick(value));
+    if (this.answer.curve.param) curve(this.place.querySelector("#curve"), this.answer, (value) => this.#pick(value));
   }
 
   get #strategy() {
@@ -158,6 +160,7 @@ export class WhatIf {
     const load = answer.users > 1 ? { concurrency: answer.users } : {};
     if (run) run.href = `${run.dataset.form}&${new URLSearchParams({ strategies: toRun(answer), ...load })}`;
     this.#isRefused(false);
+    this.place.classList.toggle("curveless", !answer.curve.param);
     put("what-if", twin(answer));
     put("replayed", checks(answer));
     this.draw();

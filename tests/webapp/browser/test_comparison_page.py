@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -458,6 +459,29 @@ def test_what_if_is_asked_for_several_users_by_keyboard_and_saved_as_a_picture(o
     expect(said).to_contain_text("Simulated: static:4 @3 would be")
     page.click("#what-run")
     expect(page.locator("[name=concurrency]")).to_have_value("3")
+
+
+def test_a_strategy_without_sliders_is_asked_without_a_curve(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker))
+    section, said = page.locator("#what-if"), page.locator("#what-said")
+    section.scroll_into_view_if_needed()
+    expect(said).to_contain_text("Simulated: static:4 would be")
+    section.locator("[name=strategy]").select_option("schedule")
+    expect(said).to_contain_text("Simulated: schedule:1:4/4:2/16:1/64:0 would be")
+    expect(section.get_by_text("It has no slider.").locator("visible=true")).to_have_count(1)
+    expect(section.locator("#versus .simulated rect")).to_be_visible()
+    expect(page.locator("#curve")).to_be_hidden()
+    expect(section.locator("[data-twin='what-if']")).to_be_hidden()
+    with page.expect_download() as waited:
+        section.get_by_role("button", name="Save as SVG").click()
+    assert b"schedule:1:4" in Path(waited.value.path()).read_bytes()
+    page.reload()
+    section.scroll_into_view_if_needed()
+    expect(said).to_contain_text("Simulated: schedule:1:4/4:2/16:1/64:0 would be")
+    section.locator("[name=strategy]").select_option("static")
+    expect(page.locator("#curve")).to_be_visible()
 
 
 def test_every_chart_of_the_text_has_its_table(open_page, worker):

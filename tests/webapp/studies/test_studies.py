@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import json
 import re
@@ -9,6 +10,8 @@ import re
 import pytest
 
 from decoding.public import paying
+from decoding.replay.oracle import analyse
+from decoding.replay.records import Record
 from tests.webapp import make
 from webapp.accounts.models import AuditEntry
 from webapp.core.problems import Conflict
@@ -109,6 +112,19 @@ def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(worl
     assert "The best draft is 1.2 tokens long on average" in shown
     assert [each["name"] for each in answer.context["sets"]] == ["prompts", "prose"]
     assert shown.index("The best draft") < shown.index("<table")
+
+
+def test_the_page_of_an_oracle_has_a_row_for_each_source_of_drafts(world, ready):
+    study = make.study(world.actor(world.bob), pair=ready[0], dataset=ready[1])
+    model, copied = (Record.of([letter == "x" for letter in found]) for found in ("xx.x..xxx", "..xxxx..."))
+    sources = dataclasses.asdict(analyse(["p"], [model], 4, {"lookup": [copied]}))["sources"]
+    study.document["sources"] = sources
+    study.save()
+    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    table = shown[shown.index('aria-label="Sources of drafts"') :].partition("</table>")[0]
+    rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t", row) for row in table.partition("<tbody>")[2].split("<tr>")[1:]]
+    assert rows == [[name, *(str(row[of]) for of in ("target", "draft", "accepted"))] for name, row in sources.items()]
+    assert [row[0] for row in rows] == ["draft model", "lookup", "best of each position"]
 
 
 def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):
