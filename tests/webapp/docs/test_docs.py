@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from webapp.docs import library
+from webapp.docs import library, rest
 from webapp.docs.markdown import render
 from worker.terminal import reference
 from worker.terminal.arguments import read_arguments
@@ -18,6 +18,7 @@ from worker.terminal.arguments import read_arguments
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(library.FOLDER.rglob("*.md"))
 FOR_USERS = ("Use", "Script", "Operate")
+GENERATED = ("cli", "rest")
 
 
 def named(path: Path) -> str:
@@ -98,6 +99,10 @@ def test_the_page_of_commands_is_what_their_help_says() -> None:
     assert (ROOT / "docs/cli.md").read_text() == reference.written(), "run worker.terminal.reference"
 
 
+def test_the_page_of_rest_is_what_its_schema_says() -> None:
+    assert (ROOT / "docs/rest.md").read_text() == rest.written(), "run webapp.docs.rest"
+
+
 # Pages ----------------------------------------------------------------------------------------------------------------
 
 
@@ -143,5 +148,5 @@ def test_the_glossary_explains_a_term_in_a_sentence() -> None:
 
 
 def test_users_read_at_most_15000_words() -> None:
-    listed = [e.name for s in library.contents() if s.title in FOR_USERS for e in s.entries if e.name != "cli"]
+    listed = [e.name for s in library.contents() if s.title in FOR_USERS for e in s.entries if e.name not in GENERATED]
     assert sum(len((library.FOLDER / f"{name}.md").read_text().split()) for name in listed) <= 15_000
