@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from decoding.strategies import STRATEGIES
 from webapp.docs import library, rest
 from webapp.docs.markdown import render
 from worker.terminal import reference
@@ -139,6 +140,23 @@ def test_a_picture_of_rounds_shows_what_happened_to_each_token() -> None:
     html = render("```rounds\naart t # two accepted\n```\n", lambda link: link).html
     assert html.count('class="accepted"') == 2 and html.count('class="target"') == 2
     assert html.count("<b>") == 2 and "two accepted" in html
+
+
+def test_branches_of_a_round_stand_below_one_another_where_they_leave_it() -> None:
+    html = render("```rounds\naat/.r ct/pp\n```\n", lambda link: link).html
+    first, second = re.findall("<b>(.*?)</b>", html)
+    assert [re.findall('class="(.*?)"', branch) for branch in re.findall("<span>(.*?)</span>", first)] == [
+        ["accepted", "accepted", "target"],
+        ["none", "refused"],
+    ]
+    assert re.findall('class="(.*?)"', second) == ["copied", "target", "prepared", "prepared"]
+
+
+def test_every_strategy_that_could_be_deployed_has_a_section_with_a_picture() -> None:
+    sections = (library.FOLDER / "strategies.md").read_text().split("\n## ")
+    drawn = "".join(section for section in sections if "```rounds" in section)
+    ours = [slug for slug, strategy in STRATEGIES.items() if strategy.role in ("baseline", "ranked")]
+    assert [slug for slug in ours if not re.search(f"`{slug}[:,`]", drawn)] == []
 
 
 def test_the_glossary_explains_a_term_in_a_sentence() -> None:
