@@ -77,7 +77,8 @@ def recipe_of(
     kind: Kind, pair: Pair, dataset: Dataset, split: str, limit: int | None, sampling: Mapping[str, Any] | None
 ) -> Recipe:
     """Make the recipe of a study; raise Invalid if a part is refused."""
-    recipes.require_draft(pair, f"A study of the kind {kind.slug}")
+    if kind.needs_draft:
+        recipes.require_draft(pair, f"A study of the kind {kind.slug}")
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
     return recipe

@@ -82,7 +82,9 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
         on_progress=lambda done: steps(SIMULATING, done, steps.parts[SIMULATING]),
         cancelled=cancelled,
     )
-    predictions = [*_predicted(recorded, costs, chosen, classifiers), *predict_ahead(simulating)]
+    predictions = _predicted(recorded, costs, chosen, classifiers)
+    if not recorded.is_alone:
+        predictions += predict_ahead(simulating)
     if cancelled():
         return {}
     best = best_of_each(predictions)
@@ -99,7 +101,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
         return {}
     noisy = noise.between(before, noise.mark(os.getpid()))
     judged = _judged(recorded, costs, classifiers)
-    trees = tree_worth(recorded, costs).to_dict()
+    trees = None if recorded.is_alone else tree_worth(recorded, costs).to_dict()
     found = document_of(best, rows, predictions, costs)
     return {**found, "at_load": at_load, "trees": trees, "noise": noisy, "classifiers": judged}
 
@@ -131,12 +133,12 @@ def _at_load(
 
 
 def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, emit: Emit) -> Steps:
-    count, has_classifier = len(order.prompts), chosen is not None
-    ahead = planned_ahead(order.sampling, has_classifier=has_classifier)
-    run_count = len(planning.confirmed(has_classifier=has_classifier)) + len(ahead)
+    count, has_classifier, is_alone = len(order.prompts), chosen is not None, order.pair.draft is None
+    ahead = [] if is_alone else planned_ahead(order.sampling, has_classifier=has_classifier)
+    run_count = len(planning.confirmed(has_classifier, is_alone=is_alone)) + len(ahead)
     parts = {
         "recording": count,
-        "measuring costs": probing.samples(count, classifiers=int(has_classifier)),
+        "measuring costs": probing.samples(count, classifiers=int(has_classifier), is_alone=is_alone),
         SIMULATING: samples_ahead(count, ahead),
         "confirming": run_count * count,
     }
@@ -195,6 +197,8 @@ def _predicted(
 
 def _judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
     """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on."""
+    if not classifiers:
+        return []
     baseline = costs.tokens_per_s(recorded.play(planning.ALONE))
     statics = [costs.tokens_per_s(recorded.play(choice)) for choice in planning.STATICS]
     labelled = training.label(recorded.recordings)

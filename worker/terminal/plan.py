@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> None:
         help="also run the best setting that llama.cpp can be given on llama-server, with and without speculation",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the plan, and the proof")
-    bench = read_bench(given := parser.parse_args(argv), given.split, drafting="A plan")
+    bench = read_bench(given := parser.parse_args(argv), given.split)
     loads(given.load, [])  # refuses what cannot be
     _require_one_user(given)
     if given.prove:
@@ -81,12 +81,13 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
     from decoding.replay.tree_worth import tree_worth
 
     predictions, costs = predicted(bench, ready, study)
-    best, trees = best_of_each(predictions), tree_worth(study, costs)
+    best, trees = best_of_each(predictions), None if study.is_alone else tree_worth(study, costs)
     rows = confirmed(bench, ready, best)
-    found = {**document_of(best, rows, predictions, costs), "trees": trees.to_dict()}
+    found = {**document_of(best, rows, predictions, costs), "trees": trees.to_dict() if trees else None}
     print(table(best, rows))
-    print(f"\n{trees.sentence}\n")
-    print(elsewhere(found))
+    if trees:
+        print(f"\n{trees.sentence}")
+    print(f"\n{elsewhere(found)}")
     noisy = noise.between(before, noise.mark(os.getpid()))
     if noisy:
         print(f"\nNoisy: {noisy} Repeat it on a quiet machine before you rely on these figures.")
@@ -126,6 +127,8 @@ def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> tuple[list[Pr
     pair, prompts, sampling = ready.pair, bench.prompts, bench.sampling
     name = "" if pair.classifier_at("") is not None else None
     costs = probe(pair, prompts, sampling, name)
+    if recorded.is_alone:
+        return predict(recorded, costs), costs
     steps = Steps()
     due = samples_ahead(len(prompts), planned_ahead(sampling, has_classifier=name is not None))
     simulating = Simulating(
