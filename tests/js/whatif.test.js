@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelled, onCurve, pieces, range, valuesOf } from "../../static/js/forms/curve.js";
+import { labelled, onCurve, pieces, told, valuesOf } from "../../static/js/forms/curve.js";
 import { asked, beside, question, sentence, toRun } from "../../static/js/forms/whatif.js";
 
 const gain = (median, low = median - 0.1, high = median + 0.1) => ({ median, low, high, prompts: 12 });
@@ -60,10 +60,9 @@ test("the line is broken where its price is extended, and has no gap", () => {
   assert.deepEqual(found.map((piece) => [piece.isExtended, piece.points.map((point) => point.value)]), [[false, [1, 2]], [true, [2, 3, 4]]]);
 });
 
-test("the picture holds the baseline, the bound, the band and every interval", () => {
-  const [least, most] = range(ANSWER, onCurve(ANSWER));
-  assert.ok(least <= 1 && most >= 1.6);
-  assert.ok(range({ ...ANSWER, bound: 1 }, [ran("static", {}, "s", 1.9)])[1] >= 2);
+test("a point of the curve tells its range if it has one, and what ran there", () => {
+  assert.equal(told({ median: 1.3, low: 1.2, high: 1.4 }), "simulated 1.30× (1.20 to 1.40)");
+  assert.equal(told({ median: 1.3, low: 1.3, high: 1.3 }, ran("static", {}, "static:2", 1.25)), "simulated 1.30×, measured 1.25×");
 });
 
 test("an axis has no more labels than fit", () => {
@@ -74,7 +73,6 @@ test("an axis has no more labels than fit", () => {
 test("an axis has room for points that are still to come", () => {
   assert.deepEqual(valuesOf({ points: [{ value: 4 }, { value: 8 }], missing: [6, 2] }), [2, 4, 6, 8]);
   assert.deepEqual(valuesOf({ points: [{ value: 1 }] }), [1]);
-  assert.deepEqual(range({ ...ANSWER, bound: null }, []), [1, 1.2 * 1.04]);
 });
 
 test("of ssd it says too how often the outcome would have been prepared for", () => {

@@ -71,10 +71,10 @@ def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
         "  strategy        tokens/s  speed-up             end to end          "
         "per round  accepted  drafting  verifying  audit",
         "● autoregressive     229.1  1                    1                      "
-        "  1.00         –        0%        98%  "
+        "  1.00         –       0 %       98 %  "
         "24 identical",
         "■ static:4           371.0  1.62 (1.55 to 1.70)  1.41 from 8 tokens     "
-        "  3.10       52%       28%        70%  "
+        "  3.10      52 %      28 %       70 %  "
         "22 identical, 2 tie",
     ]
 
@@ -101,7 +101,7 @@ def test_a_bound_and_a_peer_are_explained() -> None:
 
 def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
     shown = document(row("autoregressive"), verdict="static:4 is faster.")
-    others = "Other programs used 40% of the 2 cores."
+    others = "Other programs used 40 % of the 2 cores."
     quiet = result({**shown, "noise": ""}, Palette(is_coloured=False))
     assert "Noisy" not in quiet
     noisy = result({**shown, "noise": others}, Palette(is_coloured=False)).splitlines()
@@ -157,5 +157,5 @@ def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput()
     }
     lines = result(shown, Palette(is_coloured=False)).splitlines()
     assert "tok/s/device  tok/s/user" in lines[2]
-    assert "412.2        51.5  1.00 (1.00 to 1.00)  40 / 120 ms  18 / 21 ms  150 ms      90%  24 identical" in lines[4]
+    assert "412.2        51.5  1.00 (1.00 to 1.00)  40 / 120 ms  18 / 21 ms  150 ms     90 %  24 identical" in lines[4]
     assert "goodput: requests within ttft 500 ms" in lines

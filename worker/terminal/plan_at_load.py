@@ -11,6 +11,7 @@ from decoding.measure.crossover import paying
 from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.planning import Study
 from decoding.replay.probing import probe
+from decoding.words import change
 from worker.terminal.bench import Bench
 from worker.terminal.loading import LoadedPair
 from worker.terminal.studying import Steps
@@ -37,7 +38,7 @@ def told_at_load(bench: Bench, ready: LoadedPair, study: Study, users: Sequence[
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>7}   95 % interval"
+    yield f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8}   95 % interval"
     for users in found["users"]:
         yield from ("", str(Load(users)))
         yield from (_line(row) for row in found["rows"] if row["users"] == users)
@@ -57,5 +58,5 @@ def _line(row: Mapping[str, Any]) -> str:
     if not gain:
         return f"{words} {'not run':>9}"
     words += f" {gain['median']:9.2f}"
-    off = f"{words} {row['speedup'] / gain['median'] - 1:+7.1%}"
+    off = f"{words} {change(row['speedup'] / gain['median'], 1):>8}"
     return off if gain["low"] is None else f"{off}   {gain['low']:.2f} to {gain['high']:.2f}"

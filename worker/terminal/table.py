@@ -7,6 +7,7 @@ from typing import Any
 
 from decoding.measure.summary import so_few
 from decoding.strategies import STRATEGIES
+from decoding.words import percent
 from worker.terminal.palette import Palette
 
 HEADINGS = (
@@ -79,7 +80,7 @@ def regret_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
     found = []
     for row in strategies:
         if regret := row["regret"]:
-            parts = [f"{part['category'] or 'no category'} {part['regret']:.0%}" for part in regret["by_category"]]
+            parts = [f"{part['category'] or 'no category'} {percent(part['regret'])}" for part in regret["by_category"]]
             found.append(regret["sentence"] + (f" By category: {', '.join(parts)}." if parts else ""))
     return found
 
@@ -130,7 +131,7 @@ def _load_cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
         _two(row["ttft_ms"]),
         _two(row["tpot_ms"]),
         f"{row['gap_ms']['p99']:.0f} ms" if row["gap_ms"] else "–",
-        f"{row['goodput']['share']:.0%}",
+        percent(row["goodput"]["share"]),
         _audit(row["audit"]),
     )
 
@@ -145,8 +146,9 @@ def _remark(row: Mapping[str, Any]) -> str:
 
 def _hits(row: Mapping[str, Any]) -> str:
     return (
-        f"{row['label']} had prepared for {row['hit_rate']:.1%} of the outcomes ({row['predicted_hit_rate']:.1%} "
-        f"expected); {_percent(row['hidden_share'])} of its drafting was hidden"
+        f"{row['label']} had prepared for {percent(row['hit_rate'], 1)} of the outcomes "
+        f"({percent(row['predicted_hit_rate'], 1)} expected); "
+        f"{_percent(row['hidden_share'])} of its drafting was hidden"
     )
 
 
@@ -210,7 +212,7 @@ def _end_to_end(row: Mapping[str, Any], baseline: str) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.0%}"
+    return "–" if share is None else percent(share)
 
 
 def _audit(counts: Mapping[str, int]) -> str:

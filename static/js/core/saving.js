@@ -21,6 +21,14 @@ export async function savePicture(section, name, kind) {
   save(`${name}.png`, await painted(picture));
 }
 
+/** Let the buttons of a section save its picture. */
+export function savesOnClick(section, name) {
+  section.addEventListener("click", ({ target }) => {
+    const kind = target.closest("[data-save]")?.dataset.save;
+    if (kind) savePicture(section, name, kind.toLowerCase());
+  });
+}
+
 /** Paint an SVG. */
 async function painted(text) {
   const image = new Image();

@@ -1,7 +1,7 @@
 // What if: sliders, and what the server's replay answers. Nothing here was measured, and everything says so.
 
 import { bars, curve, onCurve } from "./curve.js";
-import { savePicture } from "../core/saving.js";
+import { savesOnClick } from "../core/saving.js";
 import { put, table } from "../core/tables.js";
 import { say, times } from "../core/words.js";
 
@@ -77,11 +77,8 @@ export class WhatIf {
       this.soon = setTimeout(() => this.#ask(true), SETTLE_MS);
     });
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    place.addEventListener("click", ({ target }) => {
-      const kind = target.closest("[data-save]")?.dataset.save;
-      if (kind && this.answer) savePicture(place, "what-if", kind.toLowerCase());
-    });
-    place.querySelector("#curve").addEventListener("click", (event) => this.#pick(event));
+    savesOnClick(place, "what-if");
+    document.addEventListener("field", () => this.draw());
     if (isAtOnce) this.#ask(false);
     else new IntersectionObserver(([entry], watcher) => {
       if (!entry.isIntersecting) return;
@@ -93,7 +90,7 @@ export class WhatIf {
   draw() {
     if (!this.answer) return;
     bars(this.place.querySelector("#versus"), this.answer, beside(this.answer));
-    curve(this.place.querySelector("#curve"), this.answer);
+    curve(this.place.querySelector("#curve"), this.answer, (value) => this.#pick(value));
   }
 
   get #strategy() {
@@ -119,15 +116,20 @@ export class WhatIf {
   #show() {
     for (const knobs of this.place.querySelectorAll("[data-knobs]")) knobs.hidden = knobs.dataset.knobs !== this.#strategy;
     for (const input of this.form.querySelectorAll("input[type=range]")) say(input.parentElement.querySelector("output"), input.value);
-    this.place.className = `wide what-if s-${this.#strategy}`;
+    if (!this.place.classList.contains(`s-${this.#strategy}`)) this.#forget();
   }
 
-  /** A click on the curve asks for the value under it; by keyboard the slider does. */
-  #pick(event) {
-    const at = event.target.closest("[data-value]");
-    if (!at) return;
-    const knob = this.form.querySelector(`[data-knobs="${this.#strategy}"] ${KNOB}`);
-    knob.value = at.dataset.value;
+  /** What was answered about another strategy goes before the answer about this one comes. */
+  #forget() {
+    this.request?.abort();
+    this.answer = null;
+    this.place.className = `wide what-if s-${this.#strategy}`;
+    say(this.place.querySelector("#what-said"), "");
+  }
+
+  /** Ask for a value of the curve. */
+  #pick(value) {
+    this.form.querySelector(`[data-knobs="${this.#strategy}"] ${KNOB}`).value = value;
     this.#show();
     this.#ask(true);
   }

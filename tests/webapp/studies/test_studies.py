@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 
 import pytest
 
@@ -159,6 +160,20 @@ def test_a_plan_that_gained_nothing_does_not_boast(world):
     few = {"settings": [{**row, "measured": {"median": 1.3, "low": None, "high": None, "prompts": 3}}]}
     assert reading.verdict_of_plan(few).startswith("static:2 ran 1.30 times as fast as autoregressive on 3 prompts")
     assert "too few to say how sure" in reading.verdict_of_plan(few)
+    assert [[row["is_advised"] for row in reading.settings(plan)] for plan in (doubtful, sure, few)] == [[0], [1], [0]]
+
+
+def test_the_setting_that_a_plan_advises_is_marked_and_its_headline_breaks_at_no_per_cent_sign(world, ready):
+    study = make.study(world.actor(world.bob), PLAN, pair=ready[0], dataset=ready[1])
+    best = max(
+        (row for row in study.document["settings"] if row["measured"]), key=lambda row: row["measured"]["median"]
+    )
+    best["measured"] |= {"low": 1.1}
+    study.save()
+    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert "(95\u202f% interval" in re.search("<h1.*</h1>", shown)[0]
+    [marked] = re.findall('<tr class="[^"]* winner">.*?</tr>', shown, re.DOTALL)
+    assert "advised" in marked and reading.setting(best)["short"] in marked
 
 
 def test_a_study_is_launched_from_its_form_and_slips_are_told_beside_the_field(world, ready):
