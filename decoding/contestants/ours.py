@@ -99,10 +99,14 @@ class Ours(Contestant):
         return max(1, min(load.most_at_once, int(room // each)))
 
     def waiting(self, choice: Choice) -> str:
-        most = self._most(choice, choice.load) if choice.load != ONE else 1
-        if most == choice.load.most_at_once:
+        if choice.load == ONE:
             return ""
-        return f"memory holds the caches of {most} text{'s' if most > 1 else ''}, so other requests wait"
+        most, reasons = self._most(choice, choice.load), list[str]()
+        if most < choice.load.most_at_once:
+            reasons.append(f"memory holds the caches of {most} text{'s' if most > 1 else ''}, so other requests wait")
+        if self._pair.target.facts.runner == "transformers":
+            reasons.append("the transformers runner reads texts one after another")
+        return "; ".join(reasons)
 
     def runner(self, choice: Choice) -> str:
         drafts = choice.spec.needs_draft
