@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from decoding.contestants import ours
 from decoding.contestants.base import Request
 from decoding.contestants.ours import SHARE_FOR_CACHES
 from decoding.ending import Decoded, Ending
@@ -151,6 +152,24 @@ def at_once(samples: abc.Sequence[Sample]) -> int:
     """The most samples that were decoded at one moment."""
     spans = [(at := s.timing.arrived_ns + s.timing.queued_ns, at + s.prefill_ns + s.decode_ns) for s in samples]
     return max(sum(start <= at < end for start, end in spans) for at, _ in spans)
+
+
+def test_caches_that_are_there_already_take_no_room_from_later_blocks() -> None:
+    taken = 0
+
+    class Counted(TableModel):
+        def new_runners(self, count: int) -> list[TableRunner]:
+            nonlocal taken
+            taken += count * self.bytes_for(self.context)
+            return super().new_runners(count)
+
+    world = pair()
+    each = 2 * world.target.model.bytes_for(world.target.context)
+    memory = int(3.5 * each / SHARE_FOR_CACHES)
+    world.target.model = Counted(world.target.table, world.target.context, state_of)  # type: ignore[misc, attr-defined]
+    world.contestants[ours.__name__] = ours.Ours(world, free=lambda device: memory - taken)
+    samples = decoded([choose("static").at(Load(5))], SAMPLINGS["greedy"], pair=world, repeats=2)
+    assert taken and [at_once([s for s in samples if s.repeat == repeat]) for repeat in range(2)] == [3, 3]
 
 
 def fragile() -> Pair:
