@@ -16,7 +16,6 @@ from benchmarks._gpu_bars import Numbers, rows_of
 from benchmarks._made_pairs import layers, models, runner_of
 from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._placements import against_static
-from decoding.choosing import Choosings
 from decoding.dice import dice_for
 from decoding.disco.making import Material, make_classifier
 from decoding.drafters.base import Drafter
@@ -26,11 +25,11 @@ from decoding.events import Recorder
 from decoding.loop import decode_all
 from decoding.measure.comparison import Comparison
 from decoding.models.devices import free_bytes
-from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.registry import Parts, build
 from decoding.sequence import Sequence
+from decoding.serving import Place, Places
 from decoding.spec import Choice, Sampling, choose
 from decoding.timing import Clock
 
@@ -44,10 +43,10 @@ COPIES = 2.0  # of the largest pair's weights while it is made
 
 
 def made_pair(card: Card, shape: PairShape, context: int) -> Pair:
-    """Make an untrained pair on the card; nothing but its runners is kept."""
+    """Make an untrained pair on the card; nothing but its runners is kept. A dry run takes a GPU's passes too."""
     target, draft = models(shape, card.device, torch.bfloat16)
     made = [
-        runner_of(model, shape.config | layers(count), context, "bfloat16")
+        runner_of(model, shape.config | layers(count), context, "bfloat16", static=True)
         for model, count in ((target, shape.config["num_hidden_layers"]), (draft, shape.draft_layers))
     ]
     return Pair(made[0], made[1], Numbers(), frozenset(), torch.bfloat16)
@@ -97,32 +96,39 @@ class Decoded:
 
 
 class Crowd:
-    """Sequences that one loop decodes at once, each with caches of its own."""
+    """Sequences that one loop decodes at once, in places that share passes, as those of a comparison."""
 
     def __init__(self, pair: Pair, prompts: list[list[int]], new_tokens: int) -> None:
         self._pair = pair
         self._prompts = prompts
         self._sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
-        self._choosings = Choosings(pair.vocab, pair.draft.device)
-        self._runners: list[tuple[ModelRunner, ModelRunner]] = []
+        self._alone = Place(pair.target, pair.draft)
+        self._places: dict[int, list[Place]] = {1: [self._alone]}
+
+    def places(self, count: int) -> list[Place]:
+        """Return the caches of so many texts. Those of the last count are kept."""
+        if count not in self._places:
+            made = Places(self._pair.target.model, self._pair.draft.model)
+            self._places = {1: [self._alone]}  # before others take memory
+            self._places[count] = [place for _ in range(count) if (place := made.take(count))]
+        return self._places[count]
 
     def decode(self, choice: Choice, numbers: abc.Sequence[int]) -> Decoded:
         """Decode the prompts with these numbers."""
-        while len(self._runners) <= max(numbers):
-            self._runners.append((self._pair.target.model.new_runner(), self._pair.draft.model.new_runner()))
-        sequences = [self._sequence(choice, number) for number in numbers]
+        places = self.places(len(numbers))
+        sequences = [self._sequence(choice, number, place) for number, place in zip(numbers, places, strict=True)]
         start = time.perf_counter()
         decode_all(sequences)
         return Decoded([sequence.decoded.tokens for sequence in sequences], time.perf_counter() - start)
 
-    def _sequence(self, choice: Choice, number: int) -> Sequence:
-        target, draft = self._runners[number]
-        dice, clock, sampling = dice_for(self._sampling, self._pair.vocab, number), Clock(), self._sampling
+    def _sequence(self, choice: Choice, number: int, place: Place) -> Sequence:
+        pair, sampling, clock = self._pair, self._sampling, Clock()
+        dice = dice_for(sampling, pair.vocab, number)
         drafter: Drafter = build(
-            choice, Parts(target, draft, dice, clock, frozenset(), self._pair.classifier, self._choosings)
+            choice, Parts(place.target, place.draft, dice, clock, frozenset(), pair.classifier, pair.choosings)
         )
         ending, prompt = Ending(frozenset()), self._prompts[number]
-        return Sequence(prompt, sampling.max_new_tokens, ending, target, drafter, dice, Recorder(), clock)
+        return Sequence(prompt, sampling.max_new_tokens, ending, place.target, drafter, dice, Recorder(), clock)
 
 
 def load(card: Card) -> None:

@@ -60,12 +60,11 @@ def _share(target: Any, draft: Any) -> None:
         draft.model.layers[number] = target.model.layers[number]
 
 
-def runner_of(model: Any, config: dict[str, Any], context: int, dtype: str) -> FastRunner:
+def runner_of(model: Any, config: dict[str, Any], context: int, dtype: str, static: bool | None = None) -> FastRunner:
     shape = shape_of(config)
     assert shape is not None
-    return FastModel(
-        shape, weights_of(shape, model.state_dict()), dtype=dtype, context=context, device=model.device
-    ).new_runner()
+    weights = weights_of(shape, model.state_dict())
+    return FastModel(shape, weights, dtype=dtype, context=context, device=model.device, static=static).new_runner()
 
 
 def bytes_per_pass(model: Any) -> int:

@@ -1,8 +1,8 @@
 """The first half hour on a GPU: everything that only a GPU can show, in the order of worth.
 
     ./drafthouse bench card [--minutes 25] [--folder artefacts/card] [--only 8B] [--again] [--tiny]
-    python3 -m benchmarks.card …      without pip and network, in the repository's folder
 
+Where .venv is not prepared it takes the torch of the Python that starts it, without pip and network.
 Each step runs in a process of its own with a time limit, and writes STEP.json: how it ended, its rows, the end of its
 output. card.json has all of them. A step that fails stops no other. The same command goes on where the last one ended;
 --again also repeats what failed. --tiny goes through every step on the CPU with tiny models: its figures mean nothing.

@@ -27,61 +27,82 @@ class Launched:
 
 
 class Choosing:
-    """Token choice for one sampling and one look on one device. Samples use it in turn: each draft begins with the dice
-    of its own sample, which must be greedy or shared."""
+    """Token choice for one sampling and one look on one device. Drafts of several texts use it side by side: what
+    belongs to one draft is in its `Choices`. Dice must be greedy or shared."""
 
     def __init__(self, sampling: Sampling, vocab: int, device: torch.device, look: Look | None) -> None:
-        self._sampling = sampling
+        self.sampling = sampling
+        self.device = device
         self._look = look
         self._logits = torch.zeros(1, vocab, device=device)
         self._penalties = torch.ones(1, vocab, device=device)  # for the text and the draft so far
         self._noise = torch.zeros(1, vocab, device=device)
         self._number = torch.zeros(1, device=device)  # of drafted tokens
-        self._device = device
         self._capturing = Capturing(device) if device.type == "cuda" else None
         self._graph: torch.cuda.CUDAGraph | None = None
 
     @torch.inference_mode()
-    def begin(self, dice: Dice) -> None:
+    def begin(self, dice: Dice) -> Choices:
         """Begin a draft."""
         if self._capturing and not self._graph:
             self._capture(self._capturing)
-        self._number.zero_()
-        if self._sampling.repetition_penalty != 1.0:
-            self._penalties[0].copy_(dice.penalties_on(self._device))
+        return Choices(self, dice)
 
-    @torch.inference_mode()
-    def launch(self, logits: Tensor, dice: Dice, ahead: int) -> Launched:
-        """Launch the choice of the token after `ahead` drafted ones, from its logits [1, V]."""
+    def launch(self, logits: Tensor, noise: Tensor | None, penalties: Tensor | None, number: int) -> Launched:
+        """Launch the choice of a draft's token of this number, counted from 1. Note the token in `penalties`."""
         self._logits.copy_(logits[:, : self._logits.shape[1]])
-        if isinstance(dice, Shared):
-            self._noise.copy_(dice.noise([dice.length + ahead], self._device))
+        if noise is not None:
+            self._noise.copy_(noise)
+        if penalties is not None:
+            self._penalties[0].copy_(penalties)
+        if self._look:
+            self._number.fill_(number)
         if self._graph:
             self._graph.replay()
         else:
             self._put_out = self._launches()
+        if penalties is not None:
+            penalties.copy_(self._penalties[0])
         scores, preferences, values = self._put_out
         return Launched(scores.clone(), preferences, values.clone())
 
     def _launches(self) -> tuple[Tensor, Tensor, Tensor]:
-        penalty, scores = self._sampling.repetition_penalty, self._logits
+        penalty, scores = self.sampling.repetition_penalty, self._logits
         if penalty != 1.0:
             scores = penalised(scores, self._penalties, penalty)
-        scores = tempered(scores, self._sampling)
-        preferences = scores if self._sampling.is_greedy else scores + self._noise
+        scores = tempered(scores, self.sampling)
+        preferences = scores if self.sampling.is_greedy else scores + self._noise
         chosen = best(preferences)
         token = chosen.clamp(min=0)
-        self._penalties.scatter_(1, token[:, None], penalty)
-        self._number += 1
+        if penalty != 1.0:
+            self._penalties.scatter_(1, token[:, None], penalty)
         seen = [self._look(scores, preferences, token, self._number).double()] if self._look else []
         return scores, preferences, torch.cat([chosen.double(), *seen])
 
     def _capture(self, capturing: Capturing) -> None:
-        """Record the graph. Call it before a draft fills the buffers: every run changes them."""
         with capturing.aside():
             for _ in range(3):
                 self._launches()
         self._graph, self._put_out = capturing.record(self._launches)
+
+
+class Choices:
+    """The choices of one draft."""
+
+    def __init__(self, choosing: Choosing, dice: Dice) -> None:
+        self._choosing = choosing
+        self._dice = dice
+        self._drafted = 0
+        is_penalised = choosing.sampling.repetition_penalty != 1.0
+        self._penalties = dice.penalties_on(choosing.device).clone() if is_penalised else None
+
+    @torch.inference_mode()
+    def launch(self, logits: Tensor) -> Launched:
+        """Launch the choice of the draft's next token from its logits [1, V]."""
+        dice, device = self._dice, self._choosing.device
+        noise = dice.noise([dice.length + self._drafted], device) if isinstance(dice, Shared) else None
+        self._drafted += 1
+        return self._choosing.launch(logits, noise, self._penalties, self._drafted)
 
 
 class Choosings:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from decoding.choosing import Choosing
+from decoding.choosing import Choices, Choosing
 from decoding.crowd import Crowd
 from decoding.dice import Dice, broken
 from decoding.drafters.base import EMPTY, Draft, Drafter
@@ -50,24 +50,23 @@ class ModelDrafter(Drafter):
         room = min(asked, limit, self.runner.context - len(text) - len(copied))
         if room <= 0:
             return EMPTY
-        choosing = None if copied else self.choosing  # its graph counts from the committed text
-        if choosing:
-            choosing.begin(self.dice)
-            if not self.rule.reads:  # reading a token would wait for the device
-                return (yield from self._queued(choosing, text, asked, room))
-        return (yield from self._step_by_step(text, copied, asked, room, choosing))
+        choosing = None if copied else self.choosing  # it counts from the committed text
+        choices = choosing.begin(self.dice) if choosing else None
+        if choices and not self.rule.reads:  # reading a token would wait for the device
+            return (yield from self._queued(choices, text, asked, room))
+        return (yield from self._step_by_step(text, copied, asked, room, choices))
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         self.rule.observe(draft, verdict)
 
     def _step_by_step(
-        self, text: Sequence[int], copied: Sequence[int], asked: int, room: int, choosing: Choosing | None
+        self, text: Sequence[int], copied: Sequence[int], asked: int, room: int, choices: Choices | None
     ) -> Steps[Draft]:
         tokens = list(copied)
         rows: list[Tensor] = []
         fed = align(self.runner, [*text, *copied] if copied else text)
         while True:
-            step = self._step(text, tokens, (yield self.runner, fed, 1), choosing)
+            step = self._step(text, tokens, (yield self.runner, fed, 1), choices)
             tokens.append(step.token)
             rows.append(step.scores)
             stop = self._stop(step, len(rows), asked, room)
@@ -78,10 +77,10 @@ class ModelDrafter(Drafter):
                 return Draft(own, scores, asked, stop, "fresh", len(rows), estimates)
             fed = [step.token]
 
-    def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, choosing: Choosing | None) -> DraftStep:
+    def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, choices: Choices | None) -> DraftStep:
         """Draft the token that follows these."""
-        if choosing:
-            launched = choosing.launch(logits, self.dice, len(tokens))
+        if choices:
+            launched = choices.launch(logits)
             token, *seen = launched.values.tolist()
             step = DraftStep(text, tuple(tokens), int(token), launched.scores, launched.preferences, seen=seen)
         else:
@@ -100,14 +99,14 @@ class ModelDrafter(Drafter):
             return "limit" if room == asked else "length"
         return None
 
-    def _queued(self, choosing: Choosing, text: Sequence[int], asked: int, room: int) -> Steps[Draft]:
+    def _queued(self, choices: Choices, text: Sequence[int], asked: int, room: int) -> Steps[Draft]:
         """Launch the whole draft before its first token is known. Then cut what follows an end token, where the text
         would end."""
         ids: list[Tensor] = []
         rows: list[Tensor] = []
         fed: Sequence[int] | Tensor = align(self.runner, text)
-        for number in range(room):
-            launched = choosing.launch((yield self.runner, fed, 1), self.dice, number)
+        for _ in range(room):
+            launched = choices.launch((yield self.runner, fed, 1))
             rows.append(launched.scores)
             ids.append(launched.values[:1].long())
             fed = ids[-1].clamp(min=0)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import torch
@@ -15,12 +16,15 @@ import torch
 from decoding.dice import NOISE_BLOCK, dice_for
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import estimating
+from decoding.drafters.base import Drafter
+from decoding.drafters.lookup import LookupDrafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.rule import StopRule
 from decoding.ending import Ending
 from decoding.events import Drafted, Recorder, Verified
 from decoding.loop import Batch
 from decoding.models.devices import Launched
+from decoding.replay.any_tokens import AnyTokens
 from decoding.replay.joint_costs import JointCosts
 from decoding.sequence import Sequence as Text
 from decoding.stopping import no_words
@@ -225,9 +229,11 @@ def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
 
 def _text(pair: Pair, place: Place, rule: StopRule, number: int, sampling: Sampling, clock: Clock) -> Text:
     """A text that does not end. What it says does not matter: a pass takes the same time."""
-    assert place.draft, "a batch of drafts is measured with a draft"
-    length = max(1, min(LENGTH, min(pair.target.context, place.draft.context) - GROWTH))
+    contexts = [runner.context for runner in (pair.target, place.draft) if runner]
+    length = max(1, min(LENGTH, min(contexts) - GROWTH))
     prompt = [(7 * number + 3 * at) % pair.vocab for at in range(length)]
     dice = dice_for(sampling, pair.vocab, number)
-    drafter = ModelDrafter(place.draft, rule, dice, (), pair.choosings.of(sampling, None))
+    drafter: Drafter = LookupDrafter(AnyTokens(repeat(rule.lookahead)), (), pair.vocab)  # of a target alone
+    if place.draft:
+        drafter = ModelDrafter(place.draft, rule, dice, (), pair.choosings.of(sampling, None))
     return Text(prompt, 10**6, Ending(frozenset()), place.target, drafter, dice, Recorder(), clock)

@@ -54,11 +54,12 @@ def plan_at_load(
     cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
     """Make the plan. `classifier` names the one that DISCO asks; `on_progress` gets the samples done and due."""
-    draft = pair.require_draft("A plan")
-    joint = measure(pair, Places(pair.target.model, draft.model), max(users), sampling)
+    places = Places(pair.target.model, pair.draft.model if pair.draft else None)
+    joint = measure(pair, places, max(users), sampling)
     asked = None if classifier is None else pair.classifier(classifier)
     simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
-    found = predict_at_load(Material(study, joint, costs, asked, AheadAtLoad(simulating, joint)), users)
+    ahead = None if study.is_alone else AheadAtLoad(simulating, joint)
+    found = predict_at_load(Material(study, joint, costs, asked, ahead), users)
     if cancelled():
         return {}
     best = {count: [_asking(row, classifier or "") for row in best_by_strategy(rows)] for count, rows in found.items()}
@@ -70,7 +71,7 @@ def plan_at_load(
     measured = run_all(
         pair, prompts, sampling, chosen, on_progress=lambda done: on_progress(done, due), cancelled=cancelled
     )
-    return document(best, measured, schedule(found, measured))
+    return document(best, measured, None if study.is_alone else schedule(found, measured))
 
 
 def _asking(row: AtLoad, classifier: str) -> AtLoad:
@@ -82,15 +83,15 @@ def _asking(row: AtLoad, classifier: str) -> AtLoad:
 
 
 def document(
-    best: Mapping[int, Sequence[AtLoad]], measured: Mapping[str, Mapping[str, Any]], planned: Choice
+    best: Mapping[int, Sequence[AtLoad]], measured: Mapping[str, Mapping[str, Any]], planned: Choice | None
 ) -> dict[str, Any]:
     rows = [_row(users, row, measured.get(row.choice.label)) for users, of in best.items() for row in of]
-    exports = [*planned.spec.exports(planned.params), *_copying(rows)]
+    exports = [*(planned.spec.exports(planned.params) if planned else ()), *_copying(rows)]
     return {
         "users": [*best],
         "rows": rows,
         "crossovers": crossovers(rows),
-        "planned": planned.label,
+        "planned": planned.label if planned else None,
         "elsewhere": [dataclasses.asdict(export) for export in exports],
     }
 

@@ -53,6 +53,8 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str,
 
 def judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
     """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on."""
+    if not classifiers:
+        return []
     baseline = costs.tokens_per_s(recorded.play(ALONE))
     statics = [costs.tokens_per_s(recorded.play(choice)) for choice in STATICS]
     labelled = training.label(recorded.recordings)

@@ -18,6 +18,7 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.copies import Judge
 from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, copies_for
+from decoding.disco.target_alone import texts_alone
 from decoding.disco.texts import Texts
 from decoding.loop import never
 from decoding.pair import Pair
@@ -44,6 +45,7 @@ class Study:
 
     recordings: Sequence[Recording]
     words: Words = no_words
+    is_alone: bool = False  # no draft was recorded: the pair has none
 
     @cached_property
     def rounds(self) -> list[Tensor]:
@@ -167,7 +169,11 @@ def study(
 ) -> Study:
     """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`;
     training does not. Under ratio dice each strategy has its own text; the recorded one is as likely as any, so replays
-    give the average costs of a run. Pass `scribes` and `texts` if you have them already."""
+    give the average costs of a run. Pass `scribes` and `texts` if you have them already. Of a target alone only the
+    texts are recorded, which is all that copies need."""
+    if pair.draft is None:
+        recordings = texts_alone(pair, prompts, sampling, on_progress=on_progress, cancelled=cancelled)
+        return Study(recordings, pair.tokenizer.decode, is_alone=True)
     depth = CAP if tails else 0
     with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
         recordings = who.record(prompts, sampling, depth, texts=texts, on_progress=on_progress, cancelled=cancelled)
@@ -195,20 +201,22 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
         speed = costs.tokens_per_s(counts, sees)
         return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
 
-    return [predicted(choice) for choice in _settings(classifier is not None, judge is not None)]
+    settings = _settings(classifier is not None, judge is not None, is_alone=study.is_alone)
+    return [predicted(choice) for choice in settings]
 
 
-def _settings(has_classifier: bool, judges_copies: bool = False) -> Iterator[Choice]:
+def _settings(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> Iterator[Choice]:
     for strategy in STRATEGIES.values():
         needs = strategy.prices_rounds or (strategy.sees == "estimate" and not has_classifier)
-        needs = needs or (strategy.judges_copies and not judges_copies)
+        needs = needs or (strategy.judges_copies and not judges_copies) or (strategy.needs_draft and is_alone)
         if strategy.can_replay and not needs:
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 
 
-def confirmed(has_classifier: bool) -> set[str]:
+def confirmed(has_classifier: bool, *, is_alone: bool = False) -> set[str]:
     """Strategies that a plan runs to test its predictions."""
-    return {BASELINE, *(c.strategy for c in _settings(has_classifier) if c.spec.role == "ranked")}
+    settings = _settings(has_classifier, is_alone=is_alone)
+    return {BASELINE, *(choice.strategy for choice in settings if choice.spec.role == "ranked")}
 
 
 def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:

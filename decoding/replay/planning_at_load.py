@@ -93,6 +93,8 @@ def _settings(material: Material) -> Iterator[Choice]:
     yield ALONE
     for strategy in STRATEGIES.values():
         lacks = material.judge is None if strategy.judges_copies else material.classifier is None
+        if strategy.needs_draft and material.study.is_alone:
+            continue
         if strategy.can_replay and strategy.role == "ranked" and not (strategy.needs_classifier and lacks):
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 

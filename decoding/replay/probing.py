@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle, islice
@@ -17,6 +17,7 @@ from decoding import sequence
 from decoding.dice import Dice, dice_for
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Draft, Drafter
+from decoding.drafters.lookup import LookupDrafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.rule import DraftStep, StopRule
 from decoding.drafters.tree import Shaped, TreeDrafter
@@ -28,6 +29,8 @@ from decoding.measure.schedule import Key
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
+from decoding.proposing import Proposer
+from decoding.replay.any_tokens import AnyTokens
 from decoding.replay.costs import Costs, costs_from, decision_cost, with_mixes, with_trees
 from decoding.replay.planning import ALONE, CAP
 from decoding.spec import Choice, Sampling, choose
@@ -42,7 +45,7 @@ from decoding.verify import Verdict
 PROMPTS = 4
 VARIED = 5  # samples of each prompt with drafts of every length
 UNAIDED = (0, 2, 4)  # after these the target decodes alone: every speed-up depends on that cost
-TREES = 1  # samples of each prompt whose drafts are trees
+GROWN = (0, 2, 4)  # and after these drafts are trees: one sample's sizes are too few for a line
 MIXED = (1, 3)  # and after these a policy mixes copies and drafts
 LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # verifies 1 to 24 rows, and few rows often
 SIZES = ((8, 3), (3, 2), (16, 4), (5, 2), (24, 5), (12, 4))  # tokens and depth of trees
@@ -52,14 +55,17 @@ EVEN_ODDS = 0.5  # threshold of the timed rules
 MIX = choose(hybrid.STRATEGY.slug)
 
 
-def samples(prompt_count: int, *, classifiers: int) -> int:
-    """How many samples a probe decodes."""
-    return min(PROMPTS, prompt_count) * (len(UNAIDED) + VARIED + len(MIXED) + TREES + 1 + classifiers)
+def samples(prompt_count: int, *, classifiers: int, is_alone: bool = False) -> int:
+    """How many samples a probe decodes; fewer of a target alone."""
+    with_draft = 0 if is_alone else len(MIXED) + len(GROWN) + 1 + classifiers
+    return min(PROMPTS, prompt_count) * (len(UNAIDED) + VARIED + with_draft)
 
 
 def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
     """Costs of a verification by rows, a drafted token, a look at the draft's own probability, a tree, a choice between
-    two sources, and a classifier's decision."""
+    two sources, and a classifier's decision. Of a target alone: those of a verification."""
+    if pair.draft is None:
+        return probed_alone(pair, prompts, sampling)
     return probe_each(pair, prompts, sampling, [classifier] if classifier is not None else [])[0]
 
 
@@ -94,6 +100,24 @@ def probed(
     return with_mixes(costs, found.mixes, MIX.spec.sees or "nothing"), decisions
 
 
+def probed_alone(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling) -> Costs:
+    """Costs of verifying drafts that no model makes. Finding a copy takes microseconds."""
+    comparison, is_launched = Comparison(pair, typical(prompts), [ALONE], sampling), pair.target.device.type != "cpu"
+    comparison.warm_up(is_launched)
+    found = _copied(comparison)
+    return costs_from(_copied(comparison) if is_launched else found)
+
+
+def _copied(comparison: Comparison) -> list[list[Event]]:
+    found: list[list[Event]] = []
+    for number, prompt in enumerate(comparison.prompts):
+        for turn in range(VARIED):
+            found.append(copied(comparison, prompt, AnyTokens(_every_length(number * VARIED + turn))))
+            if turn in UNAIDED:
+                found.append(_traced(comparison, prompt, ALONE))
+    return found
+
+
 @dataclass
 class Asked:
     """Samples whose drafts one rule stopped."""
@@ -123,8 +147,9 @@ def _measured(comparison: Comparison, rules: Sequence[Callable[[], StopRule]]) -
                 found.chains.append(_traced(comparison, prompt, ALONE))
             if turn in MIXED:
                 found.mixes.append(_traced(comparison, prompt, MIX))
+            if turn in GROWN:
+                found.trees.append(grown(comparison, prompt, EveryShape(number * VARIED + turn)))
             if turn == VARIED // 2:
-                found.trees.append(grown(comparison, prompt, EveryShape(number)))
                 for each in found.asked:
                     each.traces.append(ruled(comparison, prompt, Timed(each.rule(), each.answers)))
     return found
@@ -137,12 +162,16 @@ def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
     return [by_length[(2 * quarter + 1) * len(prompts) // (2 * count)] for quarter in range(count)]
 
 
+def _every_length(turn: int) -> Iterator[int]:
+    """Lengths of drafts, each for a few rounds."""
+    return (length for length in islice(cycle(LENGTHS), turn, None, STRIDE) for _ in range(KEPT))
+
+
 class EveryLength(StopRule):
     """Lookahead that changes after every few rounds."""
 
     def __init__(self, turn: int) -> None:
-        changes = islice(cycle(LENGTHS), turn, None, STRIDE)
-        self._lengths = (length for length in changes for _ in range(KEPT))
+        self._lengths = _every_length(turn)
         self.lookahead = next(self._lengths)
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
@@ -207,32 +236,30 @@ def _traced(comparison: Comparison, prompt: Prompt, choice: Choice) -> list[Even
 
 def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]:
     """Decode a sample whose drafts this rule stops, and return its events."""
+    choosing = comparison.models.choosings.of(comparison.sampling, rule.look)
+    draft, ends = _draft(comparison), _ends(comparison)
+    return _decoded(comparison, prompt, lambda dice: ModelDrafter(draft, rule, dice, ends, choosing))
 
-    def chains(draft: ModelRunner, dice: Dice, ends: frozenset[int]) -> Drafter:
-        choosing = comparison.models.choosings.of(comparison.sampling, rule.look)
-        return ModelDrafter(draft, rule, dice, ends, choosing)
 
-    return _decoded(comparison, prompt, chains)
+def copied(comparison: Comparison, prompt: Prompt, proposer: Proposer) -> list[Event]:
+    """Decode a sample whose drafts no model makes, and return its events."""
+    return _decoded(comparison, prompt, lambda dice: LookupDrafter(proposer, (), dice.vocab))
 
 
 def grown(comparison: Comparison, prompt: Prompt, policy: TreePolicy) -> list[Event]:
     """Decode a sample whose drafts are trees of this policy's shapes, and return its events."""
-    return _decoded(comparison, prompt, lambda draft, dice, _: TreeDrafter(draft, Shaped(policy), dice))
+    return _decoded(comparison, prompt, partial(TreeDrafter, _draft(comparison), Shaped(policy)))
 
 
-def _decoded(
-    comparison: Comparison, prompt: Prompt, drafter_of: Callable[[ModelRunner, Dice, frozenset[int]], Drafter]
-) -> list[Event]:
+def _decoded(comparison: Comparison, prompt: Prompt, drafter_of: Callable[[Dice], Drafter]) -> list[Event]:
     pair, sampling, recorder = comparison.models, comparison.sampling, Recorder()
-    draft = pair.require_draft("Measuring what drafting costs")
     dice = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0))
-    ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
     probed = sequence.Sequence(
         prompt=comparison.tokens(prompt),
         max_new_tokens=sampling.max_new_tokens,
-        ending=Ending(ends, sampling.stop, pair.tokenizer.decode),
+        ending=Ending(_ends(comparison), sampling.stop, pair.tokenizer.decode),
         target=pair.target,
-        drafter=drafter_of(draft, dice, ends),
+        drafter=drafter_of(dice),
         dice=dice,
         sink=recorder,
         clock=Clock(),
@@ -240,3 +267,11 @@ def _decoded(
     with torch.inference_mode():
         decode(probed)
     return recorder.events
+
+
+def _draft(comparison: Comparison) -> ModelRunner:
+    return comparison.models.require_draft("Measuring what drafting costs")
+
+
+def _ends(comparison: Comparison) -> frozenset[int]:
+    return frozenset() if comparison.sampling.ignore_eos else comparison.models.end_tokens

@@ -23,6 +23,7 @@ class Graph:
 
 class Rehearsal:
     def __init__(self) -> None:
+        self.device = torch.device("cpu")
         self.priority = 0
         self.recorded = 0
         self.timed: list[object] = []

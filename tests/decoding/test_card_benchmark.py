@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks import _card_kernels, _card_passes, _card_step, _card_texts, _steps, card
 from benchmarks._card import Card
+from benchmarks._pair_shapes import PAIRS
 from benchmarks._steps import Step
 
 HANGS = (
@@ -149,6 +150,14 @@ def test_texts_under_load_are_those_decoded_alone(rows: Path) -> None:
     found = read(rows)
     assert [row["sequences"] for row in found] == [1, 2, 4] * 2
     assert all(row["same_texts"] == row["compared_texts"] > 0 for row in found)
+
+
+def test_texts_under_load_share_passes_as_on_a_card(rows: Path) -> None:
+    pair = _card_texts.made_pair(Card(rows, "8B", is_tiny=True), PAIRS["tiny"], 64)
+    places = _card_texts.Crowd(pair, [[1]], 8).places(3)
+    for role in ("target", "draft"):
+        caches = [getattr(place, role).cache for place in places]
+        assert caches[0].slab and all(cache.slab is caches[0].slab for cache in caches)
 
 
 def test_host_cores_are_given_back(rows: Path) -> None:

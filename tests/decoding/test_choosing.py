@@ -72,21 +72,23 @@ def test_a_launched_draft_is_the_one_that_is_chosen_call_by_call(
             assert other.confidence == pytest.approx(one.confidence, rel=1e-4)
 
 
-def test_a_choice_may_serve_one_sample_after_another() -> None:
-    """Nothing of one text's penalties, noise or drafts is left for the next."""
+def test_drafts_of_several_texts_choose_side_by_side() -> None:
+    """One text's penalties, noise and number of drafted tokens are nothing to another's."""
     sampling = Sampling(temperature=0.9, repetition_penalty=1.4)
-    choosing = Choosing(sampling, 12, torch.device("cpu"), None)
+    choosing = Choosing(sampling, 12, torch.device("cpu"), lambda scores, preferences, token, number: number)
     logits = torch.randn(6, 12, generator=torch.Generator().manual_seed(1))
-    for seed in range(5):
-        dice = dice_for(sampling, 12, seed)
-        dice.commit([seed, seed + 1])
-        tokens: list[int] = []
-        choosing.begin(dice)
+    for _ in range(2):  # drafts
+        texts = [(dice_for(sampling, 12, seed), list[int]()) for seed in range(5)]
+        for seed, (dice, _) in enumerate(texts):
+            dice.commit([seed, seed + 1])
+        drafts = [choosing.begin(dice) for dice, _ in texts]
         for number in range(6):
             row = logits[number : number + 1]
-            expected = dice.draw(dice.scores(row, [tokens]), [tokens])
-            tokens.append(int(choosing.launch(row, dice, number).values[0]))
-            assert tokens[-1:] == expected.tolist()
+            for choices, (dice, tokens) in zip(drafts, texts, strict=True):
+                expected = dice.draw(dice.scores(row, [tokens]), [tokens])
+                token, drafted = choices.launch(row).values.tolist()
+                tokens.append(int(token))
+                assert (tokens[-1:], drafted) == (expected.tolist(), number + 1)
 
 
 def test_samples_that_sample_and_look_alike_share_what_was_captured() -> None:
@@ -135,9 +137,8 @@ def test_a_captured_choice_is_launched_without_a_stop() -> None:
     assert isinstance(dice, Shared)
     dice.commit([1, 2])
     logits = torch.randn(1, 97, device=device)
-    choosing.begin(dice)
-    choosing.launch(logits, dice, 0)
+    choosing.begin(dice).launch(logits)
     with refusing_waits():
-        choosing.begin(dice)
-        told = [choosing.launch(logits, dice, number).values for number in range(4)]
+        choices = choosing.begin(dice)
+        told = [choices.launch(logits).values for _ in range(4)]
     assert torch.stack(told).isfinite().all()

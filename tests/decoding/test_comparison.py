@@ -12,6 +12,7 @@ from torch import Tensor
 
 from decoding.errors import BadPrompt, OutOfMemory
 from decoding.events import Event, EventSink, Finished, Recorder
+from decoding.load import Load
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key
@@ -20,7 +21,7 @@ from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling, parse_choices
 from tests.decoding import models
-from tests.decoding.rehearsal import rehearse
+from tests.decoding.rehearsal import Rehearsal, rehearse
 from tests.decoding.worlds import state_of, tables
 
 LETTERS = "abcdefghijkl"
@@ -118,6 +119,27 @@ def test_after_a_gpus_warm_up_no_sample_has_to_capture(tmp_path: Path) -> None:
     made.warm_up(is_thorough=True)
     recorded = [rehearsal.recorded for rehearsal in rehearsals]
     assert len(list(made.run())) == 3
+    assert recorded == [rehearsal.recorded for rehearsal in rehearsals] and all(recorded)
+
+
+def test_after_a_gpus_warm_up_no_text_of_a_batch_has_to_capture(tmp_path: Path) -> None:
+    """Drafts end at different times, so that any number of texts shares a pass, and prompts end in pieces of any
+    length."""
+    config = models.LLAMA | {"vocab_size": len(LETTERS), "max_position_embeddings": 512}
+    folders = [models.save(tmp_path / role, "llama", **config) for role in ("target", "draft")]
+    rehearsals = [Rehearsal(), Rehearsal()]
+    target, draft = (
+        models.fast_runner(folder, static=True, capturing=rehearsal)
+        for folder, rehearsal in zip(folders, rehearsals, strict=True)
+    )
+    ready = dataclasses.replace(pair(), target=target, draft=draft, dtype=torch.float32)
+    texts = [Prompt(str(length), "ab" * length) for length in (110, 2, 36, 34, 50, 5)]
+    choices = [choice.at(Load(3)) for choice in parse_choices("autoregressive,static:2,threshold:0.1")]
+    sampling = Sampling(max_new_tokens=60, ignore_eos=True)
+    made = comparison(sampling, pair=ready, prompts=texts, choices=choices)
+    made.warm_up(is_thorough=True)
+    recorded = [rehearsal.recorded for rehearsal in rehearsals]
+    assert len(list(made.run())) > 0
     assert recorded == [rehearsal.recorded for rehearsal in rehearsals] and all(recorded)
 
 

@@ -132,6 +132,14 @@ def test_where_the_rows_suffice_for_all_every_event_is_that_of_the_text_alone() 
         assert without_times(one) == without_times(other)
 
 
+@torch.inference_mode()
+def test_in_turn_the_draft_is_busy_until_the_last_text_is_prepared() -> None:
+    together = batch_of(World.of_tables(3, 5), ssd("ssd:2,branches=12,backup=neural"), SAMPLINGS["shared"], 4)
+    decode_all(together)
+    prepared = [event for one in together for event in events(one) if isinstance(event, Anticipated)]
+    assert prepared and all(event.busy_ns == event.end_ns - event.start_ns for event in prepared)
+
+
 # One budget -----------------------------------------------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ from decoding.prompts.prompt import Prompt
 from decoding.registry import Parts, build
 from decoding.replay.planning import study
 from decoding.replay.probing import probe
-from decoding.spec import Choice, Sampling, choose
+from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies import STRATEGIES
 from decoding.timing import Clock
 from tests.decoding.models import LLAMA, save
@@ -80,14 +80,30 @@ def test_a_new_comparison_of_it_begins_with_strategies_that_run(target_alone: Pa
 
 
 def test_what_records_a_draft_is_refused(target_alone: Pair) -> None:
-    material = Material.of(PROMPTS)
-    for record in (
-        lambda: study(target_alone, PROMPTS, SAMPLING, tails=True),
-        lambda: make_classifier(target_alone, material, SAMPLING),
-        lambda: probe(target_alone, PROMPTS, SAMPLING),
-    ):
-        with pytest.raises(BadPair, match=r"needs a draft model, and this pair has none\. Take a pair with a draft\."):
-            record()
+    with pytest.raises(BadPair, match=r"needs a draft model, and this pair has none\. Take a pair with a draft\."):
+        make_classifier(target_alone, Material.of(PROMPTS), SAMPLING)
+
+
+@pytest.mark.parametrize("choice", parse_choices("autoregressive,lookup:3,suffix:0.3,suffix-memory:0.3"), ids=str)
+def test_replays_of_its_texts_count_what_runs(target_alone: Pair, choice: Choice) -> None:
+    sampling = Sampling(max_new_tokens=48)
+    told: list[int] = []
+    recorded = study(target_alone, PROMPTS, sampling, tails=True, on_progress=told.append)
+    samples = Comparison(target_alone, PROMPTS, [choice], sampling).run_whole()
+    counts = recorded.play(choice)
+    assert recorded.is_alone and told == [1, 2, 3]
+    assert counts.target_passes == sum(sample.num_target_passes for sample in samples)
+    assert counts.copied == sum(sample.num_draft_tokens for sample in samples)
+
+
+def test_a_recording_of_it_can_be_cancelled(target_alone: Pair) -> None:
+    assert study(target_alone, PROMPTS, SAMPLING, tails=True, cancelled=lambda: True).recordings == []
+
+
+def test_prices_of_it_are_those_of_verifications(target_alone: Pair) -> None:
+    costs = probe(target_alone, PROMPTS, Sampling(max_new_tokens=96))
+    assert len(costs.target) > 8 and min(costs.target[1:]) > 0
+    assert costs.draft == costs.draft_round == costs.tree == costs.mixing == 0
 
 
 def test_a_strategy_that_hides_its_need_of_a_draft_is_found_out(target_alone: Pair) -> None:

@@ -59,8 +59,8 @@ class Box:
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where a shell runs tests with &
         )
 
-    def run(self, *arguments: str) -> tuple[int, str, str]:
-        process = self.start(*arguments)
+    def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
+        process = self.start(*arguments, **environment)
         out, err = process.communicate(timeout=DEADLINE)
         return process.returncode, out, err
 
@@ -141,6 +141,20 @@ def test_bench_names_the_benchmarks_there_are(box: Box) -> None:
     for asked in ([], ["engin"]):
         code, out, err = box.run("bench", *asked)
         assert (code, out) == (2, "") and told in err
+
+
+def test_a_benchmark_of_a_card_takes_the_torch_that_is_there(tmp_path: Path) -> None:
+    """No pip, no .venv: a machine with a GPU may have no network. Benchmarks of pages need .venv."""
+    box = Box(tmp_path)
+    (tmp_path / "benchmarks").mkdir()
+    for name in ("card", "pages"):
+        (tmp_path / "benchmarks" / f"{name}.py").write_text("import sys, torch\nprint(torch.NAME, *sys.argv[1:])\n")
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "torch.py").write_text("NAME = 'the one that is there'\n")
+    torch = {"PYTHONPATH": str(tmp_path / "packages")}
+    assert box.run("bench", "card", "--tiny", **torch) == (0, "the one that is there --tiny\n", "")
+    assert not (tmp_path / ".venv").exists()
+    assert "Making .venv" in box.run("bench", "pages", **torch)[2]
 
 
 def test_an_old_python_is_told_that_it_is_too_old() -> None:

@@ -74,7 +74,6 @@ def test_a_strategy_that_needs_a_draft_is_refused_before_anything_loads(
 @pytest.mark.parametrize(
     ("main", "what"),
     [
-        (plan.main, "A plan"),
         (oracle.main, "An oracle analysis"),
         (train_disco.main, "Training a classifier"),
         (papers.main, "The study of the papers"),
@@ -86,6 +85,23 @@ def test_a_command_that_records_a_draft_is_refused(
     monkeypatch.setattr(sys, "argv", ["drafthouse", *on_target(box)])
     assert main() == 2
     assert capsys.readouterr().err.strip() == f"{what} needs a draft model, and this pair has none. Give --draft DIR."
+
+
+def test_a_plan_finds_the_settings_of_copies(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan.run([*on_target(box), "--json", str(box / "plan.json")])
+    told = capsys.readouterr().out
+    found = json.loads((box / "plan.json").read_text())
+    settings = {row["strategy"]: row for row in found["settings"]}
+    assert set(settings) == {"autoregressive", *(choice.strategy for choice in alone.usual())} - {"autoregressive"}
+    assert all(row["measured"]["prompts"] == row["audit"]["identical"] == 2 for row in settings.values())
+    assert found["trees"] is None and {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM"}
+    assert "vLLM, as lookup" in told and "tree" not in told
+
+
+def test_a_plan_for_several_users_needs_no_draft(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan.run([*on_target(box), "--load", "1,2"])
+    told = capsys.readouterr().out
+    assert "2 at once" in told and "suffix" in told and "As a schedule" not in told
 
 
 def test_a_draft_alone_is_refused(box: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,8 @@ from webapp.comparisons.what_if.refusals import refusal
 from webapp.registry import lengths
 from webapp.registry import services as registry
 from webapp.registry.models import Pair
+from webapp.studies import services as studies
+from webapp.studies.kinds import PLAN
 
 
 @pytest.fixture
@@ -48,3 +50,25 @@ def test_an_engine_refuses_a_strategy_whose_draft_is_missing(team, checkpoints, 
     job = Comparison.objects.get().job
     assert (job.state, comparison.job_id) == ("failed", job.pk)
     assert "static:3 needs a draft model, and this pair has none." in job.reason
+
+
+def test_a_plan_of_a_target_alone_finds_the_settings_of_copies(team, pair, make_worker):
+    study = studies.launch(
+        kind=PLAN,
+        pair=pair,
+        dataset=prompts(team, ["w1 w2 w3 w1 w2 w3", "w4 w5"]),
+        by=team,
+        loads=[1, 2],
+        sampling={"max_new_tokens": 12},
+    )
+    make_worker().look()
+    study.refresh_from_db()
+    study.job.refresh_from_db()
+    assert study.job.state == "succeeded", study.job.reason
+    found = study.document
+    settings = {row["strategy"]: row for row in found["settings"]}
+    assert set(settings) == {"lookup", "suffix", "suffix-memory"}
+    assert all(row["measured"]["prompts"] == row["audit"]["identical"] == 2 for row in settings.values())
+    assert found["trees"] is None and found["classifiers"] == [] and found["at_load"]["planned"] is None
+    assert {row["users"] for row in found["at_load"]["rows"]} == {1, 2}
+    assert study.job.done_count == study.job.total_count

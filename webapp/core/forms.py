@@ -135,7 +135,7 @@ class Form:
     def __getitem__(self, name: str) -> Field:
         field = self.blank.fields[name]
         choices = self._choices(name)
-        blocked = field.blocked() if hasattr(field, "blocked") else ()
+        blocked = field.blocked(self._now) if hasattr(field, "blocked") else ()
         kind, value = _kind(field), self._value(name, field)
         if value == "" and kind == "select" and field.required and self.data is None:
             value = _only(choices, blocked)
@@ -152,7 +152,7 @@ class Form:
             high=getattr(field, "max_value", None),
             longest=None if isinstance(field, serializers.ListField) else getattr(field, "max_length", None),
             blocked=blocked,
-            depends=hasattr(field, "offered"),
+            depends=hasattr(field, "offered") or hasattr(field, "blocked"),
             can_be_empty=not field.required and field.default in (empty, None, ""),
         )
 

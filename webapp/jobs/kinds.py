@@ -20,6 +20,7 @@ class Kind:
     is_sized: bool = False  # the launcher knows how many parts there are, so estimates may count them
     keeps_parts: bool = False  # another attempt goes on with the parts that are done; without this it begins anew
     needs_card: bool = False  # its arguments hold a machine card, which the launcher reads
+    needs_draft: bool = True  # it is refused for a target alone
     takes_loads: bool = False  # its arguments may hold numbers of users at once
     page: str = ""  # name of the URL of what it makes, and of the relation from its job to that
 

@@ -23,8 +23,8 @@ class PairField(Visible):
 class DraftedPairField(PairField):
     """A pair for work that needs a draft: forms offer no other, and services refuse the others in a sentence."""
 
-    def blocked(self) -> set[str]:
-        """Ids of the choices that a form shows but does not offer."""
+    def blocked(self, now: Callable[[str], str]) -> set[str]:
+        """Ids of the choices that a form shows but does not offer, by what it holds in other fields."""
         return {str(pk) for pk in self.get_queryset().filter(draft=None).values_list("pk", flat=True)}
 
 

@@ -5,7 +5,7 @@ from webapp.jobs.kinds import Kind
 TRAINING = Kind("training", "Training", parts="samples", page="training")
 ORACLE = Kind("oracle", "Oracle", parts="prompts", is_sized=True, page="study")
 PLAN = Kind(
-    "plan", "Plan", parts="samples", takes_loads=True, page="study"
+    "plan", "Plan", parts="samples", needs_draft=False, takes_loads=True, page="study"
 )  # how many, the engine says once it knows the strategies
 PROJECTION = Kind("projection", "Projection", parts="prompts", is_sized=True, needs_card=True, page="study")
 PAPERS = Kind("papers", "Papers", parts="samples", keeps_parts=True, page="study")

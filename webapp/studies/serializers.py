@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rest_framework import serializers
@@ -32,10 +33,18 @@ class StudySampling(SamplingFields):
     """Sampling as in a comparison, less the fields that a study does not use."""
 
 
+class StudyPairField(DraftedPairField):
+    """A form offers a target alone for the kinds that need no draft."""
+
+    def blocked(self, now: Callable[[str], str]) -> set[str]:
+        kind = KINDS.get(now("kind"))
+        return super().blocked(now) if kind is None or kind.needs_draft else set()
+
+
 class NewStudy(Input):
     name = Name(max_length=200, required=False)
     kind = serializers.ChoiceField(choices=KIND_CHOICES)
-    pair = DraftedPairField(help_text="a pair with a draft, whose proposals the study records")
+    pair = StudyPairField(help_text="with a draft, whose proposals the study records; a plan can do without")
     dataset = PromptsField()
     split = SplitField()
     limit = LimitField()

@@ -53,7 +53,8 @@ def launch(
 ) -> Study:
     """Queue a study; a worker does the decoding. `promise`: the plan and its setting that a proof runs."""
     by.require(Right.SUBMIT)
-    recipes.require_draft(pair, f"A study of the kind {kind.slug}")
+    if kind.needs_draft:
+        recipes.require_draft(pair, f"A study of the kind {kind.slug}")
     arguments = {"card": _card(card, own_card).to_dict()} if kind.needs_card else promise or _loads(kind, loads)
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)

@@ -80,7 +80,9 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
         on_progress=lambda done: steps(SIMULATING, done, steps.parts[SIMULATING]),
         cancelled=cancelled,
     )
-    predictions = [*_predicted(recorded, costs, chosen, classifiers), *predict_ahead(simulating)]
+    predictions = _predicted(recorded, costs, chosen, classifiers)
+    if not recorded.is_alone:
+        predictions += predict_ahead(simulating)
     if cancelled():
         return {}
     best = best_of_each(predictions)
@@ -97,7 +99,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
         return {}
     noisy = noise.between(before, noise.mark(os.getpid()))
     own = judged(recorded, costs, classifiers)
-    trees = tree_worth(recorded, costs).to_dict()
+    trees = None if recorded.is_alone else tree_worth(recorded, costs).to_dict()
     found = document_of(best, rows, predictions, costs)
     return {**found, "at_load": at_load, "trees": trees, "noise": noisy, "classifiers": own}
 
@@ -129,12 +131,12 @@ def _at_load(
 
 
 def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, emit: Emit) -> Steps:
-    count, has_classifier = len(order.prompts), chosen is not None
-    ahead = planned_ahead(order.sampling, has_classifier=has_classifier)
-    run_count = len(planning.confirmed(has_classifier=has_classifier)) + len(ahead)
+    count, has_classifier, is_alone = len(order.prompts), chosen is not None, order.pair.draft is None
+    ahead = [] if is_alone else planned_ahead(order.sampling, has_classifier=has_classifier)
+    run_count = len(planning.confirmed(has_classifier, is_alone=is_alone)) + len(ahead)
     parts = {
         "recording": count,
-        "measuring costs": probing.samples(count, classifiers=int(has_classifier)),
+        "measuring costs": probing.samples(count, classifiers=int(has_classifier), is_alone=is_alone),
         SIMULATING: samples_ahead(count, ahead),
         "confirming": run_count * count,
     }

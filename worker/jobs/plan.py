@@ -26,10 +26,10 @@ class MakePlan(PairOrder):
 
     def memory(self) -> int:
         """Bytes that it can need with the setting that prepares most, or with most users."""
-        strategies = [strategy for strategy in STRATEGIES.values() if strategy.prepares_ahead]
+        strategies = [strategy for strategy in STRATEGIES.values() if strategy.prepares_ahead and self.pair.draft]
         ahead = [choose(strategy.slug, params) for strategy in strategies for params in strategy.grid()]
         crowded = [choose(BASELINE).at(Load(users)) for users in self.loads]
-        return max(self.memory_to_run([choice], is_recorded=True) for choice in [*ahead, *crowded])
+        return max(self.memory_to_run([choice], is_recorded=True) for choice in [choose(BASELINE), *ahead, *crowded])
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from worker.engine.studying import plan

@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> None:
         metavar="FILE",
         help="write the plan as REST gives it, and the proof; with --load it then also holds the plan for one user",
     )
-    bench = read_bench(given := parser.parse_args(argv), given.split, drafting="A plan")
+    bench = read_bench(given := parser.parse_args(argv), given.split)
     loads(given.load, [])  # refuses what cannot be
     if given.prove and given.load:
         raise BadArguments("--prove is for a plan with one user. Leave out --load, or leave out --prove.")
@@ -103,14 +103,15 @@ def planned_alone(material: Material) -> tuple[Sequence[Prediction], dict[str, A
 
     study, costs, pair = material.study, material.costs, material.ready.pair
     predictions = predicted(material)
-    best, trees = best_of_each(predictions), tree_worth(study, costs)
+    best, trees = best_of_each(predictions), None if study.is_alone else tree_worth(study, costs)
     rows = confirmed(material.bench, material.ready, best)
     found = document_of(best, rows, predictions, costs)
     print(table(best, rows))
-    print(f"\n{trees.sentence}\n")
-    print(elsewhere(found))
+    if trees:
+        print(f"\n{trees.sentence}")
+    print(f"\n{elsewhere(found)}")
     classifiers = {} if material.classifier is None else {material.classifier: pair.classifier(material.classifier)}
-    return best, {**found, "trees": trees.to_dict(), "classifiers": judged(study, costs, classifiers)}
+    return best, {**found, "trees": trees and trees.to_dict(), "classifiers": judged(study, costs, classifiers)}
 
 
 def proved(bench: Bench, ready: LoadedPair, best: Sequence[Prediction]) -> dict[str, Any]:
@@ -142,6 +143,8 @@ def predicted(material: Material) -> list[Prediction]:
 
     pair, prompts, sampling = material.ready.pair, material.bench.prompts, material.bench.sampling
     study, costs, name = material.study, material.costs, material.classifier
+    if study.is_alone:
+        return predict(study, costs)
     steps = Steps()
     due = samples_ahead(len(prompts), planned_ahead(sampling, has_classifier=name is not None))
     simulating = Simulating(

@@ -37,7 +37,9 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield from (_line(row) for row in found["rows"] if row["users"] == users)
     yield ""
     yield from (paying(crossover) for crossover in found["crossovers"])
-    yield from ("", f"As a schedule: {found['planned']}", "To set elsewhere (start searching from there):")
+    if found["planned"]:
+        yield from ("", f"As a schedule: {found['planned']}")
+    yield from ("", "To set elsewhere (start searching from there):")
     for one in found["elsewhere"]:
         yield from (f"  {one['engine']}:", f"    {one['setting']}", *([f"    {one['note']}"] if one["note"] else []))
     if not found["elsewhere"]:

@@ -23,7 +23,7 @@ from decoding.models.fast.shape import Shape
 Gate = Callable[[Tensor], Tensor]  # [n, 2 * inner] -> [n, inner]
 Place = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # heads, turns, slots, storage -> queries
 
-SLOTS = 512  # of the storage that kernels are tried on
+TEXTS, SLOTS = 3, 512  # of the slab that kernels are tried on
 CLOSE = {torch.float32: 1e-5, torch.bfloat16: 1e-2}  # relative error
 
 
@@ -49,7 +49,7 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
         triton_kernels.gate, silu_gate, gate_trial(shape, layout, device), capturing
     )
     has_place = shape.rope is not None and is_better(
-        triton_kernels.place, place, place_trial(shape, layout, device), capturing
+        in_slab(triton_kernels.place), in_slab(place), place_trial(shape, layout, device), capturing
     )
     return Kernels(triton_kernels.gate if has_gate else None, triton_kernels.place if has_place else None)
 
@@ -71,6 +71,11 @@ def place(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tenso
     return turned[:, :queries]
 
 
+def in_slab(place: Place) -> Place:
+    """Let `place` write to the second text of a slab [2, kv_heads, texts, slots, head_dim], and leave the others."""
+    return lambda heads, turns, slots, slab: place(heads, turns, slots, slab[:, :, 1])
+
+
 def gate_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Tensor]:
     return (_spread(2, 2 * shape.inner, dtype=layout.dtype, device=device),)
 
@@ -80,8 +85,8 @@ def place_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Ten
     angles = torch.linspace(0, 3, shape.head_dim, device=device).view(2, 1, -1)
     turns = torch.polar(torch.ones_like(angles), angles)
     slots = torch.tensor([7, SLOTS - 1], device=device)
-    storage = torch.zeros(2, shape.kv_heads, SLOTS, shape.head_dim, dtype=layout.dtype, device=device)
-    return heads, turns, slots, storage
+    slab = torch.zeros(2, shape.kv_heads, TEXTS, SLOTS, shape.head_dim, dtype=layout.dtype, device=device)
+    return heads, turns, slots, slab
 
 
 def is_right(kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried: tuple[Tensor, ...]) -> bool:

@@ -13,8 +13,8 @@ from decoding.models.fast.kv import Rows, chain_rows
 from decoding.models.fast.lean import Lean
 from decoding.models.fast.runner import PASS, FastBranches, FastRunner, FastTree
 from decoding.models.fast.shape import Shape
-from decoding.models.fast.slab import MOST_ROWS, Slab, SlabCache
 from decoding.models.fast.slab import Feed as SlabFeed
+from decoding.models.fast.slab import Slab, SlabCache, fits
 from decoding.models.runner import Feed, Reader, TreePass
 
 
@@ -67,11 +67,12 @@ def _part(shape: Shape, feed: Feed) -> tuple[Tensor, Rows]:
 
 @torch.inference_mode()
 def extend_in_slabs(feeds: Sequence[Feed]) -> list[Tensor]:
-    """Extend each runner of one model, in one pass for each slab. Texts without one, or with many rows, read alone."""
+    """Extend each runner of one model, in one pass for each slab. Texts without one, and pieces of prompts, read
+    alone."""
     logits: dict[int, Tensor] = {}
     together: dict[Slab, list[int]] = {}
     for number, (runner, tokens, need) in enumerate(feeds):
-        slab = _slab_of(runner) if len(tokens) <= MOST_ROWS else None
+        slab = _slab_of(runner) if fits(len(tokens), need) else None
         if slab:
             together.setdefault(slab, []).append(number)
         else:
@@ -87,14 +88,11 @@ def _slab_of(runner: Reader) -> Slab | None:
 
 
 def _read(slab: Slab, feeds: Sequence[Feed]) -> list[Tensor]:
-    if len(feeds) == 1:
-        [(runner, tokens, need)] = feeds
-        return [runner.extend(tokens, need)]
     rows = []
     for runner, tokens, need in feeds:
         assert isinstance(runner, FastRunner) and isinstance(runner.cache, SlabCache)
         ids = runner.take(tokens, need)
-        rows.append(SlabFeed(runner.cache.place, runner.advance(len(ids)), ids))
+        rows.append(SlabFeed(runner.cache, runner.advance(len(ids)), ids))
     found = slab.read(rows)
     return [logits[-need:] for logits, (_, _, need) in zip(found, feeds, strict=True)]
 

@@ -1,8 +1,8 @@
 """The cache of keys and values, and the masks that say which of them a row may see.
 
 One tensor for all layers: [layers, 2, kv_heads, slots, head_dim]. A text's tokens take the slots from 0 on. Branches
-take the slots behind the text: their step s, row b lies at `length + s * rows + b`. Nothing is ever erased; what lies
-behind the text is overwritten.
+take the slots behind the text: their step s, row b lies at `length + s * rows + b`. What lies behind the text is
+overwritten. Static passes read it too, behind a mask, so they erase a text before the next one begins.
 """
 
 from __future__ import annotations
@@ -26,6 +26,19 @@ class Cache:
     def __init__(self, shape: Shape, slots: int, dtype: torch.dtype, device: torch.device) -> None:
         # Not cleared: rows see only slots that were written, and memory that no text reaches is never touched.
         self.values = torch.empty(shape.layers, 2, shape.kv_heads, slots, shape.head_dim, dtype=dtype, device=device)
+        self.used = 0  # slots that static passes may have written
+
+    @property
+    def storages(self) -> Sequence[Tensor]:
+        """All that passes may write to: `values`, and what takes its place at other times."""
+        return (self.values,)
+
+    @torch.inference_mode()
+    def clear(self) -> None:
+        """Erase the text of static passes, whose hidden slots are read too: zero times NaN is NaN."""
+        for values in self.storages:
+            values[:, :, :, : self.used].zero_()
+        self.used = 0
 
     @property
     def slots(self) -> int:

@@ -18,7 +18,7 @@ from decoding.models.fast.linear import Layout
 from decoding.models.fast.passes import Passes, SlicedPasses, StaticPasses
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import Shape
-from decoding.models.fast.slab import Slab
+from decoding.models.fast.slab import Slab, SlabCache, SlabPasses
 from decoding.models.fast.weights import ModelWeights
 from decoding.models.runner import Feed, ModelRunner
 
@@ -40,16 +40,17 @@ class FastModel:
         device: torch.device | None = None,
         static: bool | None = None,
         layout: Layout | None = None,
+        capturing: Capturing | None = None,
     ) -> None:
-        """`static` chooses the GPU's layout of passes; by default, where there is a GPU. `layout` is that of the
-        matrices; by default the fastest, measured now."""
+        """`static` chooses the GPU's layout of passes, and `capturing` records them; by default, where there is a GPU.
+        `layout` is that of the matrices; by default the fastest, measured now."""
         self.shape = shape
         self.vocab_size = shape.vocab_size
         self.context = min(context or shape.context, shape.context)
         self.device = indexed(device or torch.device("cpu"))
         self._is_static = self.device.type == "cuda" if static is None else static
         layout = layout or _layout(weights, dtype, self.device, self._is_static)
-        self._capturing = Capturing(self.device) if self.device.type == "cuda" else None
+        self._capturing = capturing or (Capturing(self.device) if self.device.type == "cuda" else None)
         kernels = chosen(shape, layout, self._capturing) if self._capturing and self._is_static else None
         self.decoder = Decoder(shape, weights, layout, self.context, self.device, kernels)
         self._lean = Lean(self.decoder)
@@ -85,6 +86,8 @@ class FastModel:
         return -(-(self.context + SCRATCH) // 64) * 64
 
     def passes_over(self, cache: Cache) -> Passes:
+        if isinstance(cache, SlabCache):
+            return SlabPasses(self.decoder, cache, self._capturing)
         if self._is_static:
             return StaticPasses(self.decoder, cache, self._capturing)
         return SlicedPasses(self.decoder, cache, self._lean)

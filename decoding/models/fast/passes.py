@@ -31,6 +31,9 @@ class Passes(Protocol):
 
     def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor: ...
 
+    def forget(self) -> None:
+        """Get ready for another text."""
+
 
 class SlicedPasses:
     """Passes whose rows see exactly the slots that are in use: nothing is computed for the rest."""
@@ -51,6 +54,9 @@ class SlicedPasses:
         rows = Rows(self._cache, self._decoder.shape, start, count, positions, masks)
         return self._read(ids, rows, count)
 
+    def forget(self) -> None:
+        pass
+
     def _read(self, ids: Tensor, rows: Rows, need: int) -> Tensor:
         hidden = self._lean.layered(*self._decoder.embedded(ids, rows), [rows], rows)
         return self._decoder.logits(hidden, need)
@@ -67,7 +73,8 @@ class StaticPasses:
         self._decoder = decoder
         self._cache = cache
         self._values: Tensor | None = None
-        self._forms: dict[Form, StaticPass] = {}
+        self._captured: dict[int, dict[Form, StaticPass]] = {}  # by the address of their storage
+        self._forms: dict[Form, StaticPass] = {}  # those of the storage in use
         self._capturing = capturing
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
@@ -87,7 +94,11 @@ class StaticPasses:
                 static.masks[window][:, mask.shape[1] :].fill_(HIDDEN)
         return self._run(static, ids)
 
+    def forget(self) -> None:
+        self._cache.clear()
+
     def _form(self, rows: int, need: int, seen: int, is_tree: bool) -> Form:
+        self._cache.used = max(self._cache.used, seen)
         slots = SHORTEST
         while slots < seen:
             slots *= 2
@@ -96,12 +107,21 @@ class StaticPasses:
 
     def _static(self, form: Form) -> StaticPass:
         if self._values is not self._cache.values:
-            self._forms.clear()  # they hold the addresses of storage that has been replaced
-            self._values = self._cache.values
+            self._find_forms()
         static = self._forms.get(form) or StaticPass(form, self._decoder, self._cache.values)
-        if form.rows <= MOST_CAPTURED_ROWS:
+        if self._comes_again(form):
             self._forms[form] = static
         return static
+
+    def _find_forms(self) -> None:
+        """Take up the forms of the storage in use, and drop those of storage that was replaced."""
+        addresses = [values.data_ptr() for values in self._cache.storages]
+        self._captured = {address: self._captured.get(address, {}) for address in addresses}
+        self._values = self._cache.values
+        self._forms = self._captured[self._values.data_ptr()]
+
+    def _comes_again(self, form: Form) -> bool:
+        return form.rows <= MOST_CAPTURED_ROWS
 
     def _run(self, static: StaticPass, ids: Tensor) -> Tensor:
         static.ids.copy_(ids, non_blocking=True)

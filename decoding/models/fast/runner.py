@@ -103,6 +103,8 @@ class FastRunner:
         self._close()
         del self.tokens[length:]
         self._length = length
+        if not length:
+            self.passes.forget()
 
     def grow(self) -> FastTree:
         self._close()

@@ -17,18 +17,32 @@ from torch import Tensor
 from decoding.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Cache
-from decoding.models.fast.passes import SHORTEST, Form, StaticPass, hide
+from decoding.models.fast.passes import SHORTEST, Form, StaticPass, StaticPasses, hide
 
-MOST_ROWS = 16  # of one text in a joint pass; a longer piece is read alone
+MOST_ROWS = 16  # of one text in a joint pass
+FEW = 8  # rows that are read together whatever they are
+
+
+def fits(rows: int, need: int) -> bool:
+    """Whether rows can share a pass. A piece of a prompt is read alone, or every text would compute as many rows."""
+    return rows <= FEW or (rows <= MOST_ROWS and need == rows)
 
 
 @dataclass(frozen=True)
 class Feed:
     """New rows of one text."""
 
-    place: int
-    start: int  # tokens that its cache holds
+    cache: SlabCache
+    start: int  # tokens that the cache holds
     ids: Tensor
+
+    @property
+    def place(self) -> int:
+        return self.cache.place
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.ids)
 
 
 class Slab:
@@ -42,46 +56,105 @@ class Slab:
         self._decoder = decoder
         self._capturing = capturing
         self._passes: dict[JointForm, JointPass] = {}
+        self._logits = torch.empty(0)  # of all captured passes: 512 rows of 128,256 take 250 MiB
 
     def cache(self, place: int) -> SlabCache:
         return SlabCache(self, place)
 
     def read(self, feeds: Sequence[Feed]) -> list[Tensor]:
         """Run one pass, and return the logits of each feed's rows."""
-        joint = self._pass(self._form(feeds))
+        for feed in feeds:
+            feed.cache.used = max(feed.cache.used, feed.end)
+        joint = self._pass(self._form_of(feeds))
+        joint.uses += 1
+        if self._capturing and joint.uses > 1 and joint.graph is None:
+            self._capture(joint.form, self._capturing)
         index = joint.fill(feeds)
-        logits = joint.run(self._capturing)
+        logits = joint.launch() if joint.graph is None else joint.replay()
         return [logits[rows] for rows in index]
 
-    def _form(self, feeds: Sequence[Feed]) -> JointForm:
-        texts = _up(max(feed.place for feed in feeds) + 1, self.texts)
-        rows = _up(max(len(feed.ids) for feed in feeds), MOST_ROWS)
+    def _form_of(self, feeds: Sequence[Feed]) -> JointForm:
         slots = SHORTEST
-        while slots < max(feed.start + len(feed.ids) for feed in feeds):
+        while slots < max(feed.end for feed in feeds):
             slots *= 2
+        texts = _up(max(feed.place for feed in feeds) + 1, self.texts)
+        return self._form(texts, _up(max(len(feed.ids) for feed in feeds), MOST_ROWS), min(slots, self.values.shape[4]))
+
+    def _form(self, texts: int, rows: int, slots: int) -> JointForm:
         priority = self._capturing.priority if self._capturing else 0
-        count = texts * rows
-        return JointForm(count, count, min(slots, self.values.shape[4]), True, priority, texts)
+        return JointForm(texts * rows, texts * rows, slots, True, priority, texts)
 
     def _pass(self, form: JointForm) -> JointPass:
         if form not in self._passes:
             self._passes[form] = JointPass(form, self._decoder, self.values)
         return self._passes[form]
 
+    def _capture(self, form: JointForm, capturing: Capturing) -> None:
+        """Capture the form, and with it all numbers of texts and rows that may be asked for in any round: a capture
+        takes longer than many rounds."""
+        most = max(FEW, form.rows // form.texts)
+        if len(self._logits) < self.texts * most:
+            self._logits = self.values.new_empty(self.texts * most, self._decoder.shape.vocab_size, dtype=torch.float32)
+        for texts in _sizes(self.texts):
+            for rows in _sizes(most):
+                joint = self._pass(self._form(texts, rows, form.slots))
+                if joint.graph is None:
+                    joint.capture_into(self._logits, capturing)
+
 
 class SlabCache(Cache):
-    """One place of a slab."""
+    """One place of a slab. A text that outgrows it, by branches, is read alone until it ends."""
 
     def __init__(self, slab: Slab, place: int) -> None:
-        self.slab: Slab | None = slab  # None once the text has outgrown its place
         self.place = place
-        self.values = slab.values[:, :, :, place]
+        self.used = 0
+        self.values = self._lent = slab.values[:, :, :, place]
+        self._slab = slab
+        self._own: Tensor | None = None  # storage that once was needed, kept for the next text that outgrows the place
+
+    @property
+    def slab(self) -> Slab | None:
+        """None where the text has outgrown its place."""
+        return self._slab if self.values is self._lent else None
+
+    @property
+    def storages(self) -> Sequence[Tensor]:
+        return (self._lent,) if self._own is None else (self._lent, self._own)
 
     def reserve(self, slots: int, used: int) -> None:
-        """Grow. A text that has outgrown its place is read alone from then on."""
+        if slots <= self.slots:
+            return
+        if self._own is not None and self.slab:
+            self._own[:, :, :, :used] = self.values[:, :, :, :used]
+            self.values = self._own
         super().reserve(slots, used)
-        if self.slab and self.values.data_ptr() != self.slab.values[:, :, :, self.place].data_ptr():
-            self.slab = None
+        self._own = self.values
+
+    def clear(self) -> None:
+        """Erase the text, and what padding has left in the last slot. The next text begins in the slab."""
+        super().clear()
+        self._lent[:, :, :, -1].zero_()
+        self.values = self._lent
+
+
+class SlabPasses(StaticPasses):
+    """Passes of one text in a slab. Its short chains have the forms of the slab, which are captured once for all texts;
+    most pieces of prompts have a length that comes once."""
+
+    def __init__(self, decoder: Decoder, cache: SlabCache, capturing: Capturing | None) -> None:
+        super().__init__(decoder, cache, capturing)
+        self._place = cache
+
+    def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
+        slab = self._place.slab
+        if slab and fits(len(ids), need):
+            [logits] = slab.read([Feed(self._place, start, ids)])
+            return logits[len(ids) - need :]
+        return super().chain(ids, start, need)
+
+    def _comes_again(self, form: Form) -> bool:
+        is_piece = form.need < form.rows  # of a prompt
+        return not (is_piece and self._place.slab) and super()._comes_again(form)
 
 
 @dataclass(frozen=True)
@@ -94,6 +167,7 @@ class JointPass(StaticPass):
 
     def __init__(self, form: JointForm, decoder: Decoder, values: Tensor) -> None:
         super().__init__(form, decoder, values)
+        self.form: JointForm = form
         self._texts, self._rows = form.texts, form.rows // form.texts
         self.slots = torch.zeros_like(self.positions)
         self._scratch = [place * values.shape[4] + values.shape[4] - 1 for place in range(form.texts)]
@@ -120,23 +194,21 @@ class JointPass(StaticPass):
         self.slots.copy_(_numbers(slots, self.ids.device), non_blocking=True)
         return index
 
-    def run(self, capturing: Capturing | None) -> Tensor:
-        self.uses += 1
-        if capturing is None or self.uses == 1:
-            return self.launch()
-        if self.graph is None:
-            self.capture(capturing)
-        return self.replay()
-
     def launch(self) -> Tensor:
         self._mask_chain()
         return self._decoder(self.ids, self, self.form.need)
 
-    def capture(self, capturing: Capturing) -> None:
+    def capture_into(self, logits: Tensor, capturing: Capturing) -> None:
+        """Record a run over padding. The rows of an earlier round must not be written again."""
+
+        def launch() -> Tensor:
+            return logits[: self.form.rows].copy_(self.launch())
+
+        self.fill(())
         with capturing.aside():
             for _ in range(2):
-                self.launch()
-        self.graph, self._logits = capturing.record(self.launch)
+                launch()
+        self.graph, self._logits = capturing.record(launch)
 
     def storage(self, layer: int) -> Tensor:
         return self._values[layer].flatten(2, 3)
@@ -161,6 +233,11 @@ class JointPass(StaticPass):
 def _up(count: int, most: int) -> int:
     """The next power of two, at most `most`: few forms are captured."""
     return min(1 << (count - 1).bit_length(), max(most, count))
+
+
+def _sizes(most: int) -> list[int]:
+    """All powers of two below `most`, and `most`."""
+    return sorted({_up(count, most) for count in range(1, most + 1)})
 
 
 def _numbers(values: Sequence[int] | range, device: torch.device) -> Tensor:

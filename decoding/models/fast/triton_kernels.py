@@ -21,13 +21,14 @@ def gate(both: Tensor) -> Tensor:
 
 def place(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
     """Turn the queries and keys of heads [n, queries + 2 * kv_heads, head_dim] by complex turns [n, 1, head_dim / 2].
-    Write keys and values to their slots of storage [2, kv_heads, slots, head_dim]. Return the queries."""
+    Write keys and values to their slots of storage [2, kv_heads, slots, head_dim], which has gaps if it is a place of a
+    slab. Return the queries."""
     rows, count, width = heads.shape
-    keys, capacity = storage.shape[1], storage.shape[2]
+    keys = storage.shape[1]
     queries = torch.empty(rows, count - 2 * keys, width, dtype=storage.dtype, device=heads.device)
     pairs = width // 2
     _place[(rows, count)](
-        heads, torch.view_as_real(turns), slots, storage, queries, capacity,
+        heads, torch.view_as_real(turns), slots, storage, queries, *storage.stride()[:3],
         QUERIES=count - 2 * keys, KEYS=keys, PAIRS=pairs, PADDED=triton.next_power_of_2(pairs),
     )  # fmt: skip
     return queries
@@ -46,7 +47,7 @@ def _gate(both, out, width, BLOCK: tl.constexpr):
 
 @triton.jit
 def _place(
-    heads, turns, slots, storage, queries, capacity,
+    heads, turns, slots, storage, queries, by_kind, by_head, by_slot,
     QUERIES: tl.constexpr, KEYS: tl.constexpr, PAIRS: tl.constexpr, PADDED: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
@@ -66,7 +67,9 @@ def _place(
     tl.store(own, new_even, mask=is_query)
     tl.store(own + 1, new_odd, mask=is_query)
     # Keys come first in the storage, then values, as they do among the heads.
-    stored = storage + ((head - QUERIES).to(tl.int64) * capacity + tl.load(slots + row)) * 2 * PAIRS + 2 * pair
+    own_head = (head - QUERIES).to(tl.int64)
+    place = own_head // KEYS * by_kind + own_head % KEYS * by_head + tl.load(slots + row) * by_slot
+    stored = storage + place + 2 * pair
     is_stored = inside & (head >= QUERIES)
     tl.store(stored, new_even, mask=is_stored)
     tl.store(stored + 1, new_odd, mask=is_stored)

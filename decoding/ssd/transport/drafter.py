@@ -80,7 +80,8 @@ class InTurnDrafter(Drafter):
         self._verdict = verdict
 
     def anticipated(self, number: int) -> Anticipated | None:
-        return anticipated_event(number, self._preparation, self._clock)
+        found = self._preparation  # the target waits for all of it, also between passes that texts share
+        return anticipated_event(number, found._replace(busy_ns=found.end_ns - found.start_ns), self._clock)
 
 
 class SsdDrafter(Drafter):

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from decoding.models.fast import fused
-from decoding.models.fast.fused import Kernels, chosen, is_better, is_right, silu_gate
+from decoding.models.fast.fused import Kernels, chosen, in_slab, is_better, is_right, silu_gate
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import Shape, shape_of
@@ -57,7 +57,7 @@ def trials(dtype: torch.dtype) -> list[tuple[Any, Any, tuple[Tensor, ...]]]:
     layout = Layout("plain", dtype, is_fused=True)
     return [
         (silu_gate, silu_gate, fused.gate_trial(shape(), layout, CPU)),
-        (fused.place, fused.place, fused.place_trial(shape(), layout, CPU)),
+        (in_slab(fused.place), in_slab(fused.place), fused.place_trial(shape(), layout, CPU)),
     ]
 
 
@@ -80,6 +80,13 @@ def turns_nothing(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) 
     return fused.place(heads, torch.ones_like(turns), slots, storage)
 
 
+def takes_storage_for_whole(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
+    """Write where the slots would lie if the storage were no part of a slab."""
+    _, keys, capacity, width = storage.shape
+    strides = keys * capacity * width, capacity * width, width, 1
+    return fused.place(heads, turns, slots, storage.as_strided(storage.shape, strides))
+
+
 def says_nan(both: Tensor) -> Tensor:
     return silu_gate(both) * float("nan")
 
@@ -95,12 +102,12 @@ def breaks(*tensors: Tensor) -> Tensor:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_kernel_that_is_wrong_or_breaks_is_not_used_however_fast(dtype: torch.dtype) -> None:
     (_, gate, of_gate), (_, place, of_place) = trials(dtype)
-    for kernel in (forgets_to_write, takes_another_slot, turns_nothing):
-        assert not is_right(kernel, place, of_place)
+    for kernel in (forgets_to_write, takes_another_slot, turns_nothing, takes_storage_for_whole):
+        assert not is_right(in_slab(kernel), place, of_place)
     for kernel in (says_nan, takes_the_wrong_half):
         assert not is_right(kernel, gate, of_gate)
     for kernel in (forgets_to_write, breaks):
-        assert not is_better(kernel, place, of_place, clock(0.1))
+        assert not is_better(in_slab(kernel), place, of_place, clock(0.1))
 
 
 def test_without_triton_torchs_launches_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,17 +130,43 @@ for dtype in (torch.float32, torch.bfloat16):
         layout = Layout("plain", dtype, is_fused=True)
         gate, place = (trial(shape(**changed), layout, device) for trial in (fused.gate_trial, fused.place_trial))
         print(fused.is_right(triton_kernels.gate, fused.silu_gate, gate))
-        print(fused.is_right(triton_kernels.place, fused.place, place))
+        print(fused.is_right(fused.in_slab(triton_kernels.place), fused.in_slab(fused.place), place))
+        alone = (*place[:3], place[3][:, :, 0].contiguous())
+        print(fused.is_right(triton_kernels.place, fused.place, alone))
 """
 
 
 def test_tritons_kernels_are_right() -> None:
     """Without a GPU, Triton's interpreter runs them. Triton reads that when it is first imported: hence the process."""
+    assert interpreted(INTERPRETED).split() == ["True"] * 12
+
+
+def interpreted(code: str, *arguments: str) -> str:
     if find_spec("triton") is None:
         pytest.skip("Triton comes with torch for GPUs")
     environment = os.environ | ({} if torch.cuda.is_available() else {"TRITON_INTERPRET": "1"})
-    told = subprocess.check_output([sys.executable, "-c", INTERPRETED], cwd=ROOT, env=environment, text=True)
-    assert told.split() == ["True"] * 8
+    return subprocess.check_output([sys.executable, "-c", code, *arguments], cwd=ROOT, env=environment, text=True)
+
+
+IN_A_SLAB = """
+import sys
+from pathlib import Path
+from decoding.models.fast import triton_kernels
+from decoding.models.fast.fused import Kernels
+from tests.decoding.models import fast_runner
+from tests.decoding.runners.test_static_passes import played
+
+model = fast_runner(Path(sys.argv[1]), static=True).model
+model.decoder.kernels = Kernels(triton_kernels.gate, triton_kernels.place)
+for got, want in played(model.new_runners(3), fast_runner(Path(sys.argv[1])).model):
+    print((got - want).abs().max().item() < 1e-4)
+"""
+
+
+def test_tritons_kernels_write_to_the_text_that_is_read_and_to_no_other_in_its_slab(tmp_path: Path) -> None:
+    small = LONG | {"num_hidden_layers": 1, "num_attention_heads": 2}
+    told = interpreted(IN_A_SLAB, str(save(tmp_path, "llama", **small))).split()
+    assert told and {*told} == {"True"}
 
 
 class Launches(TorchDispatchMode):

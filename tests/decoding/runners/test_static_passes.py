@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -9,12 +10,13 @@ import pytest
 import torch
 
 from decoding.capturing import Capturing
+from decoding.models.fast.fused import Kernels
 from decoding.models.fast.passes import StaticPasses, attend_at_once, attend_in_steps
-from decoding.models.fast.runner import FastRunner
-from decoding.models.runner import align
+from decoding.models.fast.runner import FastRunner, Model
+from decoding.models.runner import ModelRunner, align
 from decoding.ssd.transport.two_lanes import Lane
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
-from tests.decoding.rehearsal import rehearse
+from tests.decoding.rehearsal import Rehearsal, rehearse
 from tests.decoding.waiting import refusing_waits
 
 LONG = LLAMA | {"max_position_embeddings": 700}
@@ -211,23 +213,112 @@ def test_a_capture_has_the_priority_of_its_stream() -> None:
         assert capturing.priority == -1
 
 
-@pytest.mark.parametrize("model_type", list(CASES))
-def test_texts_in_a_slab_share_captured_passes_and_answer_as_each_does_alone(tmp_path: Path, model_type: str) -> None:
-    """Also when one enters with a long prompt, one sits out, and one outgrows its place by branches."""
-    model = fast_runner(save(tmp_path, model_type, **CASES[model_type]), static=True).model
-    texts = [TEXT[:20], TEXT[5:9], TEXT[:31]]
-    together, alone = model.new_runners(3), [model.new_runner() for _ in texts]
+ROUNDS = [((0, 1), (1, 5), (2, 2)), ((0, 3), (2, 1)), ((1, 1), (2, 4)), ((1, 2),), ((0, 20), (1, 2), (2, 2))]
+
+
+def played(together: Sequence[ModelRunner], plain: Model) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Return logits of three texts in a slab, and of the same texts with caches of their own. One enters with a long
+    prompt, one sits out, one is left alone, and one outgrows its place by branches."""
+    texts, model = [TEXT[:20], TEXT[5:9], TEXT[:31]], together[0].model
+    alone = [plain.new_runner() for _ in texts]
     for runners in (together, alone):
         for runner, text in zip(runners, texts, strict=True):
+            runner.rewind(0)
             runner.extend(text)
-    rounds = [((0, 1), (1, 5), (2, 2)), ((0, 3), (2, 1)), ((1, 1), (2, 4)), ((0, 20), (1, 2), (2, 2))]
-    for number, feeds in enumerate(rounds):
+    for number, feeds in enumerate(ROUNDS):
         if number == 2:
             for runners in (together, alone):
                 runners[0].fork([20] * 40).extend([1] * 40)
         tokens = {place: TEXT[number : number + count] for place, count in feeds}
         got = model.extend_all([(together[place], tokens[place], len(tokens[place])) for place, _ in feeds])
         for (place, count), logits in zip(feeds, got, strict=True):
-            want = alone[place].extend(tokens[place], count)
-            torch.testing.assert_close(logits, want, atol=1e-4, rtol=1e-4)
+            yield logits.cpu(), alone[place].extend(tokens[place], count)
     assert [runner.tokens for runner in together] == [runner.tokens for runner in alone]
+
+
+@pytest.mark.parametrize("model_type", list(CASES))
+def test_texts_in_a_slab_share_passes_and_answer_as_each_does_alone(tmp_path: Path, model_type: str) -> None:
+    folder = save(tmp_path, model_type, **CASES[model_type])
+    runners = fast_runner(folder, static=True).model.new_runners(3)
+    for got, want in played(runners, fast_runner(folder).model):
+        torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("model_type", list(CASES))
+def test_replayed_passes_of_a_slab_are_those_of_each_text_alone(tmp_path: Path, model_type: str) -> None:
+    """The next texts in the same places, and those that outgrow theirs once more, need no new captures."""
+    folder, rehearsal = save(tmp_path, model_type, **CASES[model_type]), Rehearsal()
+    runners = fast_runner(folder, static=True, capturing=rehearsal).model.new_runners(3)
+    recorded = []
+    for _ in range(4):
+        for got, want in played(runners, fast_runner(folder).model):
+            torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
+        recorded.append(rehearsal.recorded)
+    assert 0 < recorded[1] == recorded[2] == recorded[3]
+
+
+def test_a_text_left_alone_in_a_slab_replays_what_was_captured_for_all(tmp_path: Path) -> None:
+    rehearsal = Rehearsal()
+    runners = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=rehearsal).model.new_runners(4)
+    recorded = []
+    for runner in reversed(runners):
+        for _ in range(3):
+            runner.extend(TEXT[:3], 3)
+        recorded.append(rehearsal.recorded)
+    assert 0 < recorded[0] == recorded[-1]
+
+
+def test_in_a_slab_a_long_verification_is_captured_and_a_piece_of_a_prompt_is_not(tmp_path: Path) -> None:
+    rehearsal = Rehearsal()
+    [runner, _] = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=rehearsal).model.new_runners(2)
+    for need, recorded in ((1, 0), (20, 1)):
+        for _ in range(3):
+            runner.rewind(0)
+            runner.extend(TEXT[:20], need)
+        assert rehearsal.recorded == recorded
+
+
+def test_a_text_that_outgrew_its_place_in_a_slab_gives_it_back(tmp_path: Path) -> None:
+    """The next text shares passes again, and outgrows the place into the same storage."""
+    [runner, _] = fast_runner(save(tmp_path, "llama", **LLAMA), static=True).model.new_runners(2)
+    storages = []
+    for _ in range(2):
+        runner.rewind(0)
+        runner.extend(TEXT[:20])
+        storages.append(runner.cache.values.data_ptr())
+        runner.fork([20] * 40).extend([1] * 40)
+        storages.append(runner.cache.values.data_ptr())
+    assert storages[:2] == storages[2:] and storages[0] != storages[1]
+
+
+def test_a_text_of_nan_leaves_nothing_to_the_next_one_in_its_place(tmp_path: Path) -> None:
+    """Static passes read what is hidden: the places of other texts' rows, and the last slot, which takes padding."""
+    folder, text = save(tmp_path, "llama", **LONG), [token % 96 for token in TEXT[:600]]
+    model, whole = fast_runner(folder, static=True).model, fast_runner(folder).extend(text, 600)
+    want = {20: whole[:20], 600: whole[-20:]}
+    model.decoder.embedding = model.decoder.embedding.clone()
+    model.decoder.embedding[96] = torch.nan
+    [sick, well], alone = model.new_runners(2), model.new_runner()
+    for runner in (sick, alone):
+        assert runner.extend([*text[:300], 96]).isnan().all()
+        runner.fork([301] * 40).extend([96] * 40)
+    well.extend(text[:5])
+    for runner in (sick, alone):
+        for length in (20, 600):
+            runner.rewind(0)
+            torch.testing.assert_close(runner.extend(text[:length], length)[-20:], want[length], atol=1e-4, rtol=1e-4)
+            assert runner.fork([length] * 40).extend([5] * 40).isfinite().all()
+    assert well.extend([1]).isfinite().all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("model_type", list(CASES))
+def test_texts_in_a_slab_on_the_gpu_answer_as_each_does_alone(tmp_path: Path, model_type: str) -> None:
+    """Launched first, then captured and replayed, with the kernels that were chosen and with torch's launches."""
+    folder = save(tmp_path, model_type, **CASES[model_type])
+    model, plain = fast_runner(folder, device=torch.device("cuda:0"), dtype="float32").model, fast_runner(folder).model
+    for kernels in (model.decoder.kernels, Kernels()):
+        model.decoder.kernels, runners = kernels, model.new_runners(3)
+        for _ in range(3):
+            for got, want in played(runners, plain):
+                torch.testing.assert_close(got, want, atol=1e-3, rtol=1e-3)

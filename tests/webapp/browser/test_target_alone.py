@@ -72,7 +72,13 @@ def test_a_pair_is_made_of_a_target_alone(open_page, pairs):
     expect(page.locator("main a", has_text="Oracle")).to_have_count(0)
 
 
-def test_a_study_cannot_be_asked_of_a_target_alone(open_page, pairs):
-    page = open_page("/studies/new/?kind=plan")
-    expect(page.locator("select[name=pair] option", has_text="alone (no draft)")).to_be_disabled()
+def test_of_all_studies_a_plan_can_be_asked_of_a_target_alone(open_page, pairs):
+    page = open_page("/studies/new/?kind=oracle")
+    alone = page.locator("select[name=pair] option", has_text="alone (no draft)")
+    expect(alone).to_be_disabled()
     expect(page.locator("select[name=pair] option", has_text="paired")).to_be_enabled()
+    page.select_option("[name=kind]", "plan")
+    expect(alone).to_be_enabled()
+    pick(page, "alone (no draft)")
+    page.click("text=Launch")
+    expect(page.locator("h1")).to_have_text("Plan: alone on prompts")
