@@ -19,7 +19,7 @@ from decoding.models.checkpoints import Loaded, load
 from decoding.models.fit import check_pair
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt, decode, read_prompts
-from decoding.spec import Choice, Sampling, parse_choices
+from decoding.spec import Choice, Sampling
 from tests.decoding.foreign import STARTER, foreign_draft
 from worker.pairs import pair_of
 
@@ -60,14 +60,14 @@ def measure(pair: Pair, prompt: Prompt, choice: Choice, sampling: Sampling) -> t
     return len(found.tokens), sum(isinstance(event, Verified) for event in recorder.events), seconds
 
 
-def measure_all(asked: argparse.Namespace) -> None:
+def measure_all(asked: argparse.Namespace, choices: Sequence[Choice]) -> None:
     torch.set_num_threads(1)
     file = STARTER.parent / "prompts" / "code.jsonl"
     read = read_prompts(decode(file.read_bytes(), file.name), file.name)
     prompts = [prompt for prompt in read if prompt.split == "test"][: asked.limit]
     with tempfile.TemporaryDirectory() as folder:
         made = dict(pairs(Path(folder), asked.tokens))
-        for choice in parse_choices(asked.strategies):
+        for choice in choices:
             for title, sampling in SAMPLINGS.items():
                 print(f"{choice.label}, {title}", flush=True)
                 show(made, prompts, choice, replace(sampling, max_new_tokens=asked.new_tokens))

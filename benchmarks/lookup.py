@@ -22,19 +22,24 @@ from typing import Any
 from decoding.proposing import Proposer
 from decoding.spec import choose
 from decoding.strategies import STRATEGIES
+from worker.terminal.values import count_of
 
 COMMITTED = 3
+SHORTEST = 10 * (COMMITTED + 1)  # rounds are measured in the last 10 % of a text
 VOCAB = 8000
 
 
-def arguments() -> argparse.Namespace:
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./drafthouse bench lookup", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--length", type=int, default=1000, help="tokens of the text")
-    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--length", type=count_of, default=1000, help=f"tokens of the text, {SHORTEST} or more")
+    parser.add_argument("--rounds", type=count_of, default=300)
     parser.add_argument("--json", type=Path)
-    return parser.parse_args()
+    asked = parser.parse_args(argv)
+    if asked.length < SHORTEST:
+        parser.error(f"--length is {asked.length}: in so short a text no round is measured. Give {SHORTEST} or more.")
+    return asked
 
 
 def text_of(length: int, dice: random.Random) -> list[int]:
@@ -94,8 +99,8 @@ def measure(length: int, rounds: int) -> dict[str, dict[str, float]]:
     }
 
 
-def main() -> None:
-    asked = arguments()
+def main(argv: Sequence[str] | None = None) -> None:
+    asked = arguments(argv)
     found = measure(asked.length, asked.rounds)
     for name, row in found.items():
         print(f"{name:14} median {row['median_us']:8.1f} us   worst {row['worst_us']:8.1f} us")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from decoding.spec import Choice, choose
 from decoding.strategies import STRATEGIES
+from decoding.strategy import Strategy
 
 
 def runnable() -> list[str]:
@@ -20,6 +21,18 @@ def usual() -> list[Choice]:
     able = (STRATEGIES[slug] for slug in runnable() if STRATEGIES[slug].role in ("baseline", "ranked"))
     ready = (each for each in able if not each.needs_classifier)
     return [choose(each.slug, params) for each in ready for params in each.usual or ({},)]
+
+
+def needs(spec: Strategy) -> str:
+    """Say, where strategies are listed, what it takes to run this one without a draft. Empty: it needs one."""
+    if spec.needs_draft:
+        return ""
+    if spec.needs_classifier:
+        return (
+            "Needs no draft model, but a classifier of the design sources, which is trained on a pair of the target "
+            "and a draft."
+        )
+    return "Needs no draft model."
 
 
 def lacks_draft(what: str) -> str:

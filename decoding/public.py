@@ -27,6 +27,7 @@ from decoding.measure.summary import so_few
 from decoding.measure.texts import Texts
 from decoding.models import files as model_files
 from decoding.models.config_bounds import check_against_tensors, check_numbers
+from decoding.models.fit import Finding as PairFinding
 from decoding.models.fit import check_pair
 from decoding.params import LONGEST_TEXT, Param
 from decoding.projecting.card import BadCard, Card, card_in_the_box, published, read_card
@@ -43,6 +44,7 @@ from decoding.ssd import memory
 from decoding.ssd.simulation.preparing import Preparing
 from decoding.strategies import BASELINE, STRATEGIES
 from decoding.strategy import LLAMA_CPP, Slider, Strategy
+from decoding.vocabularies.scores import lacks_scores
 from decoding.vocabularies.shared import METHODS
 from decoding.what_if.ahead import Ahead, Played, Stood, ahead_of, stood, surer
 from decoding.what_if.at_load import AtLoad, simulate_at_load
@@ -51,3 +53,4 @@ from decoding.what_if.joint_prices import Shared, reading_cost, shared
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import Simulation, oracle, simulate
+from decoding.words import change

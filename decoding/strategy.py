@@ -231,6 +231,11 @@ class Strategy:
         return self.speculates is not None
 
     @property
+    def needs_scores(self) -> bool:
+        """Whether it needs the draft's scores of the target's tokens, so cannot run where the two match text."""
+        return self.prepares_ahead or bool(self.mixes or self.tree) or self.sees == "fate"
+
+    @property
     def prices_rounds(self) -> bool:
         """Whether its policy needs the costs of joint passes."""
         return self.policy is not None and self.policy(**self.read({})).prices_rounds
@@ -254,6 +259,14 @@ class Strategy:
         """Whether its rounds consist of the pair's passes alone. What-if then reads the costs of passes from them."""
         is_plain = self.proposer is not None or self.sees in ("nothing", "confidence", "peak")
         return is_plain and not self.mixes and self.role in ("baseline", "ranked")
+
+    def remark_after(self, repeats: int) -> str:
+        """Return the remark of a comparison with so many repeats: `measure.schedule` begins each at another prompt."""
+        if not self.remembers:
+            return self.remark
+        if repeats == 1:
+            return f"{self.remark}; there was one order, that of the prompts: with more repeats, each begins elsewhere"
+        return f"{self.remark}; each of the {repeats} repeats begins at another prompt"
 
     def read(self, given: Mapping[str, object]) -> dict[str, Value]:
         """All parameters with defaults filled in. An unknown name or a bad value raises BadStrategy."""

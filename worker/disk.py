@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-DISK_FULL = "The disk of its machine is full. Make room there; the job is tried again until there is some."
+DISK_FULL = "The disk of its machine is full. Make room there; a worker tries the job again until there is."
 
 
 class NotNow(Exception):

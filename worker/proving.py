@@ -23,6 +23,7 @@ from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import BASELINE
 from decoding.strategy import LLAMA_CPP, LONGEST
+from decoding.words import change
 from worker import llama_server, noise
 from worker.cache import Cache
 from worker.started_server import StartedServer, started
@@ -203,5 +204,4 @@ def reasons(promise: Promise, ours: Mapping[str, Any], theirs: Mapping[str, Any]
 def _effect(ratio: float) -> str:
     if abs(ratio - 1) <= ALIKE:
         return "That explains no difference."
-    change = f"{ratio - 1:+.0%}".replace("-", "−").replace("%", " %")
-    return f"That changes the speed-up there by {change}."
+    return f"That changes the speed-up there by {change(ratio)}."

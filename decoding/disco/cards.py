@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from decoding.words import percent
+
 OURS, PAPER, SOURCES = "ours", "paper", "sources"
 DESIGNS = {
     OURS: "margin, score and position of the token, and echoes where they pay; stops by price",
@@ -33,5 +35,5 @@ def learning_sentence(learning: Mapping[str, Any]) -> str:
         )
     return (
         f"{enough} training prompts are enough: they give {few['speedup']:.2f}x, and all {whole['prompts']} give "
-        f"{whole['speedup']:.2f}x, surely less than {PAYS:.0%} faster prompt by prompt."
+        f"{whole['speedup']:.2f}x, surely less than {percent(PAYS)} faster prompt by prompt."
     )

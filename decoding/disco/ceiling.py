@@ -18,6 +18,7 @@ from decoding.replay.planning import ALONE, CAP, HEURISTIC, ORACLE, Study, price
 from decoding.replay.records import Counts
 from decoding.strategies.disco import Priced
 from decoding.strategy import Sight
+from decoding.words import percent
 
 DRAFT_SHARES = (0.02, 0.05, 0.10, 0.15, 0.20, 0.30)  # cost of a drafted token, as a share of a one-row verification
 
@@ -65,7 +66,7 @@ def ceiling(validation: Study, test: Study, costs: Costs, classifier: Classifier
     stand = _standings(validation, test, classifier)
     measured = stand("as measured", costs)
     free = dataclasses.replace(costs, target=(0.0, *[costs.verify(1)] * CAP))
-    shares = [(f"{share:.0%}", share) for share in DRAFT_SHARES]
+    shares = [(percent(share), share) for share in DRAFT_SHARES]
     return Ceiling(
         measured,
         stand("with decisions for nothing", dataclasses.replace(costs, decision=0.0)),

@@ -19,6 +19,7 @@ from decoding.ssd.policy.fanout import FanOut
 from decoding.ssd.theory import Speculation, power_law, without_hits
 from decoding.strategies import BASELINE, oracle, static
 from decoding.strategy import LONGEST
+from decoding.words import change
 
 if TYPE_CHECKING:
     from decoding.replay.joint_costs import JointCosts
@@ -85,12 +86,7 @@ def most_hits(hits: Sequence[Sequence[float]], budget: int) -> FanOut:
 def off(run: Series, expected: Series) -> str:
     """How far a run was from what was expected: +2 % at 1, −7 % at 2, … texts at once."""
     pairs = zip(BATCHES, run.points, expected.points, strict=True)
-    return ", ".join(f"{signed(100 * (ours.y / theirs.y - 1), 0)} % at {batch}" for batch, ours, theirs in pairs)
-
-
-def signed(number: float, digits: int = 1) -> str:
-    """Write a number with its sign, and that as a minus, not as a hyphen."""
-    return f"{number:+.{digits}f}".replace("-", "−")
+    return ", ".join(f"{change(ours.y / theirs.y)} at {batch}" for batch, ours, theirs in pairs)
 
 
 @dataclass(frozen=True)

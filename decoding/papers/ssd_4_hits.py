@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import BUDGET, LOOKAHEAD, geometric, hit_rate, played, signed, uniform
+from decoding.papers.base import BUDGET, LOOKAHEAD, geometric, hit_rate, played, uniform
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, published, series
 from decoding.reproduce.settings import TEMPERATURES
+from decoding.words import signed
 
 if TYPE_CHECKING:
     from decoding.reproduce.evidence import Evidence

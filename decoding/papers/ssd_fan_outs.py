@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import BUDGET, LOOKAHEAD, best, geometric, hit_rate, played, signed
+from decoding.papers.base import BUDGET, LOOKAHEAD, best, geometric, hit_rate, played
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, published, series
 from decoding.ssd.policy import fanout
+from decoding.words import signed
 
 if TYPE_CHECKING:
     from decoding.reproduce.evidence import Evidence

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.papers.base import ALONE, DEEPEST, NOT_RUN, Clock, Race, Tuned, Way, signed
+from decoding.papers.base import ALONE, DEEPEST, NOT_RUN, Clock, Race, Tuned, Way
 from decoding.reproduce.bootstrap import Estimate
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, Series, series
 from decoding.reproduce.outcomes import total
 from decoding.reproduce.settings import BRANCHES_EACH
 from decoding.ssd.theory import most_over, without_hits
+from decoding.words import signed
 
 if TYPE_CHECKING:
     from decoding.reproduce.evidence import Evidence

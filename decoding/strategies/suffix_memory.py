@@ -72,6 +72,6 @@ STRATEGY = Strategy(
     remembers=True,
     grid=SUFFIX.grid,
     sliders=SUFFIX.sliders,
-    remark="copies from earlier requests, so what it gains depends on their order; the order is rotated",
+    remark="copies from earlier requests, so what it gains depends on their order",
     needs_draft=False,
 )

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
 from decoding.spec import Choice
 from decoding.stopping import Words
 from decoding.vocabularies.coder import Coder
+from decoding.vocabularies.scores import check_scores, require_scores
 from decoding.vocabularies.shared import Method, Shared
 from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
 
@@ -59,24 +59,17 @@ class Bridge:
 
     def require_scores(self, what: str) -> None:
         """Refuse what needs the draft's scores of the target's tokens, if there are none."""
-        if self.matches_text:
-            raise BadStrategy(
-                f"{what} needs a draft that says the target's tokens, and this pair matches text (SLEM), because its "
-                "tokenizers differ. Limit the pair to shared tokens: --other-tokenizer tli, or a pair made with that "
-                "setting."
-            )
+        require_scores(self.method, what)
 
     def check(self, choices: Sequence[Choice]) -> None:
         """Refuse choices that this pair cannot run."""
-        for choice in choices:
-            if choice.spec.prepares_ahead or choice.spec.sees == "fate":
-                self.require_scores(choice.label)
+        check_scores(self.method, choices)
 
 
 def bridge_of(shared: Shared, method: str, target: Tokens, draft: Tokens, outputs: tuple[int, int]) -> Bridge:
     """`method` is one of METHODS; `outputs` are the numbers of logits of target and draft."""
     return Bridge(
-        "tli" if method == "tli" else "slem" if method == "slem" else shared.usual_method,
+        shared.method(method),
         Coder(shared.target, target.tokenizer.encode),
         Coder(shared.draft, draft.tokenizer.encode),
         shared,

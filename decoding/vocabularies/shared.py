@@ -48,6 +48,10 @@ class Shared:
     def usual_method(self) -> Method:
         return "tli" if self.of_target_text >= ENOUGH else "slem"
 
+    def method(self, asked: str) -> Method:
+        """Return the method that drafts. `asked` is one of METHODS."""
+        return "tli" if asked == "tli" else "slem" if asked == "slem" else self.usual_method
+
     def in_words(self) -> str:
         sizes = f"the draft's {self.draft.size:,} tokens"
         if not self.count:

@@ -58,6 +58,11 @@ def test_strategies_are_interleaved_prompt_by_prompt_in_rotated_order() -> None:
     assert ["".join(group) for group in order] == ["asto", "stoa", "toas", "stoa", "toas", "oast"]
 
 
+def test_each_repeat_begins_at_another_prompt() -> None:
+    groups = [group[0].prompt.id for group in comparison(repeats=3).schedule()]
+    assert [groups[start] for start in (0, 3, 6)] == [prompt.id for prompt in PROMPTS]
+
+
 def test_every_sample_is_there_once_and_audited() -> None:
     told: list[Sample] = []
     groups = list(comparison(repeats=2).run(told.append))

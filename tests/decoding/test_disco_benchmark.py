@@ -35,7 +35,7 @@ def test_every_bar_has_a_figure_from_prompts_that_nothing_was_tuned_on(capsys: p
     _disco_bars.show(result, "tables")
     told = capsys.readouterr().out
     assert all(what in told for what in bars)
-    assert "drafting at 2% of a pass, rows free" in told and "oracle's lookahead" in told
+    assert "drafting at 2 % of a pass, rows free" in told and "oracle's lookahead" in told
 
 
 def test_what_there_is_to_win_is_replayed_at_other_prices_too() -> None:

@@ -12,6 +12,7 @@ from decoding import alone
 from decoding.contestants.base import Request
 from decoding.contestants.transformers import Transformers
 from decoding.dice import dice_for
+from decoding.disco import features
 from decoding.disco.making import Material, make_classifier
 from decoding.ending import Ending
 from decoding.errors import BadCheckpoint, BadPair, BadStrategy
@@ -29,6 +30,7 @@ from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies import STRATEGIES
 from decoding.timing import Clock
 from tests.decoding.models import LLAMA, save
+from tests.decoding.worlds import some_classifier
 
 PROMPTS = [Prompt(f"p{n}", f"w{n} w{n + 9} w3", split=split) for n, split in enumerate(("train", "validation", "test"))]
 SAMPLING = Sampling(max_new_tokens=12)
@@ -104,6 +106,17 @@ def test_prices_of_it_are_those_of_verifications(target_alone: Pair) -> None:
     costs = probe(target_alone, PROMPTS, Sampling(max_new_tokens=96))
     assert len(costs.target) > 8 and min(costs.target[1:]) > 0
     assert costs.draft == costs.draft_round == costs.tree == costs.mixing == 0
+
+
+def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: Pair, tmp_path: Path) -> None:
+    made = some_classifier()
+    made.card.update(pair=["the target's fingerprint", "a draft's"], features=features.NAMES)
+    made.save(tmp_path / "disco")
+    target_alone.classifier_at = lambda name: tmp_path / "disco"
+    choices = [AUTOREGRESSIVE, *parse_choices("disco-lookup:0.05,disco-suffix:0.05")]
+    groups = list(Comparison(target_alone, PROMPTS, choices, SAMPLING).run())
+    assert [len(group) for group in groups] == [3] * len(PROMPTS)
+    assert all(len({sample.text for sample in group}) == 1 for group in groups)
 
 
 def test_a_strategy_that_hides_its_need_of_a_draft_is_found_out(target_alone: Pair) -> None:

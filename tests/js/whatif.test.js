@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelled, onCurve, pieces, range, valuesOf } from "../../static/js/forms/curve.js";
-import { asked, beside, question, sentence, toRun } from "../../static/js/forms/whatif.js";
+import { labelled, onCurve, pieces, told, valuesOf } from "../../static/js/forms/curve.js";
+import { asked, beside, fromGrids, question, sentence, toRun } from "../../static/js/forms/whatif.js";
 
 const gain = (median, low = median - 0.1, high = median + 0.1) => ({ median, low, high, prompts: 12 });
 const ran = (strategy, params, label, median, more = {}) => ({ strategy, params, label, name: label, role: "ranked", speedup: gain(median), ...more });
@@ -17,6 +17,7 @@ test("a setting is read from the way labels spell it, and nothing else is", () =
   assert.deepEqual(asked("static:6", params), { strategy: "static", knobs: { lookahead: "6" } });
   assert.deepEqual(asked("threshold:0.2,cap=8", params), { strategy: "threshold", knobs: { threshold: "0.2", cap: "8" } });
   assert.deepEqual(asked("static:6 @16", params), { strategy: "static", knobs: { lookahead: "6", users: "16" } });
+  assert.deepEqual(asked("hybrid @4", { hybrid: "" }), { strategy: "hybrid", knobs: { users: "4" } });
   for (const label of [null, undefined, "", "oracle:32", "nonsense"]) assert.equal(asked(label, params), null);
   assert.equal(question("threshold", { threshold: "0.2", cap: "8" }), "strategy=threshold&threshold=0.2&cap=8");
 });
@@ -60,10 +61,9 @@ test("the line is broken where its price is extended, and has no gap", () => {
   assert.deepEqual(found.map((piece) => [piece.isExtended, piece.points.map((point) => point.value)]), [[false, [1, 2]], [true, [2, 3, 4]]]);
 });
 
-test("the picture holds the baseline, the bound, the band and every interval", () => {
-  const [least, most] = range(ANSWER, onCurve(ANSWER));
-  assert.ok(least <= 1 && most >= 1.6);
-  assert.ok(range({ ...ANSWER, bound: 1 }, [ran("static", {}, "s", 1.9)])[1] >= 2);
+test("a point of the curve tells its range if it has one, and what ran there", () => {
+  assert.equal(told({ median: 1.3, low: 1.2, high: 1.4 }), "simulated 1.30× (1.20 to 1.40)");
+  assert.equal(told({ median: 1.3, low: 1.3, high: 1.3 }, ran("static", {}, "static:2", 1.25)), "simulated 1.30×, measured 1.25×");
 });
 
 test("an axis has no more labels than fit", () => {
@@ -74,9 +74,17 @@ test("an axis has no more labels than fit", () => {
 test("an axis has room for points that are still to come", () => {
   assert.deepEqual(valuesOf({ points: [{ value: 4 }, { value: 8 }], missing: [6, 2] }), [2, 4, 6, 8]);
   assert.deepEqual(valuesOf({ points: [{ value: 1 }] }), [1]);
-  assert.deepEqual(range({ ...ANSWER, bound: null }, []), [1, 1.2 * 1.04]);
 });
 
 test("of ssd it says too how often the outcome would have been prepared for", () => {
   assert.match(sentence({ ...ANSWER, hit_rate: 0.746 }), /It would have prepared a branch for 75 % of the outcomes\./);
+});
+
+test("a page that is one file answers along the first slider, and once for a strategy without any", async () => {
+  const answers = fromGrids({
+    static: { param: "lookahead", of_all: { users: 1 }, answers: { 3: { label: "static:3" } } },
+    hybrid: { param: "", of_all: { users: 1 }, answers: { "": { label: "hybrid" } } },
+  });
+  assert.deepEqual((await answers("static", { lookahead: "3" })).answer, { users: 1, label: "static:3" });
+  assert.deepEqual((await answers("hybrid", {})).answer, { users: 1, label: "hybrid" });
 });

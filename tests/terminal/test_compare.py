@@ -342,7 +342,13 @@ def test_a_draft_with_another_tokenizer_writes_the_targets_text_after_a_word_on_
 
 
 @pytest.mark.parametrize(
-    ("choice", "words"), [("ssd:2", "ssd:2 needs a draft that says"), ("assisted", "with as many outputs (97 each)")]
+    ("choice", "words"),
+    [
+        ("ssd:2", "ssd:2 needs a draft that says"),
+        ("static:2,hybrid", "hybrid needs a draft that says the target's tokens, and this pair matches text (SLEM)"),
+        ("tree:2x2", "tree:2x2 needs a draft that says"),
+        ("assisted", "with as many outputs (97 each)"),
+    ],
 )
 def test_what_cannot_run_with_another_tokenizer_is_refused(
     box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], choice: str, words: str
@@ -352,7 +358,8 @@ def test_what_cannot_run_with_another_tokenizer_is_refused(
     folders = ("--target", str(box / "target"), "--draft", str(tmp_path / "draft"))
     prompts = ("--prompts", str(box / "prompts.jsonl"), "--strategies", choice)
     assert main([*folders, *prompts, "--other-tokenizer", "slem"]) == 2
-    assert words in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert words in told.err and not told.out
 
 
 def test_a_missing_model_is_told(box: Path, capsys: pytest.CaptureFixture[str]) -> None:

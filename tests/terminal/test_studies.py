@@ -234,11 +234,18 @@ def test_the_oracle_is_counted_and_drawn(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command(oracle.main, *SMALL, 3, "--out", tmp_path / "figures") == 0
-    assert "Oracle lookahead over 3 samples" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Oracle lookahead over 3 samples" in shown
     names = {path.name for path in (tmp_path / "figures").iterdir()}
     assert names == {"one-sample.svg", "by-progress.svg", "histogram.svg", "oracle.json"}
     data = json.loads((tmp_path / "figures" / "oracle.json").read_text())
     assert data["oracle"]["target"] == sum(data["histogram"])
+    assert {"draft model", "lookup", "suffix", "best of each position"} <= {
+        name.partition(":")[0] for name in data["sources"]
+    }
+    rows = {line[:30].strip(): line[30:].split() for line in shown.splitlines()}
+    for source, passes in data["sources"].items():
+        assert rows[f"oracle, {source}"] == [f"{passes[name]:,}" for name in ("target", "draft", "accepted")]
     one, drawn = data["one"], (tmp_path / "figures" / "one-sample.svg").read_text()
     assert (
         f"oracle {one['oracle']['target']} and {one['oracle']['draft']}, static:5 {one['static']['target']} and"

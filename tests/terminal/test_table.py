@@ -46,6 +46,7 @@ def row(label: str, **more: Any) -> dict[str, Any]:
         "audit": {"identical": 24, "tie": 0, "divergent": 0, "not_compared": 0},
         "why": {"steps": []},
         "regret": None,
+        "samples": [{"repeat": 0}] * 24,
         **more,
     }
 
@@ -71,10 +72,10 @@ def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
         "  strategy        tokens/s  speed-up             end to end          "
         "per round  accepted  drafting  verifying  audit",
         "● autoregressive     229.1  1                    1                      "
-        "  1.00         –        0%        98%  "
+        "  1.00         –       0 %       98 %  "
         "24 identical",
         "■ static:4           371.0  1.62 (1.55 to 1.70)  1.41 from 8 tokens     "
-        "  3.10       52%       28%        70%  "
+        "  3.10      52 %      28 %       70 %  "
         "22 identical, 2 tie",
     ]
 
@@ -87,7 +88,7 @@ def test_what_the_others_are_relative_to_has_no_interval_of_its_own() -> None:
 
 
 def test_a_draft_that_was_lost_is_told_with_the_reason() -> None:
-    lost = row("ssd:4", lost={"The draft's process hung up. The target went on alone.": 2}, samples=[{}, {}, {}])
+    lost = row("ssd:4", lost={"The draft's process hung up. The target went on alone.": 2}, samples=[{"repeat": 0}] * 3)
     text = result(document(row("autoregressive"), lost), Palette(is_coloured=False))
     assert "ssd:4 lost its draft on 2 of 3 samples: The draft's process hung up. The target went on alone." in text
     assert "autoregressive lost" not in text
@@ -99,9 +100,19 @@ def test_a_bound_and_a_peer_are_explained() -> None:
     assert "assisted:20 is the transformers library on the same weights" in text
 
 
+@pytest.mark.parametrize(
+    ("repeats", "order"),
+    [(1, "there was one order, that of the prompts"), (2, "each of the 2 repeats begins at another prompt")],
+)
+def test_what_memory_gains_is_said_to_depend_on_the_orders_that_there_were(repeats: int, order: str) -> None:
+    samples = [{"repeat": number} for number in range(repeats) for _ in range(3)]
+    text = result(document(row(ALONE), row("suffix-memory:0.1", samples=samples)), Palette(is_coloured=False))
+    assert f"suffix-memory:0.1 copies from earlier requests, so what it gains depends on their order; {order}" in text
+
+
 def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
     shown = document(row("autoregressive"), verdict="static:4 is faster.")
-    others = "Other programs used 40% of the 2 cores."
+    others = "Other programs used 40 % of the 2 cores."
     quiet = result({**shown, "noise": ""}, Palette(is_coloured=False))
     assert "Noisy" not in quiet
     noisy = result({**shown, "noise": others}, Palette(is_coloured=False)).splitlines()
@@ -149,7 +160,7 @@ def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput()
         "tpot_ms": {"p50": 18.0, "p95": 21.0, "p99": 22.0},
         "gap_ms": times,
         "goodput": {"share": 0.9},
-        "samples": [None],
+        "samples": [{"repeat": 0}],
     }
     rows = [{**row(label), **loaded, "label": f"{label} @8"} for label in (ALONE, "static:4")]
     shown = document(*rows)
@@ -160,5 +171,5 @@ def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput()
     lines = result(shown, Palette(is_coloured=False)).splitlines()
     assert "tok/s/device  tok/s/user" in lines[2]
     times_shown = "3 / 9 ms  40 / 120 ms  18 / 21 ms  150 ms  400 / 900 ms"
-    assert f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}      90%  24 identical" in lines[4]
+    assert f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}     90 %  24 identical" in lines[4]
     assert "goodput: requests within ttft 500 ms" in lines

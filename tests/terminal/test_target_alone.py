@@ -71,6 +71,16 @@ def test_a_strategy_that_needs_a_draft_is_refused_before_anything_loads(
     assert "Give --draft DIR, or leave ssd out." in told and "Warming up" not in told
 
 
+def test_a_classifier_that_is_missing_is_told_before_anything_loads(
+    box: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(on_target(box, "--strategies", "disco-lookup")) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("disco-lookup:0 needs a classifier, and there is none beside this target.")
+    assert "train-disco --design sources" in told and "disco-lookup:classifier=DIR" in told
+    assert "Warming up" not in told
+
+
 @pytest.mark.parametrize(
     ("main", "what"),
     [

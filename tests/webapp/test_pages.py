@@ -157,6 +157,16 @@ def test_deleting_offers_undo(world, ready):
     assert Pair.objects.get().binned is None
 
 
+@pytest.mark.parametrize("kind", ["models", "pairs", "datasets"])
+def test_an_entry_is_deleted_on_its_own_page_and_restored_from_the_bin(world, ready, kind):
+    client, verb = world.page(world.bob), "<button>{}</button>"
+    entry = {"models": LanguageModel, "pairs": Pair, "datasets": Dataset}[kind].objects.first()
+    assert verb.format("Delete") not in client.get(f"/{kind}/").content.decode()
+    assert verb.format("Delete") in client.get(f"/{kind}/{entry.pk}/").content.decode()
+    client.post(f"/{kind}/{entry.pk}/bin/")
+    assert verb.format("Restore") in client.get(f"/{kind}/?bin=1").content.decode()
+
+
 def test_prompts_are_previewed_then_kept(world):
     client = world.page(world.bob)
     form = {"name": "mine", "text": "one\ntwo", "file_name": "p.txt"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.worker.conftest import model, prompts
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import report
-from webapp.comparisons.what_if.refusals import refusal
+from webapp.comparisons.what_if.asking import what_if
 from webapp.registry import lengths
 from webapp.registry import services as registry
 from webapp.registry.models import Pair
@@ -20,16 +20,16 @@ def pair(team, checkpoints) -> Pair:
     return registry.add_pair(name="alone", target=model(team, checkpoints["target"], "target"), by=team)
 
 
-def test_a_comparison_of_a_target_alone_runs_to_its_end(launch, make_worker):
-    comparison = launch(strategies=[{"strategy": "autoregressive"}])
+def test_a_comparison_of_a_target_alone_runs_to_its_end_and_answers_what_if(launch, make_worker):
+    comparison = launch(strategies=[{"strategy": "autoregressive"}, {"strategy": "lookup"}], tokens=48)
     make_worker().look()
     comparison.refresh_from_db()
     assert comparison.job.state == "succeeded", comparison.job.reason
-    assert Sample.objects.finished().count() == 2
-    [row] = report(comparison)["strategies"]
-    assert (row["sample_count"], row["audit"]["identical"]) == (2, 2)
-    refused = refusal(comparison)
-    assert refused is not None and "needs a draft model, and this pair has none" in refused.detail
+    rows = report(comparison)["strategies"]
+    assert [(row["sample_count"], row["audit"]["identical"]) for row in rows] == [(2, 2), (2, 2)]
+    answer = what_if(comparison, "suffix", {})
+    assert answer["speedup"]["prompts"] == 2 and answer["num_draft_passes"] == 0
+    assert [bool(row["simulated"]) for row in answer["measured"]] == [True]
 
 
 def test_its_prompts_are_counted_with_the_targets_tokenizer(team, pair, make_worker):

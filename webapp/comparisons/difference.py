@@ -1,26 +1,30 @@
-"""Page of the difference between comparisons: what was asked, and what came out, side by side."""
+"""Page of the difference between comparisons or runs: what was asked, and what came out, side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from decoding.public import Objective
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons.models import SERVERS_ALONE, Comparison
+from webapp.comparisons.across.columns import COLUMNS, Column
+from webapp.comparisons.across.naming import names_of
+from webapp.comparisons.models import SERVERS_ALONE, Comparison, Run
 from webapp.comparisons.report import so_far
 from webapp.core.pages import page
 from webapp.core.problems import Invalid
 from webapp.core.templatetags.ui import plain, words
 
 MOST = 6
+Row = TypeVar("Row", Comparison, Run)
 CONDITIONS = {"pair", "prompts", "split", "how many", "sampling", "machine"}  # if these differ, speeds do not compare
 
 
@@ -45,36 +49,78 @@ class Cell:
 
 @page(Right.READ)
 def difference(request: Asked) -> HttpResponse:
-    if "of" not in request.GET:
-        messages.info(request, f"Choose 2 to {MOST} comparisons, then show them side by side.")
-        return redirect("comparisons")
-    found = _asked(request)
+    what, back = ("run", "runs") if "run" in request.GET else ("of", "comparisons")
+    if not any(request.GET.getlist(what)):
+        messages.info(request, f"Choose 2 to {MOST} {back}, then show them side by side.")
+        return redirect(back)
+    return _of_runs(request) if what == "run" else _of_comparisons(request)
+
+
+def _of_comparisons(request: Asked) -> HttpResponse:
+    rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job")
+    found = _asked(request, "of", "comparisons", rows)
     reports = [so_far(comparison) for comparison in found]
-    facts = [Fact(name, values) for name, values in _facts(found, reports).items()]
-    differing = [fact.name for fact in facts if fact.differs and fact.name in CONDITIONS]
+    machines = [", ".join(sorted({row["runner"] for row in of["strategies"] if row["runner"]})) for of in reports]
     sides = [(one, report["verdict"], report["doubt"]) for one, report in zip(found, reports, strict=True)]
-    context = {"sides": sides, "facts": facts, "differing": differing, "rows": _rows(reports)}
+    heads = [one.name for one in found]
+    context = {"sides": sides, "rows": _rows(reports), "heads": heads, **_settings(_facts(found, machines))}
     return render(request, "comparisons/difference.html", context)
 
 
-def _asked(request: Asked) -> list[Comparison]:
-    """Return the comparisons that the address names, in its order."""
+def _of_runs(request: Asked) -> HttpResponse:
+    """Show runs side by side, of one comparison or of several: their figures, and what was asked."""
+    rows = Run.objects.visible_to(request.actor).filter(comparison__binned=None)
+    rows = rows.select_related(*(f"comparison__{part}" for part in ("pair", "dataset", "job")), "figures__conditions")
+    found = _asked(request, "run", "runs", rows)
+    names = names_of(found)
+    heads = [names[run.pk] for run in found]
+    machines = [str(COLUMNS["device"].of(run) or "") for run in found]
+    facts = {
+        "comparison": [run.comparison.name for run in found],
+        **_facts([run.comparison for run in found], machines),
+    }
+    sides = list(zip(found, heads, strict=True))
+    context = {"sides": sides, "rows": _figures(found), "heads": heads, **_settings(facts)}
+    return render(request, "comparisons/run_difference.html", context)
+
+
+def _asked(request: Asked, field: str, what: str, rows: QuerySet[Row]) -> list[Row]:
+    """Return the rows that the address names, in its order."""
     try:
-        ids = [UUID(one) for one in dict.fromkeys(request.GET.getlist("of"))]
+        ids = [UUID(one) for one in dict.fromkeys(request.GET.getlist(field)) if one]
     except ValueError:
-        raise Invalid("One of the ids in this address is not a comparison's.", field="of") from None
-    rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job")
+        raise Invalid(f"One of the ids in this address is not one of {what}.", field=field) from None
     known = {row.pk: row for row in rows.filter(pk__in=ids[: MOST + 1])}
     found = [known[one] for one in ids if one in known]
     if not 2 <= len(found) <= MOST:
         raise Invalid(
-            f"{len(found)} comparisons are chosen, and this page shows 2 to {MOST} side by side.",
-            field="of", hint="Choose them in the list of comparisons.",
+            f"{len(found)} {what} are chosen, and this page shows 2 to {MOST} side by side.",
+            field=field, hint=f"Choose them in the list of {what}.",
         )  # fmt: skip
     return found
 
 
-def _facts(found: Sequence[Comparison], reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+def _settings(facts: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Settings side by side, and those whose difference makes speeds incomparable."""
+    found = [Fact(name, values) for name, values in facts.items()]
+    return {"facts": found, "differing": [fact.name for fact in found if fact.differs and fact.name in CONDITIONS]}
+
+
+def _figures(runs: Sequence[Run]) -> list[tuple[Column, list[tuple[str, bool]]]]:
+    """Return each figure that some of the runs have: how it is written for each, and whether its interval lies apart
+    from that of the first."""
+    intervals = [{end: COLUMNS[f"speedup_{end}"].of(run) for end in ("low", "high")} for run in runs]
+    apart = [_is_apart(one, intervals[0]) for one in intervals]
+    table = []
+    for column in COLUMNS.values():
+        values = [column.of(run) for run in runs]
+        if column.is_number and column.source.startswith("figures__") and any(value is not None for value in values):
+            marked = apart if column.name == "speedup" else [False] * len(runs)
+            table.append((column, list(zip(map(column.written, values), marked, strict=True))))
+    return table
+
+
+def _facts(found: Sequence[Comparison], machines: list[str]) -> dict[str, list[str]]:
     """Return the settings of each, and the machine that it ran on."""
     return {
         "pair": [str(one.pair or SERVERS_ALONE) for one in found],
@@ -84,7 +130,7 @@ def _facts(found: Sequence[Comparison], reports: Sequence[Mapping[str, Any]]) ->
         "repeats": [f"{one.repeats}" for one in found],
         "sampling": [_sampling(one.sampling) for one in found],
         "objective": [str(Objective(**one.slo)) or "none" for one in found],
-        "machine": [", ".join(sorted({row["runner"] for row in of["strategies"] if row["runner"]})) for of in reports],
+        "machine": machines,
         "versions": [_versions(one.hardware) for one in found],
         "launched": [f"{one.created:%Y-%m-%d %H:%M}" for one in found],
         "tags": [", ".join(tag.name for tag in one.tags.all()) for one in found],

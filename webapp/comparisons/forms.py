@@ -18,7 +18,7 @@ from webapp.comparisons.specs import MOST_LOADS, specify
 from webapp.core.forms import Field, Form, listed, typed
 from webapp.registry.models import Endpoint, Pair
 from webapp.registry.recipe_fields import ids
-from webapp.studies.models import Classifier
+from webapp.studies.classifiers import services as classifying
 
 USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
 USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
@@ -56,6 +56,11 @@ class StrategyBox:
     first: ParamBox | None  # the one that may hold several values
     rest: list[ParamBox]
     is_unfolded: bool
+
+    @property
+    def needed(self) -> str:
+        """Say what it takes before it can run at all, besides the pair."""
+        return alone.needs(self.spec) if self.spec.needs_classifier else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +199,9 @@ class ComparisonForm:
 
     @functools.cached_property
     def _classifiers(self) -> list[tuple[str, str]]:
-        rows = Classifier.objects.visible_to(self.actor).kept().filter(pair__in=ids(str(self.body.get("pair", ""))))
-        return [(str(pk), name) for pk, name in rows.order_by("-created").values_list("pk", "name")[:MOST_CLASSIFIERS]]
+        pair = Pair.objects.visible_to(self.actor).filter(pk__in=ids(str(self.body.get("pair", "")))).first()
+        rows = classifying.usable_on(pair).values_list("pk", "name")[:MOST_CLASSIFIERS] if pair else ()
+        return [(str(pk), name) for pk, name in rows]
 
 
 def _body(posted: QueryDict) -> dict[str, Any]:

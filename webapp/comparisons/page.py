@@ -136,6 +136,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
     baseline = next(row for row in rows if row["is_baseline"])
     hits = any(row.get("hit_rate") is not None for row in rows)
     hardware = any(row["hardware"] for row in rows)
+    ran = {row["strategy"] for row in rows if row["sample_count"] and row["concurrency"] == 1}
     return {
         "report": report,
         "rows": rows,
@@ -145,7 +146,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
         "baselines": _rows_at(load_of(report["loads"][0]), report["strategies"]),
         "pinned": "" if report["baseline"] == usual else f"?{urlencode({'baseline': report['baseline']})}",
         "shows": {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware},
-        "what_if": knobs({row["strategy"] for row in rows if row["sample_count"] and row["concurrency"] == 1}),
+        "what_if": knobs(comparison, ran),
         "is_loaded": _is_loaded(report),
         "by_load": [{**of, "load": load_of(of), "rows": _rows_at(load_of(of), rows)} for of in report["loads"]],
     }

@@ -18,6 +18,7 @@ from decoding.public import (
     Objective,
     alone,
     choose,
+    lacks_scores,
     loads,
     parse_objective,
 )
@@ -27,6 +28,7 @@ from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.registry import recipes
 from webapp.registry.models import Dataset, Endpoint, Pair
 from webapp.registry.recipes import Recipe
+from webapp.studies.classifiers import services as classifying
 
 MOST_STRATEGIES = 32
 MOST_LOADS = 16
@@ -163,6 +165,9 @@ def _for_pair(choice: Choice, pair: Pair, queue: Queue, index: int) -> Choice:
     if pair.is_alone and choice.spec.needs_draft:
         hint = "Leave it out, or choose a pair with a draft."
         raise Invalid(alone.why_not(choice.label), field=f"strategies.{index}", hint=hint, code="no-draft")
+    if pair.matches_text and choice.spec.needs_scores:
+        hint = "Leave it out, or make a pair of these models with the setting tli."
+        raise Invalid(lacks_scores(choice.label), field=f"strategies.{index}", hint=hint, code="other-tokenizer")
     if (why := room.why_nowhere(choice, pair, queue)) is not None:
         raise Invalid(why, field=f"strategies.{index}", hint=room.REMEDY, code="out-of-memory")
     return _with_classifier(choice, pair, index)
@@ -174,11 +179,13 @@ def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
     asked = choice.params.get("classifier")
     if asked is None:
         return choice
-    there = pair.classifiers.kept().order_by("-created")
+    there = classifying.usable_on(pair)
     learned, hint = "", "Train one on this pair, or add one, then compare with it."
     if choice.spec.judges_copies:
         there = there.filter(card__design=SOURCES)
         learned, hint = " that has learned from copied tokens", "Train one with the design `sources`."
+    if pair.is_alone:
+        hint = f"Train one with the design `sources` on a pair of {pair.target.name} and a draft: it serves here too."
     found = next((one for one in there if asked in (str(one.pk), str(one.pk)[:8])), None) if asked else there.first()
     if found is None:
         which = f"classifier {str(asked)[:40]!r}{learned}." if asked else f"classifier{learned} yet."

@@ -71,7 +71,7 @@ def place(job: Job) -> Place:
     worker_count = len(Worker.objects.that_could(job))
     before = f"{job.reason} " if job.attempt else ""  # why it was given back
     if job.not_before and (wait_s := (job.not_before - timezone.now()).total_seconds()) > 0:
-        return Place(position, f"{before}It is tried again in {_about(wait_s)}.", wait_s)
+        return Place(position, f"{before}A worker tries again in {_about(wait_s)}.", wait_s)
     if not worker_count:
         return Place(position, nobody_can(job) if job.refusals else f"{before}{_nobody_listens(job.queue)}")
     running = list(Job.objects.filter(state=State.RUNNING, queue=job.queue).exclude(pk=job.pk).order_by("started"))

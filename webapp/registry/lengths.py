@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -50,16 +50,6 @@ def document_of(lengths: Sequence[int], contexts: Contexts) -> dict[str, Any]:
         "over": {role: _over(lengths, most) for role, most in zip(("target", "draft"), contexts, strict=True)},
         "histogram": _histogram(in_order),
     }
-
-
-def bars(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the histogram's bars for drawing. The highest has height 1, and none that counts is too low to be seen."""
-    highest = max(bar["count"] for bar in document["histogram"])
-    drawn = []
-    for bar in document["histogram"]:
-        height = round(max(bar["count"] / highest, 0.01 if bar["count"] else 0), 4)
-        drawn.append({**bar, "last": bar["high"] - 1, "height": height, "top": round(1 - height, 4)})
-    return drawn
 
 
 def _over(lengths: Sequence[int], most: int | None) -> dict[str, Any]:

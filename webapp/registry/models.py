@@ -75,6 +75,12 @@ class Pair(Entry):
         return {"target": self.target, "draft": self.draft} if self.draft else {"target": self.target}
 
     @property
+    def matches_text(self) -> bool:
+        """Whether the draft writes text that the target's tokenizer cuts anew, as far as that is known here."""
+        usual = next((found["method"] for found in self.findings if "method" in found), "")
+        return bool(usual) and (usual if self.other_tokenizer == "auto" else self.other_tokenizer) == "slem"
+
+    @property
     def is_alone(self) -> bool:
         """Whether it is a target without a draft."""
         return self.draft_id is None

@@ -8,12 +8,12 @@ from typing import Any
 
 from django.db.models import Sum
 
-from decoding.public import BadCheckpoint, BadPair, check_pair
+from decoding.public import BadCheckpoint, BadPair, PairFinding, check_pair
 from webapp.core.problems import Invalid
 from webapp.registry.models import LanguageModel, Readiness
 from webapp.registry.sketches import sketch
 
-Finding = dict[str, str]  # level: fits | remark; topic; sentence
+Finding = dict[str, str]  # level: fits | remark; topic; sentence; method, if the tokenizers differ
 
 
 def findings(target: LanguageModel, draft: LanguageModel | None) -> list[Finding]:
@@ -36,7 +36,15 @@ def _judge(target: Path, draft: Path | None = None) -> list[Finding]:
     except (BadCheckpoint, BadPair) as error:
         sentence = str(error).replace(f"{target.parent}/", "")
         raise Invalid(sentence, field="draft" if draft else "target", code=error.code) from None
-    return [{"level": found.level, "topic": found.topic, "sentence": found.sentence} for found in report.findings]
+    return [
+        {"level": found.level, "topic": found.topic, "sentence": found.sentence, **_method(found)}
+        for found in report.findings
+    ]
+
+
+def _method(found: PairFinding) -> dict[str, str]:
+    """Return how the draft drafts by default, if the finding is about tokenizers that differ."""
+    return {"method": found.shared.usual_method} if found.shared else {}
 
 
 def unpaired(visible: Any, model: LanguageModel) -> tuple[LanguageModel, LanguageModel] | None:

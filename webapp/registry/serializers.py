@@ -174,10 +174,18 @@ class FindingOut(serializers.Serializer[Any]):
     sentence = serializers.CharField()
 
 
+class PairFindingOut(FindingOut):
+    method = serializers.ChoiceField(
+        choices=["tli", "slem"],
+        required=False,
+        help_text="if the tokenizers differ: what other_tokenizer=auto does with this draft",
+    )
+
+
 class PairOut(Output):
     target = ModelName()
     draft = ModelName(allow_null=True, help_text="null: a target alone")
-    findings = FindingOut(many=True)
+    findings = PairFindingOut(many=True)
 
     class Meta:
         model = Pair
@@ -185,7 +193,7 @@ class PairOut(Output):
 
 
 class PairAnswer(serializers.Serializer[Any]):
-    findings = FindingOut(many=True)
+    findings = PairFindingOut(many=True)
 
 
 class DatasetOut(Output):

@@ -99,8 +99,7 @@ def _show(request: Asked, found: Dataset, counted: TokenLengths | None, code: Fo
         usual="number",
     )  # fmt: skip
     pairs = Pair.objects.visible_to(request.actor).kept().order_by("name")[:MOST_PAIRS]
-    bars = lengths.bars(counted.document) if counted and counted.document else []
-    context = {"entry": found, "list": prompts, "pairs": pairs, "counted": counted, "code": code, "bars": bars}
+    context = {"entry": found, "list": prompts, "pairs": pairs, "counted": counted, "code": code}
     return render(request, "registry/dataset.html", context)
 
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoding.public import BASELINE, STRATEGIES, Choice, Load, paying, so_few
+from decoding.public import BASELINE, STRATEGIES, Choice, Load, change, paying, so_few
 from webapp.studies.models import Classifier, Study
 
 Boxes = list[tuple[str, Any]]  # initial values of the form of a new comparison
@@ -35,11 +35,22 @@ def _is_bound(slug: str) -> bool:
     return STRATEGIES[slug].role == "bound"
 
 
+def settings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of a plan's table. One is advised if it is shown to be faster than autoregressive."""
+    best = _best(document)
+    is_sure = best is not None and (best["measured"]["low"] or 0) > 1
+    return [{**setting(row), "is_advised": is_sure and row is best} for row in document.get("settings", [])]
+
+
+def _best(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    run = [row for row in document.get("settings", []) if row["measured"]]
+    return max(run, key=lambda row: row["measured"]["median"], default=None)
+
+
 def verdict_of_plan(document: Mapping[str, Any]) -> str:
-    run = [row for row in document["settings"] if row["measured"]]
-    if not run:
+    best = _best(document)
+    if best is None:
         return "No setting could be run, so nobody knows whether the predictions hold."
-    best = max(run, key=lambda row: row["measured"]["median"])
     gain, label = best["measured"], setting(best)["short"]
     if gain["low"] is None:
         return (
@@ -112,7 +123,7 @@ def proof(found: Study) -> dict[str, Any]:
 
 def _off(promised: float, gain: Mapping[str, Any] | None) -> str | None:
     """Error of a promise, as a share of what was measured."""
-    return f"{100 * (promised / gain['median'] - 1):+.1f} %".replace("-", "−") if gain else None
+    return change(promised / gain["median"], 1) if gain else None
 
 
 def setting(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
 def _plan(actor: Actor, found: Study) -> dict[str, Any]:
     return {
         "verdict": reading.verdict_of_plan(found.document or {}),
-        "settings": [reading.setting(row) for row in found.found("settings")],
+        "settings": reading.settings(found.document or {}),
         "at_load": reading.at_load(found.document or {}),
         "comparison": reading.comparison_of(found),
         "judged": _judged(found),

@@ -15,6 +15,7 @@ from decoding.measure.latency import NO_OBJECTIVE, Objective, parse_objective
 from decoding.measure.worst import USUAL
 from decoding.spec import Choice, choose, parse_choices
 from decoding.strategies import BASELINE
+from decoding.strategy import CLASSIFIER
 from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.catalogue import catalogue
 from worker.terminal.parser import BadArguments
@@ -53,7 +54,7 @@ def read_arguments(argv: Sequence[str]) -> Arguments:
     bench = read_bench(args, args.split, has_turns=True)
     rates, speeds = [rate for rate, _ in args.rate if rate], [speed for rate, speed in args.rate if not rate]
     asked_loads = loads(args.concurrency, rates, speeds, [prompt.at for prompt in bench.prompts])
-    _require_draft_of(strategies, bench)
+    _require_parts_of(strategies, bench)
     return Arguments(
         **vars(bench),
         choices=[choice.at(load) for load in asked_loads for choice in strategies],
@@ -157,10 +158,17 @@ def _servers_alone(args: argparse.Namespace, servers: Sequence[AskedServer]) -> 
     return [server.choice for server in servers], (remark,)
 
 
-def _require_draft_of(choices: Sequence[Choice], bench: Bench) -> None:
+def _require_parts_of(choices: Sequence[Choice], bench: Bench) -> None:
+    if bench.material.draft:
+        return
     for choice in choices:
-        if choice.spec.needs_draft and bench.material.draft is None:
+        if choice.spec.needs_draft:
             raise BadStrategy(f"{alone.why_not(choice.label)} Give --draft DIR, or leave {choice.strategy} out.")
+        if choice.spec.needs_classifier and not bench.material.classifier_at(str(choice.params[CLASSIFIER.name])):
+            raise BadStrategy(
+                f"{choice.label} needs a classifier, and there is none beside this target. Train one on a pair of it "
+                f"and a draft: train-disco --design sources. Then name its folder: {choice.strategy}:classifier=DIR."
+            )
 
 
 def _with_baseline(choices: list[Choice]) -> tuple[list[Choice], tuple[str, ...]]:

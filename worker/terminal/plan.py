@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from decoding.load import loads
 from decoding.measure.summary import so_few
+from decoding.words import change
 from worker import noise
 from worker.llama_server import program
 from worker.terminal.bench import Bench, parser_of, read_bench
@@ -178,7 +179,7 @@ def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]
 
 def table(predictions: Sequence[Prediction], rows: Mapping[str, Mapping[str, Any]]) -> str:
     """A table of promise and truth."""
-    lines = [f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>7}   95 % interval"]
+    lines = [f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8}   95 % interval"]
     for prediction in predictions:
         lines.append(_line(prediction, rows.get(prediction.choice.label)))
     return "\n".join(lines)
@@ -188,10 +189,10 @@ def _line(prediction: Prediction, row: Mapping[str, object] | None) -> str:
     words = f"{prediction.choice.label:28} {prediction.speedup:9.2f}"
     gain = row["speedup"] if row else None
     if not isinstance(gain, dict):
-        return f"{words} {'':>9} {'':>7}   a bound, not run"
+        return f"{words} {'':>9} {'':>8}   a bound, not run"
     few = gain["low"] is None
     interval = f"none of {so_few(gain['prompts'])}" if few else f"{gain['low']:.2f} to {gain['high']:.2f}"
-    return f"{words} {gain['median']:9.2f} {prediction.speedup / gain['median'] - 1:+7.1%}   {interval}"
+    return f"{words} {gain['median']:9.2f} {change(prediction.speedup / gain['median'], 1):>8}   {interval}"
 
 
 def elsewhere(found: Mapping[str, Any]) -> str:

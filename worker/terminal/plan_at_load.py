@@ -9,6 +9,7 @@ from decoding.disco.making import Step
 from decoding.load import Load
 from decoding.measure.crossover import paying
 from decoding.replay.plan_at_load import plan_at_load
+from decoding.words import change
 from worker.terminal.studying import Material, Steps
 
 
@@ -31,7 +32,7 @@ def planned_at_load(material: Material, users: Sequence[int]) -> dict[str, Any]:
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>7}   95 % interval"
+    yield f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8}   95 % interval"
     for users in found["users"]:
         yield from ("", str(Load(users)))
         yield from (_line(row) for row in found["rows"] if row["users"] == users)
@@ -51,5 +52,5 @@ def _line(row: Mapping[str, Any]) -> str:
     if not gain:
         return f"{words} {'not run':>9}"
     words += f" {gain['median']:9.2f}"
-    off = f"{words} {row['speedup'] / gain['median'] - 1:+7.1%}"
+    off = f"{words} {change(row['speedup'] / gain['median'], 1):>8}"
     return off if gain["low"] is None else f"{off}   {gain['low']:.2f} to {gain['high']:.2f}"

@@ -12,6 +12,7 @@ from decoding.disco.making import Step
 from decoding.measure.summary import so_few
 from decoding.pair import Pair
 from decoding.spec import Choice
+from decoding.words import change
 from worker.cache import GIB, Cache
 from worker.proving import promise_of, prove, samples_of
 from worker.terminal.bench import Bench
@@ -49,7 +50,7 @@ def cache() -> Cache:
 def as_text(found: Mapping[str, Any]) -> str:
     """Write the proof as text."""
     title = f"{found['setting']} in {found['engine']}: {found['options']}"
-    head = f"{'engine':20} {'predicted':>9} {'measured':>9} {'off by':>7}   95 % interval"
+    head = f"{'engine':20} {'predicted':>9} {'measured':>9} {'off by':>8}   95 % interval"
     rows = [_line(name, found["promised"], found[key]["speedup"]) for key, name in ENGINES]
     noisy = [f"Noisy: {found['noise']}"] if found["noise"] else []
     return "\n".join(["", title, head, *rows, "", found["verdict"], *found["reasons"], *noisy])
@@ -63,4 +64,4 @@ def _line(name: str, promised: float, gain: Mapping[str, Any] | None) -> str:
         return f"{name:20} {promised:9.2f} {'–':>9}"
     few = gain["low"] is None
     interval = f"none of {so_few(gain['prompts'])}" if few else f"{gain['low']:.2f} to {gain['high']:.2f}"
-    return f"{name:20} {promised:9.2f} {gain['median']:9.2f} {promised / gain['median'] - 1:+7.1%}   {interval}"
+    return f"{name:20} {promised:9.2f} {gain['median']:9.2f} {change(promised / gain['median'], 1):>8}   {interval}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from decoding.measure.summary import so_few
 from decoding.strategies import STRATEGIES
+from decoding.words import percent
 from worker.terminal.palette import Palette
 
 HEADINGS = (
@@ -49,7 +50,8 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
     else:
         lines += [*_table(strategies, HEADINGS, _cells, document["loads"], palette), ""]
         lines += [palette.dim(note) for note in notes(strategies, baseline)]
-    lines += [palette.dim(note) for note in (*turn_notes(strategies), *regret_notes(strategies))]
+    more = (*remarks(strategies), *turn_notes(strategies), *regret_notes(strategies))
+    lines += [palette.dim(note) for note in more]
     if noise := document.get("noise"):
         lines += ["", f"Noisy: {noise}"]
     return "\n".join(lines)
@@ -67,7 +69,6 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
         "end to end: the same with the time to read the prompt, and the output length from which it is a gain",
         "per round: mean acceptance length, tokens per verification · accepted: share of the drafted tokens",
         "drafting, verifying: shares of the decoding time",
-        *(f"{row['label']} {remark}" for row in strategies if (remark := _remark(row))),
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
         *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
@@ -76,12 +77,16 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
     ]
 
 
+def remarks(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [f"{row['label']} {remark}" for row in strategies if (remark := _remark(row))]
+
+
 def regret_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
     """Regret of each strategy whose bound ran, and its regret by category."""
     found = []
     for row in strategies:
         if regret := row["regret"]:
-            parts = [f"{part['category'] or 'no category'} {part['regret']:.0%}" for part in regret["by_category"]]
+            parts = [f"{part['category'] or 'no category'} {percent(part['regret'])}" for part in regret["by_category"]]
             found.append(regret["sentence"] + (f" By category: {', '.join(parts)}." if parts else ""))
     return found
 
@@ -135,7 +140,7 @@ def _load_cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
         _two(row["tpot_ms"]),
         f"{row['gap_ms']['p99']:.0f} ms" if row["gap_ms"] else "–",
         _two(row["e2e_ms"]),
-        f"{row['goodput']['share']:.0%}",
+        percent(row["goodput"]["share"]),
         _audit(row["audit"]),
     )
 
@@ -145,13 +150,16 @@ def _two(found: Mapping[str, float]) -> str:
 
 
 def _remark(row: Mapping[str, Any]) -> str:
-    return BOUND if row["role"] == "bound" else STRATEGIES[row["strategy"]].remark
+    if row["role"] == "bound":
+        return BOUND
+    return STRATEGIES[row["strategy"]].remark_after(len({sample["repeat"] for sample in row["samples"]}) or 1)
 
 
 def _hits(row: Mapping[str, Any]) -> str:
     return (
-        f"{row['label']} had prepared for {row['hit_rate']:.1%} of the outcomes ({row['predicted_hit_rate']:.1%} "
-        f"expected); {_percent(row['hidden_share'])} of its drafting was hidden"
+        f"{row['label']} had prepared for {percent(row['hit_rate'], 1)} of the outcomes "
+        f"({percent(row['predicted_hit_rate'], 1)} expected); "
+        f"{_percent(row['hidden_share'])} of its drafting was hidden"
     )
 
 
@@ -215,7 +223,7 @@ def _end_to_end(row: Mapping[str, Any], baseline: str) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.0%}"
+    return "–" if share is None else percent(share)
 
 
 def _audit(counts: Mapping[str, int]) -> str:

@@ -11,6 +11,7 @@ from decoding.disco.cards import DESIGNS, OURS, learning_sentence
 from decoding.disco.texts import Texts, texts_of
 from decoding.errors import BadPrompts
 from decoding.prompts.prompt import Prompt
+from decoding.words import percent
 from worker.terminal.bench import parser_of, read_bench
 from worker.terminal.files import require_folder
 from worker.terminal.guarded import guarded
@@ -80,7 +81,8 @@ def report(card: Mapping[str, Any]) -> str:
     found, costs = card["metrics"], card["costs"]
     lines = [
         f"{card['labelled']['training']:,} labelled tokens of {card['prompts']['training']} prompts; "
-        f"tested on {found['count']:,} tokens of {card['prompts']['test']} others, {found['positives']:.0%} accepted.",
+        f"tested on {found['count']:,} tokens of {card['prompts']['test']} others, "
+        f"{percent(found['positives'])} accepted.",
         "",
         f"{'features':20} {'AUC':>6} {'F1':>6} {'BCE':>6}",
         f"{'what it looks at':20} {found['auc']:6.3f} {found['f1']:6.3f} {found['bce']:6.3f}   "

@@ -1,6 +1,7 @@
 // The tree that a plan found to be worth most: its places, and how often the target accepts each.
 
 import { become, sketch } from "../core/become.js";
+import { layField } from "../core/field.js";
 import { size, widthOf } from "../core/picture.js";
 import { table as made } from "../core/tables.js";
 
@@ -19,19 +20,22 @@ export const legend = ({ found: { trees } }) => trees ? [`${trees.best}, after a
 export function draw(picture, { found: { trees } }) {
   const places = trees?.shape ?? [], at = laidOut(places), depth = Math.max(0, ...at.map((one) => one.depth));
   const width = widthOf(picture), x = (one) => one.across * width, y = (one) => TOP + one.depth * LEVEL;
-  const strategy = trees?.best.split(":")[0];
-  size(picture, width, places.length && 2 * TOP + depth * LEVEL);
+  const strategy = trees?.best.split(":")[0], height = places.length && 2 * TOP + depth * LEVEL;
+  size(picture, width, height);
   if (!places.length) return become(picture);
-  const root = { across: 0.5, depth: 0 };
+  const root = { across: 0.5, depth: 0 }, axis = { low: 0, high: places.length };
   become(picture,
     ...at.map((one) => {
       const from = one.parent < 0 ? root : at[one.parent];
       return sketch("path", { class: `line s-${strategy}`, d: `M${x(from)},${y(from)}L${x(one)},${y(one)}` });
     }),
-    sketch("circle", { class: "dot", cx: x(root), cy: y(root), r: 4 }, sketch("title", {}, "the text's end")),
-    ...at.map((one, i) => sketch("circle", { class: `dot s-${strategy}`, cx: x(one), cy: y(one), r: 2 + (LARGEST - 2) * Math.sqrt(one.accepted) },
-      sketch("title", {}, `place ${i + 1}, alternative ${one.rank + 1}: ${share(one.accepted)} of the rounds accept it`))));
+    sketch("circle", { class: "dot-mark", cx: x(root), cy: y(root), r: 4 }),
+    ...at.map((one) => sketch("circle", { class: `dot-mark s-${strategy}`, cx: x(one), cy: y(one), r: 2 + (LARGEST - 2) * Math.sqrt(one.accepted) })),
+    layField(picture, { axis, whole: axis, isFixed: true, isCloud: true, scale: { left: 0, right: width, top: 0, bottom: height },
+      series: [{ name: "", points: at.map((one, i) => ({ x: i + 1, y: one.depth, at: [x(one), y(one)], text: told(one, i) })) }] }));
 }
+
+const told = (one, i) => `place ${i + 1}, alternative ${one.rank + 1}: ${share(one.accepted)} of the rounds accept it`;
 
 /** Each place with its depth and with where it stands across, in the middle of the places below it. */
 export function laidOut(places) {

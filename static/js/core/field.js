@@ -13,11 +13,12 @@ let cursor = null; // { link, value, point of a cloud, from: where a drag began 
  * @typedef {{x: number, y: number, text?: string, open?: string | (() => void), at?: [number, number]}} Point
  * @typedef {{name: string, points: Point[]}} Series
  * @typedef {{axis: {low: number, high: number, link?: string}, whole: {low: number, high: number}, scale: any,
- *   series: Series[], isCloud?: boolean, head?: (value: number) => string, isFixed?: boolean, rest?: {low: number, high: number}}} Field
+ *   series: Series[], isCloud?: boolean, isByColumn?: boolean, head?: (value: number) => string, isFixed?: boolean, rest?: {low: number, high: number}}} Field
  */
 
 /** Lay a field, and return the sketch of the cursor in it, which is a picture's last child. `isCloud`: one point is read at
- * a time, not one of each series. `isFixed`: its axis does not zoom. `rest`: what is shown of it at rest, if not all. */
+ * a time, not one of each series. `isByColumn`: a click above or below a point opens it too. `isFixed`: its axis does not
+ * zoom. `rest`: what is shown of it at rest, if not all. */
 export function layField(picture, field) {
   fields.set(picture, field);
   if (!picture.hasAttribute("tabindex") && field.series.some(({ points }) => points.length)) picture.setAttribute("tabindex", "0");
@@ -95,13 +96,13 @@ export function readings(picture, at = cursorOf(picture)) {
 export const pointsOf = (picture) => shownSeries(fieldOf(picture))
   .flatMap(({ name, points }) => points.map((one) => ({ ...one, name }))).sort((a, b) => a.x - b.x || a.y - b.y);
 
-/** The point that is nearest on the picture, if it is within reach. */
+/** The point that is nearest on the picture, if it is within reach; by columns one always is. */
 export function pointAt(picture, x, y, reach) {
   const field = fieldOf(picture);
-  let best = null, least = reach;
+  let best = null, least = field.isByColumn ? Infinity : reach;
   for (const { name, points } of shownSeries(field)) {
     for (const one of points) {
-      const [px, py] = placeOf(field, one), far = Math.hypot(px - x, py - y);
+      const [px, py] = placeOf(field, one), far = field.isByColumn ? Math.abs(px - x) : Math.hypot(px - x, py - y);
       if (far <= least) [best, least] = [{ ...one, name }, far];
     }
   }

@@ -13,14 +13,14 @@ const LEFT = 48; // at least: numbers that are long need more
  * where no mark can be.
  *
  * @param {SVGElement} picture
- * @param {{x: Axis, y: Axis, levels?: {at: number, cls: string, label: string}[], layers?: (Layer | null)[], series?: (Series & {layer?: Layer})[], isCloud?: boolean,
+ * @param {{x: Axis, y: Axis, levels?: {at: number, cls: string, label: string}[], layers?: (Layer | null)[], series?: (Series & {layer?: Layer})[], isCloud?: boolean, isByColumn?: boolean,
  *   head?: (value: number) => string, height?: number, right?: number}} plot
  * @typedef {{low: number, high: number, label?: string, format?: (value: number) => string, at?: number[], isWhole?: boolean,
  *   link?: string}} Axis
  * @typedef {(scale: {x: (value: number) => number, y: (value: number) => number, left: number, right: number,
  *   top: number, bottom: number}) => any[]} Layer
  */
-export function plot(picture, { x: whole, y, levels = [], layers = [], series = [], isCloud, head, height = 240, right = 12 }) {
+export function plot(picture, { x: whole, y, levels = [], layers = [], series = [], isCloud, isByColumn, head, height = 240, right = 12 }) {
   const width = widthOf(picture), x = shownOf(picture, whole), room = levels.length ? roomFor(levels.map(({ label }) => label), width) : right;
   const left = Math.max(LEFT, 12 + LETTER * Math.max(0, ...marksOf(y, 4).map((value) => written(y, value).length)));
   const edge = { left, right: width - room, top: y.label ? 28 : 12, bottom: height - (x.label ? 42 : 24) };
@@ -41,7 +41,7 @@ export function plot(picture, { x: whole, y, levels = [], layers = [], series = 
     ...across(levels, scale),
     ...inside(picture, x.isZoomed, edge, [...layers, ...series.filter(({ name }) => !isHidden(name)).map(({ layer }) => layer)]
       .filter(Boolean).flatMap((layer) => layer(scale))),
-    layField(picture, { axis: x, whole, scale, isCloud, head: head ?? headOf(whole), series: series.map((one) => read(one, y)) }));
+    layField(picture, { axis: x, whole, scale, isCloud, isByColumn, head: head ?? headOf(whole), series: series.map((one) => read(one, y)) }));
 }
 
 /** Layers as they are; of a part of the axis, what lies within the edges. */

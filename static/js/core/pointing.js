@@ -46,7 +46,7 @@ document.addEventListener("pointermove", (event) => {
 
 document.addEventListener("pointerdown", (event) => {
   const picture = pictureOf(event);
-  if (!picture || event.button || event.target.closest("a, [role=slider], .grip, [data-value]")) return;
+  if (!picture || event.button || event.target.closest("a, [role=slider], .grip")) return;
   const field = fieldOf(picture), [x, y] = place(picture, event);
   drag = { picture, x, y, axis: { ...field.axis }, from: valueAt(field, x), isFar: false, pans: isZoomed(picture) };
 });

@@ -21,6 +21,14 @@ export async function savePicture(section, name, kind) {
   save(`${name}.png`, await painted(picture));
 }
 
+/** Let the buttons of a section save its picture. */
+export function savesOnClick(section, name) {
+  section.addEventListener("click", ({ target }) => {
+    const kind = target.closest("[data-save]")?.dataset.save;
+    if (kind) savePicture(section, name, kind.toLowerCase());
+  });
+}
+
 /** Paint an SVG. */
 async function painted(text) {
   const image = new Image();
@@ -36,7 +44,8 @@ async function painted(text) {
 /** The text of an SVG of all pictures of a section, as they lie on the page. */
 async function pictureOf(section) {
   const marks = await marksOf(section), style = getComputedStyle(document.body);
-  const pictures = [...section.querySelectorAll("svg.chart, figcaption")], boxes = pictures.map((one) => one.getBoundingClientRect());
+  const pictures = [...section.querySelectorAll("svg.chart, figcaption")].filter((one) => one.getClientRects().length);
+  const boxes = pictures.map((one) => one.getBoundingClientRect());
   const left = Math.min(...boxes.map((box) => box.left)), top = Math.min(...boxes.map((box) => box.top));
   const width = Math.max(...boxes.map((box) => box.right)) - left, bottom = Math.max(...boxes.map((box) => box.bottom)) - top;
   const legend = legendOf(section, style), height = TITLE + bottom + (legend ? LEGEND : 0) + 2 * MARGIN;

@@ -2,6 +2,7 @@
 
 import { watchWidth } from "../core/picture.js";
 import { dots, level, line, markAt, plot, speedupAxis, upright } from "../core/plot.js";
+import { savesOnClick } from "../core/saving.js";
 import { put, table } from "../core/tables.js";
 import { times } from "../core/words.js";
 
@@ -56,6 +57,7 @@ export function explore({ card, levels, strategy }) {
   for (const radio of radios) radio.addEventListener("change", begin);
   begin();
   watchWidth(picture, draw);
+  savesOnClick(picture.closest("section"), "sweep");
   document.addEventListener("field", draw);
   const rules = Object.keys(card.sweep);
   put("sweep", table(["threshold", ...rules], card.sweep[rules[0]].map((point, i) =>

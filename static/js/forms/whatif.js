@@ -1,7 +1,7 @@
 // What if: sliders, and what the server's replay answers. Nothing here was measured, and everything says so.
 
 import { bars, curve, onCurve } from "./curve.js";
-import { savePicture } from "../core/saving.js";
+import { savesOnClick } from "../core/saving.js";
 import { put, table } from "../core/tables.js";
 import { say, times } from "../core/words.js";
 
@@ -13,13 +13,15 @@ const canBe = (knob, value) => !knob.options || [...knob.options].some((option) 
 /** What the knobs say, as a query: only those of the chosen strategy. */
 export const question = (strategy, knobs) => new URLSearchParams({ strategy, ...knobs }).toString();
 
-/** `threshold:0.2,cap=8 @4` → its strategy and knobs, as a label spells them; null for anything else. */
+/** `threshold:0.2,cap=8 @4` → its strategy and knobs, as a label spells them; null for anything else. `params` names each
+    strategy's first knob, nothing if it has none. */
 export function asked(label, params) {
   const [setting, users] = (label ?? "").split(" @"), [strategy, ...rest] = setting.split(":");
   if (!(strategy in params)) return null;
   const [first, ...others] = rest.join(":").split(",");
   const named = Object.fromEntries(others.map((other) => other.split("=")));
-  return { strategy, knobs: { [params[strategy]]: first, ...named, ...(users ? { users } : {}) } };
+  const axis = params[strategy] ? { [params[strategy]]: first } : {};
+  return { strategy, knobs: { ...axis, ...named, ...(users ? { users } : {}) } };
 }
 
 /** The measured run to stand beside: the very setting if it ran, otherwise the fastest one could deploy. */
@@ -57,7 +59,7 @@ export const fromServer = (url) => async (strategy, knobs, signal) => {
 /** Answers that a page holds which is one file: by strategy, those along its first slider. */
 export const fromGrids = (grids) => async (strategy, knobs) => {
   const { param, of_all: ofAll, answers } = grids[strategy];
-  return { isOk: true, answer: { ...ofAll, ...answers[knobs[param]] } };
+  return { isOk: true, answer: { ...ofAll, ...answers[knobs[param] ?? ""] } };
 };
 
 export class WhatIf {
@@ -69,7 +71,7 @@ export class WhatIf {
     this.answers = answers;
     this.onAsk = onAsk;
     this.params = Object.fromEntries([...place.querySelectorAll("[data-knobs]")].map((knobs) =>
-      [knobs.dataset.knobs, knobs.querySelector(KNOB).name]));
+      [knobs.dataset.knobs, knobs.querySelector(KNOB)?.name ?? ""]));
     this.#turn(asked(label, this.params));
     this.form.addEventListener("input", () => {
       this.#show();
@@ -77,11 +79,8 @@ export class WhatIf {
       this.soon = setTimeout(() => this.#ask(true), SETTLE_MS);
     });
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    place.addEventListener("click", ({ target }) => {
-      const kind = target.closest("[data-save]")?.dataset.save;
-      if (kind && this.answer) savePicture(place, "what-if", kind.toLowerCase());
-    });
-    place.querySelector("#curve").addEventListener("click", (event) => this.#pick(event));
+    savesOnClick(place, "what-if");
+    document.addEventListener("field", () => this.draw());
     if (isAtOnce) this.#ask(false);
     else new IntersectionObserver(([entry], watcher) => {
       if (!entry.isIntersecting) return;
@@ -93,7 +92,7 @@ export class WhatIf {
   draw() {
     if (!this.answer) return;
     bars(this.place.querySelector("#versus"), this.answer, beside(this.answer));
-    curve(this.place.querySelector("#curve"), this.answer);
+    if (this.answer.curve.param) curve(this.place.querySelector("#curve"), this.answer, (value) => this.#pick(value));
   }
 
   get #strategy() {
@@ -119,15 +118,20 @@ export class WhatIf {
   #show() {
     for (const knobs of this.place.querySelectorAll("[data-knobs]")) knobs.hidden = knobs.dataset.knobs !== this.#strategy;
     for (const input of this.form.querySelectorAll("input[type=range]")) say(input.parentElement.querySelector("output"), input.value);
-    this.place.className = `wide what-if s-${this.#strategy}`;
+    if (!this.place.classList.contains(`s-${this.#strategy}`)) this.#forget();
   }
 
-  /** A click on the curve asks for the value under it; by keyboard the slider does. */
-  #pick(event) {
-    const at = event.target.closest("[data-value]");
-    if (!at) return;
-    const knob = this.form.querySelector(`[data-knobs="${this.#strategy}"] ${KNOB}`);
-    knob.value = at.dataset.value;
+  /** What was answered about another strategy goes before the answer about this one comes. */
+  #forget() {
+    this.request?.abort();
+    this.answer = null;
+    this.place.className = `wide what-if s-${this.#strategy}`;
+    say(this.place.querySelector("#what-said"), "");
+  }
+
+  /** Ask for a value of the curve. */
+  #pick(value) {
+    this.form.querySelector(`[data-knobs="${this.#strategy}"] ${KNOB}`).value = value;
     this.#show();
     this.#ask(true);
   }
@@ -156,6 +160,7 @@ export class WhatIf {
     const load = answer.users > 1 ? { concurrency: answer.users } : {};
     if (run) run.href = `${run.dataset.form}&${new URLSearchParams({ strategies: toRun(answer), ...load })}`;
     this.#isRefused(false);
+    this.place.classList.toggle("curveless", !answer.curve.param);
     put("what-if", twin(answer));
     put("replayed", checks(answer));
     this.draw();

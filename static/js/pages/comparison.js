@@ -46,7 +46,7 @@ let whatIf = null;
 function offerWhatIf() {
   whatIf = $("#what-if") && new WhatIf($("#what-if"), page.is_whole ? fromGrids(page.what_if) : fromServer(page.what_if), {
     isAtOnce: page.is_whole,
-    label: simulated ?? findings.report.strategies.find(({ strategy }) => $(`#what-if [data-knobs="${strategy}"]`))?.label,
+    label: simulated ?? findings.report.strategies.find(({ strategy }) => $(`#what-if [data-knobs="${strategy}"] [name]`))?.label,
     onAsk: (label) => {
       simulated = label;
       remember();

@@ -11,9 +11,12 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
+from tests.webapp import make
 from tests.webapp.browser.conftest import STRATEGIES
-from tests.webapp.browser.lab import PHONE
+from tests.webapp.browser.lab import PHONE, grave_faults
 from tests.webapp.browser.test_comparison_page import path_of
+from webapp.jobs import services as jobs
+from webapp.registry import lengths
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -57,6 +60,27 @@ def test_the_clock_of_a_few_rounds_has_round_numbers(open_page, worker):
     expect(page.locator("#duet .verifying").nth(1)).to_be_attached()
     numbers = [text for text in page.locator("#duet > text").all_text_contents() if text[0].isdigit()]
     assert len(numbers) > 1 and max(map(len, numbers)) <= len("0.25 ms")
+
+
+def test_lengths_of_prompts_are_drawn_once_a_worker_has_counted_and_read_by_key(open_page, employ, world):
+    by = world.actor(world.bob)
+    worker = employ(lambda: make.comparison(by))
+    pair, dataset = worker.does(lambda: (worker.comparison.pair, worker.comparison.dataset))
+    page = open_page(f"/datasets/{dataset.pk}/?pair={pair.pk}")
+    worker.does(lengths.count, dataset=dataset, pair=pair, by=by)
+    page.reload()
+    expect(page.locator("#lengths [role=status]")).to_contain_text("A worker counts")
+    job = worker.does(jobs.claim, worker="w1", queues=["light"])
+    worker.does(lengths.counted, job=job, lengths=[3, 5, 5, 9], contexts=(64, 32))
+    expect(page.locator("#token-lengths .bar")).to_have_count(7)
+    expect(page.locator("#token-lengths-sentence")).to_have_text("2 of 4 prompts have 5 tokens.")
+    page.focus("#token-lengths")
+    page.keyboard.press("Home")
+    expect(page.locator("#token-lengths .cursor text")).to_have_text(["3 tokens", "1 prompt"])
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as PNG: Prompts by length").click()
+    assert saved.value.suggested_filename == "token-lengths.png"
+    assert grave_faults(page) == []
 
 
 def test_a_pointer_reads_every_line_and_charts_on_the_same_clock_show_the_same_moment(page):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -344,7 +345,9 @@ def test_cancelling_stays_on_the_page_and_says_what_there_is(open_page, worker):
     worker.does(trace.nudge, worker.comparison.pk)
     mode(page, "finished")
     expect(page.locator("#mode")).to_have_text("Cancelled")
-    expect(page.locator("#verdict .note")).to_have_text("Cancelled while it ran. 4 of 12 samples are here.")
+    expect(page.locator("#verdict .note")).to_have_text(
+        "Cancelled while it ran. 4 of 12 samples finished and are here. Unfinished ones are not kept."
+    )
 
 
 def test_a_page_that_saw_the_end_offers_no_code_that_would_be_refused(open_page, worker):
@@ -386,6 +389,52 @@ def test_what_if_is_asked_by_keyboard_compared_with_what_was_measured_and_run(op
     expect(page.locator("[name='threshold.threshold']")).to_have_value("0.4")
 
 
+def test_what_if_says_nothing_of_another_strategy_while_the_answer_is_on_its_way(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker))
+    said, curve, held = page.locator("#what-said"), page.locator("#curve"), []
+    page.locator("#what-if").scroll_into_view_if_needed()
+    expect(said).to_contain_text("Simulated: static:4 would be")
+    page.route(re.compile("strategy="), lambda route: held.append(route))
+    with page.expect_request(re.compile("lookahead=5")):
+        page.locator("[data-knobs=static] [name=lookahead]").press("ArrowRight")
+    expect(said).to_contain_text(
+        "Simulated: static:4 would be"
+    )  # the same strategy: its answer stays until the next one
+    expect(curve).to_be_visible()
+    with page.expect_request(re.compile("strategy=threshold")):
+        page.select_option("#what-if [name=strategy]", "threshold")
+    expect(said).to_have_text("")
+    expect(curve).not_to_be_visible()
+    held[-1].continue_()
+    page.unroute(re.compile("strategy="))
+    expect(said).to_contain_text("Simulated: threshold:")
+
+
+def test_the_curve_of_what_if_reads_zooms_and_asks(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker))
+    said, curve = page.locator("#what-said"), page.locator("#curve")
+    page.locator("#what-if").scroll_into_view_if_needed()
+    expect(said).to_contain_text("Simulated: static:4 would be")
+    curve.focus()
+    for key in ("Home", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(curve.locator(".cursor text").first).to_have_text("lookahead 2")
+    expect(curve.locator(".cursor text").nth(1)).to_contain_text("simulated ")
+    page.keyboard.press("+")
+    expect(curve.locator("[clip-path]")).to_be_attached()
+    page.keyboard.press("0")
+    expect(curve.locator("[clip-path]")).not_to_be_attached()
+    page.keyboard.press("Enter")
+    expect(said).to_contain_text("Simulated: static:2 would be")
+    box = curve.bounding_box()
+    curve.click(position={"x": box["width"] / 2, "y": box["height"] - 60})  # far below the line, in its column
+    expect(said).to_contain_text(re.compile(r"Simulated: static:1\d would be"))
+
+
 def test_what_if_is_asked_for_several_users_by_keyboard_and_saved_as_a_picture(open_page, worker):
     worker.claim()
     worker.finish_all()
@@ -410,6 +459,29 @@ def test_what_if_is_asked_for_several_users_by_keyboard_and_saved_as_a_picture(o
     expect(said).to_contain_text("Simulated: static:4 @3 would be")
     page.click("#what-run")
     expect(page.locator("[name=concurrency]")).to_have_value("3")
+
+
+def test_a_strategy_without_sliders_is_asked_without_a_curve(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker))
+    section, said = page.locator("#what-if"), page.locator("#what-said")
+    section.scroll_into_view_if_needed()
+    expect(said).to_contain_text("Simulated: static:4 would be")
+    section.locator("[name=strategy]").select_option("schedule")
+    expect(said).to_contain_text("Simulated: schedule:1:4/4:2/16:1/64:0 would be")
+    expect(section.get_by_text("It has no slider.").locator("visible=true")).to_have_count(1)
+    expect(section.locator("#versus .simulated rect")).to_be_visible()
+    expect(page.locator("#curve")).to_be_hidden()
+    expect(section.locator("[data-twin='what-if']")).to_be_hidden()
+    with page.expect_download() as waited:
+        section.get_by_role("button", name="Save as SVG").click()
+    assert b"schedule:1:4" in Path(waited.value.path()).read_bytes()
+    page.reload()
+    section.scroll_into_view_if_needed()
+    expect(said).to_contain_text("Simulated: schedule:1:4/4:2/16:1/64:0 would be")
+    section.locator("[name=strategy]").select_option("static")
+    expect(page.locator("#curve")).to_be_visible()
 
 
 def test_every_chart_of_the_text_has_its_table(open_page, worker):

@@ -95,7 +95,9 @@ def test_what_if_is_asked_of_the_file_alone(ended, world, opened):
     expect(said).to_contain_text("Simulated: static:4 would be")
     section.locator("[name=lookahead]").select_option("7")
     expect(said).to_contain_text("Simulated: static:7 would be")
-    page.locator("#curve [data-value='2']").click()
+    page.focus("#curve")
+    for key in ("Home", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
     expect(said).to_contain_text("Simulated: static:2 would be")
     section.locator("[name=strategy]").select_option("threshold")
     expect(said).to_contain_text("Simulated: threshold:")

@@ -8,6 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.webapp.browser.conftest import STRATEGIES
 from tests.webapp.browser.lab import PIXELS
 from tests.webapp.browser.test_comparison_page import path_of
 
@@ -82,6 +83,32 @@ def test_links_lead_to_sections_and_leave_the_address_to_what_is_looked_at(page)
     before = page.url
     page.click("nav.sections >> text=Race")
     assert page.url == before and "strategy=static" in page.url
+
+
+@pytest.mark.parametrize("width", [360, 1280, 1920])
+def test_links_to_sections_stay_in_view_and_cover_no_heading(open_page, worker, page, width):
+    page = open_page(path_of(worker), viewport={"width": width, "height": 800})
+    links = page.locator("nav.sections")
+    expect(page.locator("#prompts-title")).to_be_attached()
+    links.get_by_text("How it was made").click()
+    expect(links).to_be_in_viewport(ratio=0.9)
+    links.get_by_text("Prompts").click()
+    expect(page.locator("#prompts-title")).to_be_in_viewport()
+    bar, heading = links.bounding_box(), page.locator("#prompts-title").bounding_box()
+    assert heading["y"] >= bar["y"] + bar["height"] or heading["x"] >= bar["x"] + bar["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_bound_is_explained_beside_its_row_and_a_comparison_leads_to_its_job(hire, open_page):
+    worker = hire(*STRATEGIES[:2], "oracle:8")
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker))
+    row = page.locator("#verdict tbody tr", has_text="oracle:8")
+    row.get_by_role("button", name="What is bound?").click()
+    expect(row.locator("[popover]")).to_contain_text("never ranked")
+    page.locator("#made-of").get_by_role("link", name="1 attempt").click()
+    expect(page).to_have_url(re.compile(f"/jobs/{worker.comparison.job.pk}/"))
 
 
 def test_a_table_that_is_wider_than_a_phone_scrolls_and_shows_where_it_goes_on(open_page, worker, page):

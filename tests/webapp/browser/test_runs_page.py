@@ -103,6 +103,16 @@ def test_columns_filters_and_views_by_keyboard(open_page, measured):
     expect(page.locator("table.runs thead")).to_contain_text("Hardware")
 
 
+def test_chosen_runs_are_shown_side_by_side(open_page, measured):
+    page = open_page("/runs/")
+    for name in ("static:4", "heuristic:5"):
+        page.get_by_role("checkbox", name=f"Choose {name} of ").check()
+    page.click("text=Show the chosen side by side")
+    expect(page.locator("h1")).to_have_text("2 runs side by side")
+    expect(page.locator("table.numbers thead th")).to_have_count(3)
+    assert grave_faults(page) == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 2560])
 def test_both_pages_fit_and_are_accessible(open_page, measured, scheme, width):

@@ -117,6 +117,9 @@ def test_the_threshold_is_explored_by_keyboard_and_compared_with(open_page, read
     expect(page.locator("#told")).to_contain_text(f"{points[0]['speedup']:.2f}× predicted")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#told")).to_contain_text(f"{points[1]['drafted']:.1f} tokens drafted a round")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as SVG: when to stop").click()
+    assert saved.value.suggested_filename == "sweep.svg"
     page.click("text=Compare with this threshold")
     expect(page.locator(".plan")).to_contain_text("disco:threshold,threshold=0.1")
 
@@ -130,7 +133,8 @@ def test_every_picture_has_its_table(open_page, ready, hands):
         page.click(f"[data-twin='{name}'] summary")
     expect(rows(page, "oracle-rounds")).to_have_count(len(oracle.document["one"]["lookaheads"]))
     expect(rows(page, "oracle-progress")).to_have_count(20)
-    expect(page.locator("#oracle-lookaheads .bar")).to_have_count(len(oracle.document["histogram"]))
+    expect(rows(page, "oracle-lookaheads")).to_have_count(len(oracle.document["histogram"]))
+    expect(page.locator("#oracle-lookaheads .bar")).to_have_count(10)  # 9 tokens or more share the last one
     page.goto(page.url.replace(str(oracle.pk), str(plan.pk)))
     varied = [row for row in plan.document["predictions"] if row["strategy"] != "oracle"]
     page.click("[data-twin='predicted'] summary")
@@ -196,6 +200,12 @@ def test_the_shape_of_the_best_tree_has_a_dot_for_each_place(open_page, ready, h
     hands(Study.objects.filter(pk=plan.pk).update, document={**plan.document, "trees": trees})
     page = open_page(f"/studies/{plan.pk}/")
     expect(page.locator("#tree-shape circle.s-tree")).to_have_count(len(shape))
+    page.focus("#tree-shape")
+    for place in (1, 2):
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#tree-shape .cursor text")).to_have_text(
+            f"place {place}, alternative {place}: 50 % of the rounds accept it"
+        )
     page.click("[data-twin='tree-shape'] summary")
     expect(rows(page, "tree-shape")).to_have_count(len(shape))
 

@@ -13,6 +13,7 @@ from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.serializers import SamplingInput
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
+from webapp.registry import services as registry
 from webapp.registry.models import Dataset, Pair
 from webapp.studies.classifiers import services as classifying
 
@@ -108,6 +109,23 @@ def test_too_many_samples_are_refused_with_the_sum(world, ready, monkeypatch):
     monkeypatch.setattr("webapp.comparisons.specs.MOST_SAMPLES", 5)
     answer = post(world, make.body(*ready))
     assert "2 strategies × 3 prompts × 1 repeats are 6;" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("slug", [slug for slug, spec in STRATEGIES.items() if spec.needs_scores])
+def test_where_texts_are_matched_what_needs_the_drafts_scores_is_refused_before_it_is_queued(world, slug):
+    """`hybrid` and trees used to fail in the middle of the job."""
+    by = world.actor(world.bob)
+    models = {"target": make.model(by, "target", layers=4), "draft": make.model(by, "draft", layers=1, first="b")}
+    pairs = {n: registry.add_pair(name=n, **models, other_tokenizer=n, by=by) for n in ("auto", "slem", "tli")}
+    prompts, strategies = make.dataset(by), [{"strategy": "static"}, {"strategy": slug}]
+    for name in ("auto", "slem"):  # these share few tokens of the sample text
+        answer = post(world, make.body(pairs[name], prompts, strategies=strategies))
+        told = answer.json()
+        assert (answer.status_code, told["field"], told["code"]) == (400, "strategies.1", "other-tokenizer")
+        assert "needs a draft that says the target's tokens, and this pair matches text (SLEM)" in told["detail"]
+    assert not Comparison.objects.exists()
+    allowed = post(world, make.body(pairs["tli"], prompts, strategies=strategies)).json()
+    assert "SLEM" not in str(allowed)
 
 
 def test_another_teams_pair_cannot_be_used(world, ready):

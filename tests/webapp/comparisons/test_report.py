@@ -189,13 +189,20 @@ def test_few_prompts_have_no_interval_on_any_page(world):
 
 
 @pytest.mark.django_db
-def test_the_page_says_that_what_memory_gains_depends_on_the_order_of_the_prompts(world):
-    comparison = make.comparison(
-        world.actor(world.bob), strategies=[{"strategy": "suffix-memory"}, {"strategy": "suffix"}]
-    )
+@pytest.mark.parametrize(
+    ("repeats", "order"),
+    [
+        (1, "there was one order, that of the prompts: with more repeats, each begins elsewhere."),
+        (3, "each of the 3 repeats begins at another prompt."),
+    ],
+)
+def test_the_page_says_that_what_memory_gains_depends_on_the_order_of_the_prompts(world, repeats, order):
+    """It used to say that the order is rotated, which one repeat is not."""
+    strategies = [{"strategy": "suffix-memory"}, {"strategy": "suffix"}]
+    comparison = make.comparison(world.actor(world.bob), strategies=strategies, repeats=repeats)
     make.decode_all(comparison)
     page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
-    assert page.count("gains depends on their order; the order is rotated.") == 1
+    assert page.count(f"what it gains depends on their order; {order}") == 1
 
 
 @pytest.fixture

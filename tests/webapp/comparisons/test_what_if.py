@@ -19,6 +19,8 @@ from tests.decoding.worlds import World
 from tests.webapp import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk
+from webapp.comparisons.what_if.asking import knobs
+from webapp.comparisons.what_if.grid import grids, knobs_of
 from webapp.comparisons.what_if.recorded import recorded as recorded_of
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -223,6 +225,30 @@ def test_trees_and_mixes_are_played_for_several_users_beside_those_that_ran(worl
     assert replayed == {"static:4 @4": True, "tree:3/22 @4": True, "hybrid @4": True}
 
 
+def test_a_strategy_without_sliders_is_asked_as_it_stands(world):
+    made = comparison(world, "static:2,static:4,lookup:4", prompts=6, concurrency=[1, 4])
+    decode(made)
+    bob = world.api(world.bob)
+    for users, suffix in ((1, ""), (4, " @4")):
+        told = ask(bob, made, f"strategy=hybrid&users={users}").json()
+        assert told["label"] == f"hybrid{suffix}" and told["speedup"]["median"] > 0
+        assert told["curve"] == {"param": "", "points": [], "missing": []}
+    for users, lookahead in ((1, 4), (4, 2)):  # what the usual table says
+        table = ask(bob, made, f"strategy=schedule&users={users}").json()
+        chain = ask(bob, made, f"strategy=static&lookahead={lookahead}&users={users}").json()
+        assert table["speedup"] == chain["speedup"]
+
+
+def test_a_page_that_is_one_file_answers_for_a_strategy_without_sliders(world):
+    made = comparison(world, "static:2,hybrid", prompts=3)
+    decode(made)
+    found = grids(made)
+    assert found["hybrid"]["param"] == "" and [*found["hybrid"]["answers"]] == [""]
+    assert found["hybrid"]["answers"][""]["label"] == "hybrid"
+    form = knobs_of(found, knobs(made, {"static", "hybrid"}))
+    assert {of["slug"]: len(of["knobs"]) for of in form} == {"static": 1, "hybrid": 0}
+
+
 def test_a_policy_may_read_the_prompts_end_before_the_first_round(world):
     made = comparison(world, "static:2", prompts=1)
     decode(made)
@@ -324,8 +350,10 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
         (
             "strategy=disco",
             400,
-            "cannot be replayed; static, heuristic, threshold, ssd, lookup, suffix, suffix-memory, tree can",
+            "replayed; static, heuristic, threshold, schedule, ssd, lookup, suffix, suffix-memory, hybrid, tree can",
         ),
+        ("strategy=vllm-adaptive", 400, "These traces do not tell what it would do."),
+        ("strategy=hybrid&lookahead=3", 400, "has no parameter 'lookahead'"),
         ("strategy=static&lookahead=0", 400, "outside 1 to 64"),
         ("strategy=static&lookahead=x", 400, "not a whole number"),
         ("strategy=static&threshold=0.5", 400, "has no parameter 'threshold'"),
@@ -439,6 +467,23 @@ def test_a_comparison_that_only_copies_can_ask_about_copying_alone(world):
     assert told["speedup"]["prompts"] == 3 and told["bound"] is None
     refused = ask(world.api(world.bob), made, "strategy=static&lookahead=2")
     assert refused.status_code == 409 and "none of them has run here" in refused.json()["detail"]
+
+
+def test_a_comparison_of_a_target_alone_answers_about_copying_and_says_what_needs_a_draft(world):
+    """It used to refuse every question."""
+    made = comparison(world, "lookup:4", prompts=3, concurrency=[1, 4], pair=make.target_alone(world.actor(world.bob)))
+    decode(made)
+    bob = world.api(world.bob)
+    for users, label in ((1, "lookup:10"), (4, "lookup:10 @4")):
+        told = ask(bob, made, f"users={users}").json()
+        assert (told["label"], told["speedup"]["prompts"]) == (label, 3) and told["num_draft_passes"] == 0
+    refused = ask(bob, made, "strategy=static&lookahead=2")
+    assert (refused.status_code, refused.json()["code"]) == (409, "no-draft")
+    assert refused.json()["detail"] == "static:2 needs a draft model, and this pair has none."
+    assert refused.json()["hint"] == "Ask about lookup, suffix or suffix-memory, or compare on a pair with a draft."
+    page = world.page(world.bob).get(f"/comparisons/{made.pk}/")
+    assert page.context["refused"] is None
+    assert [knobs["slug"] for knobs in page.context["what_if"]] == ["lookup", "suffix", "suffix-memory"]
 
 
 def test_traces_without_the_prompts_tokens_refuse_a_question_about_copying(world):

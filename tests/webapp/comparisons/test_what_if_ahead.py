@@ -151,7 +151,7 @@ def test_over_rest_what_cannot_be_simulated_is_refused_in_words(world):
     assert "1 among the users at once" in ask(bob, made, "strategy=ssd&users=4").json()["hint"]
     judged = ask(bob, made, "strategy=ssd-disco&users=4")
     assert judged.status_code == 400 and "Make a plan: it replays with it." in judged.json()["detail"]
-    assert "Run it to see its speed." in ask(bob, made, "strategy=hybrid").json()["detail"]
+    assert "Run it to see its speed." in ask(bob, made, "strategy=vllm-adaptive").json()["detail"]
     many = ask(bob, made, "strategy=ssd&branches=64")
     assert (many.status_code, "branches up to 32" in many.json()["detail"]) == (400, True)
     assert ask(bob, made, "strategy=ssd&lookahead=2&branches=6&fanout=2/2/2").status_code == 400

@@ -86,7 +86,7 @@ def test_each_attempt_in_a_storm_waits_longer_than_the_one_before(job):
     assert waits == [0, 1, 2, 4, 8, 16, 32, 64, 120, 120]
     assert job.not_before is not None
     assert services.claim(worker="w1", queues=["cpu"]) is None
-    assert "It is tried again in about 2 min." in line.place(job).reason
+    assert "A worker tries again in about 2 min." in line.place(job).reason
     make.waited()
     assert services.claim(worker="w1", queues=["cpu"]) == job
 

@@ -32,6 +32,8 @@ def test_tokenizers_that_differ_are_remarked_on_with_what_they_share(world):
     told = {finding["topic"]: finding["sentence"] for finding in answer.json()["findings"]}
     assert "0 is 'a' to the target and 'b' to the draft" in told["tokenizer"]
     assert told["shared tokens"].startswith("The target shares 31 of the draft's 32 tokens (96.9 %). They are about")
+    methods = [finding["method"] for finding in answer.json()["findings"] if "method" in finding]
+    assert methods == ["slem"]  # what `auto` does: few tokens of the sample text are shared
     page = world.page(world.bob).get(f"/pairs/{answer.json()['id']}/").content.decode()
     assert "(96.9 %)" in page and "This pair matches text (SLEM)." in page
 

@@ -17,6 +17,7 @@ from webapp.comparisons.models import Comparison
 from webapp.jobs.models import Job
 from webapp.registry import lengths, services
 from webapp.registry.models import Pair, TokenLengths
+from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study, Training
 
 NO_DRAFT = "needs a draft model, and this pair has none."
@@ -123,6 +124,26 @@ def test_a_classifier_is_neither_trained_nor_added(world, alone, prompts):
     assert not Training.objects.exists() and not Classifier.objects.exists()
 
 
+def test_copies_are_judged_by_a_classifier_of_a_pair_with_the_same_target(world, alone, prompts):
+    by, ours = world.actor(world.bob), {"name": "c", "by": world.actor(world.bob)}
+    body = make.body(alone, prompts, strategies=[{"strategy": "disco-suffix"}])
+    other, draft = make.pair(by), make.model(by, "draft", layers=1)
+    paired = services.add_pair(name="paired", target=alone.target, draft=draft, by=by)
+    for pair, design in ((other, "sources"), (paired, "ours")):
+        classifying.add_classifier(pair=pair, upload=make.upload(by, make.card(design=design)), **ours)
+    refused = post(world, "comparisons/", body)
+    assert (refused.status_code, refused.json()["field"]) == (400, "strategies.0.params.classifier")
+    assert refused.json()["detail"] == "alone has no classifier that has learned from copied tokens yet."
+    assert "with the design `sources` on a pair of target and a draft" in refused.json()["hint"]
+    assert not Comparison.objects.exists()
+    made = classifying.add_classifier(pair=paired, upload=make.upload(by, make.card(design="sources")), **ours)
+    answer = post(world, "comparisons/", body)
+    assert (answer.status_code, answer.json()["runs"][-1]["params"]["classifier"]) == (202, str(made.pk))
+    page = world.page(world.bob).get(f"/comparisons/new/?pair={alone.pk}")
+    assert f'<option value="{made.pk}">c</option>' in page.content.decode()
+    assert "trained on a pair of the target and a draft." in page.content.decode()
+
+
 @pytest.mark.parametrize("page", ["/studies/new/?kind=oracle", "/classifiers/train/", "/classifiers/new/"])
 def test_a_form_for_what_needs_a_draft_shows_it_but_does_not_offer_it(world, alone, page):
     paired = make.pair(world.actor(world.bob))
@@ -157,7 +178,7 @@ def test_the_plan_of_a_comparison_is_made_without_a_draft(world, alone, prompts)
     assert [note for note in plan["notes"] if "being checked" in note] == ["target is still being checked."]
 
 
-def test_a_comparison_of_it_has_a_page_that_says_why_there_is_no_what_if(world, alone, prompts):
+def test_a_comparison_in_which_nothing_copies_has_a_page_that_says_what_a_what_if_takes(world, alone, prompts):
     comparison = make.comparison(
         world.actor(world.bob), pair=alone, dataset=prompts, strategies=[{"strategy": "autoregressive"}]
     )
@@ -165,9 +186,9 @@ def test_a_comparison_of_it_has_a_page_that_says_why_there_is_no_what_if(world, 
     make.decode_all(comparison)
     shown = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
     assert "Only autoregressive takes part, so there is nothing to rank." in shown
-    assert f"What-if {NO_DRAFT} It replays what a draft model proposed." in shown
+    assert "There is nothing to replay" in shown and "clone this with lookup, suffix or suffix-memory." in shown
     answer = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/what-if/")
-    assert (answer.status_code, answer.json()["code"]) == (409, "no-draft")
+    assert (answer.status_code, answer.json()["code"]) == (409, "nothing-recorded")
 
 
 def test_the_context_of_no_draft_is_not_told(world, alone, prompts):

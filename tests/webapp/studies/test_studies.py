@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import json
+import re
 
 import pytest
 
 from decoding.public import paying
+from decoding.replay.oracle import analyse
+from decoding.replay.records import Record
 from tests.webapp import make
 from webapp.accounts.models import AuditEntry
 from webapp.core.problems import Conflict
@@ -109,6 +113,19 @@ def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(worl
     assert shown.index("The best draft") < shown.index("<table")
 
 
+def test_the_page_of_an_oracle_has_a_row_for_each_source_of_drafts(world, ready):
+    study = make.study(world.actor(world.bob), pair=ready[0], dataset=ready[1])
+    model, copied = (Record.of([letter == "x" for letter in found]) for found in ("xx.x..xxx", "..xxxx..."))
+    sources = dataclasses.asdict(analyse(["p"], [model], 4, {"lookup": [copied]}))["sources"]
+    study.document["sources"] = sources
+    study.save()
+    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    table = shown[shown.index('aria-label="Sources of drafts"') :].partition("</table>")[0]
+    rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t", row) for row in table.partition("<tbody>")[2].split("<tr>")[1:]]
+    assert rows == [[name, *(str(row[of]) for of in ("target", "draft", "accepted"))] for name, row in sources.items()]
+    assert [row[0] for row in rows] == ["draft model", "lookup", "best of each position"]
+
+
 def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):
     study = make.study(world.actor(world.bob), PLAN, pair=ready[0], dataset=ready[1])
     settings = [row for row in study.document["settings"] if row["strategy"] != "disco"]
@@ -159,6 +176,20 @@ def test_a_plan_that_gained_nothing_does_not_boast(world):
     few = {"settings": [{**row, "measured": {"median": 1.3, "low": None, "high": None, "prompts": 3}}]}
     assert reading.verdict_of_plan(few).startswith("static:2 ran 1.30 times as fast as autoregressive on 3 prompts")
     assert "too few to say how sure" in reading.verdict_of_plan(few)
+    assert [[row["is_advised"] for row in reading.settings(plan)] for plan in (doubtful, sure, few)] == [[0], [1], [0]]
+
+
+def test_the_setting_that_a_plan_advises_is_marked_and_its_headline_breaks_at_no_per_cent_sign(world, ready):
+    study = make.study(world.actor(world.bob), PLAN, pair=ready[0], dataset=ready[1])
+    best = max(
+        (row for row in study.document["settings"] if row["measured"]), key=lambda row: row["measured"]["median"]
+    )
+    best["measured"] |= {"low": 1.1}
+    study.save()
+    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert "(95\u202f% interval" in re.search("<h1.*</h1>", shown)[0]
+    [marked] = re.findall('<tr class="[^"]* winner">.*?</tr>', shown, re.DOTALL)
+    assert "advised" in marked and reading.setting(best)["short"] in marked
 
 
 def test_a_study_is_launched_from_its_form_and_slips_are_told_beside_the_field(world, ready):

@@ -12,7 +12,8 @@ from rest_framework.response import Response
 
 from decoding.public import MOST_USERS_ASKED
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.what_if.asking import ASKABLE, QUERY, STEPS, USUAL, answer_query
+from webapp.comparisons.what_if.asking import QUERY, SLUGS, USUAL, USUAL_ALONE, answer_query
+from webapp.comparisons.what_if.refusals import ASKABLE
 from webapp.core.api import Nouns
 
 
@@ -29,7 +30,9 @@ class SimulatedRun(serializers.Serializer[Any]):
 
 
 class CurveOut(serializers.Serializer[Any]):
-    param = serializers.CharField(help_text="the parameter that varies; all others stay as asked")
+    param = serializers.CharField(
+        help_text="the parameter that varies; all others stay as asked; empty: the strategy has no slider"
+    )
     points = serializers.ListField(
         child=serializers.DictField(child=serializers.FloatField()), help_text="value, median, low, high, unmeasured"
     )
@@ -90,7 +93,9 @@ class WhatIf(Nouns):
     @extend_schema(
         responses=WhatIfOut,
         parameters=[
-            OpenApiParameter("strategy", str, enum=list(STEPS), description=f"{USUAL} if not given"),
+            OpenApiParameter(
+                "strategy", str, enum=SLUGS, description=f"{USUAL} if not given; without a draft, {USUAL_ALONE}"
+            ),
             OpenApiParameter("users", int, description=f"users at once, 1 to {MOST_USERS_ASKED}; 1 if not given"),
             *(_parameter(name) for name in QUERY if name not in ("strategy", "users")),
         ],

@@ -42,21 +42,35 @@ from webapp.comparisons.what_if.recorded import (
     recorded,
     version,
 )
-from webapp.comparisons.what_if.refusals import nothing_recorded, refusal, unknown
+from webapp.comparisons.what_if.refusals import (
+    ASKABLE,
+    ASKABLE_ALONE,
+    no_draft,
+    nothing_recorded,
+    refusal,
+    unknown,
+)
 from webapp.core.problems import Invalid
 
-ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
-STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → parameter and values of its curve
-    strategy.slug: (strategy.sliders[0].param, strategy.sliders[0].values) for strategy in ASKABLE
+SLUGS = [strategy.slug for strategy in ASKABLE]
+STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → parameter and values of its curve, if it has sliders
+    strategy.slug: (strategy.sliders[0].param, strategy.sliders[0].values) for strategy in ASKABLE if strategy.sliders
 }
+NO_CURVE: dict[str, Any] = {"param": "", "points": [], "missing": []}
 QUERY = ("strategy", "users", *dict.fromkeys(slider.param for strategy in ASKABLE for slider in strategy.sliders))
 USUAL = next(strategy.slug for strategy in ASKABLE if strategy.usual)  # asked if a query names no strategy
+USUAL_ALONE = ASKABLE_ALONE[0]  # the same on a target alone
 
 
 def answer_query(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
     """Answer the question in an address."""
     params = {name: value for name, value in query.items() if name in QUERY and name not in ("strategy", "users")}
-    return what_if(comparison, query.get("strategy", USUAL), params, _users(query.get("users", "1")))
+    usual = USUAL_ALONE if _is_alone(comparison) else USUAL
+    return what_if(comparison, query.get("strategy", usual), params, _users(query.get("users", "1")))
+
+
+def _is_alone(comparison: Comparison) -> bool:
+    return comparison.pair is not None and comparison.pair.is_alone
 
 
 def _users(text: str) -> int:
@@ -67,12 +81,13 @@ def _users(text: str) -> int:
 
 def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object], users: int = 1) -> dict[str, Any]:
     choice = _choice(strategy, params).at(Load(users))
-    if refused := refusal(comparison):
+    if refused := refusal(comparison) or no_draft(comparison, choice):
         raise refused
     key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}:{users}"
     # Sliders return to earlier values, and a curve covers all of them: each is played once.
     answer: Any = cache.get_or_set(f"{key}:{choice.settings}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
-    curve = _curve(comparison, answer.pop("point"), choice, f"{key}:curve:{strategy}")
+    point = answer.pop("point", None)
+    curve = _curve(comparison, point, choice, f"{key}:curve:{strategy}") if point else NO_CURVE
     scaled = [_scaled(point, answer["correction"]) for point in curve["points"]]
     return {**answer, "curve": {**curve, "points": scaled}}
 
@@ -80,13 +95,13 @@ def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object],
 def _recorded(comparison: Comparison) -> Recorded:
     found = recorded(comparison)
     if found is None:
-        raise nothing_recorded()
+        raise nothing_recorded(comparison.pair)
     return found
 
 
-def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
-    """Return the sliders of the page's form. `ran` are the strategies with samples: the price of preparing ahead is
-    unknown for one that did not run."""
+def knobs(comparison: Comparison, ran: Collection[str]) -> list[dict[str, Any]]:
+    """Return the sliders of the page's form, without the strategies whose draft is missing. `ran` are the strategies
+    with samples: the price of preparing ahead is unknown for one that did not run."""
 
     def knob(strategy: Strategy, slider: Slider) -> dict[str, Any]:
         bounds = {name: f"{getattr(slider, name):g}" for name in ("low", "high", "step")}
@@ -101,13 +116,14 @@ def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
             "knobs": [knob(strategy, slider) for slider in strategy.sliders],
         }
         for strategy in ASKABLE
+        if not (strategy.needs_draft and _is_alone(comparison))
     ]
 
 
 def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
-    if strategy not in STEPS:
+    if strategy not in SLUGS:
         raise Invalid(
-            f"{strategy[:40]!r} cannot be replayed; {', '.join(STEPS)} can.{_why(strategy)}", field="strategy"
+            f"{strategy[:40]!r} cannot be replayed; {', '.join(SLUGS)} can.{_why(strategy)}", field="strategy"
         )
     try:
         choice = choose(strategy, params)
@@ -126,7 +142,7 @@ def _why(strategy: str) -> str:
             " A classifier decides for it, and these traces do not contain the classifier."
             " Make a plan: it replays with it."
         )
-    return " It has no setting that a slider could move. Run it to see its speed." if spec else ""
+    return " These traces do not tell what it would do. Run it to see its speed." if spec else ""
 
 
 def _check(choice: Choice, slider: Slider) -> None:
@@ -169,7 +185,7 @@ def _fit(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, loa
 
 def _replayed(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"]).at(load_of(row))
-    is_known = choice.strategy in STEPS or bool(choice.spec.mixes)
+    is_known = choice.spec in ASKABLE or bool(choice.spec.mixes)
     can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
@@ -213,10 +229,14 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
 
 def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict[str, Any]]:
     """Answer at so many values of a strategy's first slider, evenly spread, for one user, all else as usual. Each has
-    the curve through all of them."""
-    found, (param, values) = _recorded(comparison), STEPS[strategy]
+    the curve through all of them. A strategy without sliders has one answer and no curve."""
+    found = _recorded(comparison)
     rows = [row for row in so_far(comparison)["strategies"] if load_of(row) == ONE]
     fit = _fit(found, rows, _is_ahead(strategy))
+    if strategy not in STEPS:
+        choice = choose(strategy)
+        return [{**_result(found, choice, _play(found, choice), fit), "curve": NO_CURVE}]
+    param, values = STEPS[strategy]
     choices = [choose(strategy, {param: f"{value:g}"}) for value in values[:: -(-len(values) // most)]]
     answers = [_result(found, choice, _play(found, choice), fit) for choice in choices]
     points = [_scaled(answer.pop("point"), fit["correction"]) for answer in answers]
@@ -227,6 +247,8 @@ def _result(
     found: Recorded, choice: Choice, simulation: Simulation | AtLoad | Played, fit: Mapping[str, Any]
 ) -> dict[str, Any]:
     correction, middle = fit["correction"], simulation.middle
+    steps = STEPS.get(choice.strategy)
+    point = {"point": _point(choice.params[steps[0]], simulation)} if steps else {}  # for the curve, not yet corrected
     low, high = median_interval(middle)
     possible = [bound * correction for bound in simulation.possible]
     return {
@@ -249,7 +271,7 @@ def _result(
         "num_draft_passes": simulation.num_draft_passes,
         "hit_rate": simulation.hit_rate,
         **fit,
-        "point": _point(choice.params[STEPS[choice.strategy][0]], simulation),  # for the curve, not yet corrected
+        **point,
         "notes": list(notes_of(found, simulation, fit)),
     }
 

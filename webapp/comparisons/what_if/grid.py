@@ -10,7 +10,7 @@ from django.core.cache import cache
 
 from decoding.public import STRATEGIES
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.what_if.asking import STEPS, USUAL, answers_along
+from webapp.comparisons.what_if.asking import SLUGS, USUAL, answers_along
 from webapp.comparisons.what_if.recorded import KEPT_SECONDS, one_user, version
 from webapp.comparisons.what_if.refusals import refusal
 from webapp.core.problems import Conflict
@@ -33,7 +33,7 @@ def grids(comparison: Comparison) -> dict[str, Grid]:
 def _grids(comparison: Comparison) -> dict[str, Grid]:
     ran = set(one_user(comparison).values_list("run__strategy", flat=True).distinct())
     found: dict[str, Grid] = {}
-    for slug in STEPS:
+    for slug in SLUGS:
         if slug in ran | {USUAL} and not STRATEGIES[slug].prepares_ahead:
             with suppress(Conflict):  # these traces cannot tell what it would draft
                 found[slug] = _grid(answers_along(comparison, slug, MOST_VALUES))
@@ -42,7 +42,10 @@ def _grids(comparison: Comparison) -> dict[str, Grid]:
 
 def _grid(answers: Sequence[Mapping[str, Any]]) -> Grid:
     param = answers[0]["curve"]["param"]
-    own = {f"{answer['params'][param]:g}": {k: v for k, v in answer.items() if k not in OF_ALL} for answer in answers}
+    own = {
+        f"{answer['params'][param]:g}" if param else "": {k: v for k, v in answer.items() if k not in OF_ALL}
+        for answer in answers
+    }
     return {"param": param, "of_all": {name: answers[0][name] for name in OF_ALL}, "answers": own}
 
 
@@ -54,7 +57,7 @@ def knobs_of(grids: Mapping[str, Grid], knobs: Sequence[Mapping[str, Any]]) -> l
         return {**knob, "options": values, "value": usual if usual in values else values[0]}
 
     return [
-        {**of, "can_ask": True, "knobs": [choice(grids[of["slug"]], of["knobs"][0])]}
+        {**of, "can_ask": True, "knobs": [choice(grids[of["slug"]], knob) for knob in of["knobs"][:1]]}
         for of in knobs
         if of["slug"] in grids
     ]

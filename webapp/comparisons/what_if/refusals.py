@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, alone
+from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, Strategy, alone
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.recorded import COPYING, DRAFTED_BY_THE_PAIR, PRICED, one_user
 from webapp.core.problems import Conflict
+from webapp.registry.models import Pair
+
+
+def _can_ask(spec: Strategy) -> bool:
+    """Whether traces tell what a setting of it would do: one that sliders choose, or the usual one if it has none."""
+    is_known = spec.can_replay and not (spec.needs_classifier or spec.prices_rounds)
+    return bool(spec.sliders) or (is_known and spec.role == "ranked")
+
+
+ASKABLE = [strategy for strategy in STRATEGIES.values() if _can_ask(strategy)]
+ASKABLE_ALONE = [strategy.slug for strategy in ASKABLE if not strategy.needs_draft]  # on a target alone
 
 
 def refusal(comparison: Comparison) -> Conflict | None:
@@ -20,11 +31,6 @@ def refusal(comparison: Comparison) -> Conflict | None:
         )  # fmt: skip
     if comparison.pair is None:
         return nothing_recorded()
-    if comparison.pair.is_alone:
-        return Conflict(
-            f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",
-            code="no-draft", hint="Compare on a pair with a draft.",
-        )  # fmt: skip
     known = set(one_user(comparison).values_list("run__strategy", flat=True).distinct())
     if not known and not comparison.runs.filter(concurrency=1).exists():
         return Conflict(
@@ -32,8 +38,18 @@ def refusal(comparison: Comparison) -> Conflict | None:
             code="nothing-recorded", hint="Clone it with 1 among the users at once.",
         )  # fmt: skip
     if BASELINE not in known or not known & (DRAFTED_BY_THE_PAIR | COPYING):
-        return nothing_recorded()
+        return nothing_recorded(comparison.pair)
     return None if known & PRICED - {BASELINE} else _nothing_priced()
+
+
+def no_draft(comparison: Comparison, choice: Choice) -> Conflict | None:
+    """Return why this cannot be asked about a target alone; None if it can."""
+    if comparison.pair is None or not comparison.pair.is_alone or not choice.spec.needs_draft:
+        return None
+    return Conflict(
+        alone.lacks_draft(choice.label), code="no-draft",
+        hint=f"Ask about {_listed(ASKABLE_ALONE)}, or compare on a pair with a draft.",
+    )  # fmt: skip
 
 
 def unknown(found: Recorded, choice: Choice) -> Conflict | None:
@@ -62,10 +78,11 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
     return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
 
 
-def nothing_recorded() -> Conflict:
+def nothing_recorded(pair: Pair | None = None) -> Conflict:
+    drafting = _listed(ASKABLE_ALONE) if pair and pair.is_alone else "a static lookahead"
     return Conflict(
         "There is nothing to replay: it takes finished samples of autoregressive and of a strategy that drafts.",
-        code="nothing-recorded", hint="Wait until some are finished, or clone this with a static lookahead.",
+        code="nothing-recorded", hint=f"Wait until some are finished, or clone this with {drafting}.",
     )  # fmt: skip
 
 

@@ -15,9 +15,9 @@ def percent(share: float) -> str:
 
 
 @register.filter
-def remark(strategy: str) -> str:
+def remark(strategy: str, repeats: int) -> str:
     """Return what to know of a strategy's results; nothing for most."""
-    return STRATEGIES[strategy].remark if strategy in STRATEGIES else ""
+    return STRATEGIES[strategy].remark_after(repeats) if strategy in STRATEGIES else ""
 
 
 @register.filter

@@ -12,6 +12,7 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid, NotFound
+from webapp.entries.models import Kept
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import checkpoints, recipes
@@ -52,6 +53,13 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
     )
     audit.record(by, "added", classifier)
     return classifier
+
+
+def usable_on(pair: Pair) -> Kept:
+    """Return the classifiers that may decide on this pair, the newest first. None is trained on a target alone, but one
+    that knows copies reads nothing but the text, so that of a pair with the same target serves."""
+    whose = {"pair__target": pair.target_id, "team": pair.team_id} if pair.is_alone else {"pair": pair}
+    return Classifier.objects.filter(**whose).kept().order_by("-created")
 
 
 def files(upload: Upload) -> dict[str, UploadedFile]:
