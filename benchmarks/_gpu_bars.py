@@ -95,7 +95,7 @@ def measure(
     sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
     comparison = Comparison(pair, texts, choices, sampling)
     comparison.warm_up()
-    samples = [sample for group in comparison.run() for sample in group]
+    samples = comparison.run_whole()
     found = {
         "bytes_per_pass": limit_bytes,
         "facts": vars(pair.target.facts),  # type: ignore[attr-defined]

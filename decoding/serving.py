@@ -39,6 +39,7 @@ class Places:
         if used >= most:
             return None
         if len(self._all) < most and not used:  # texts share passes best if their places were made together
+            self._all, self._free = [], []  # free their memory first
             targets = self._target.new_runners(most)
             drafts = self._draft.new_runners(most) if self._draft else [None] * most
             self._all = [Place(target, draft) for target, draft in zip(targets, drafts, strict=True)]

@@ -57,7 +57,7 @@ class Contestant(ABC):
         """Describe the hardware that the choice runs on, for display."""
 
     def waiting(self, choice: Choice) -> str:
-        """Say why requests wait that the load would have decoded; empty if none do."""
+        """Say why fewer requests are decoded together than the load asks for; empty if that is not so."""
         return ""
 
     def must_match(self, sampling: Sampling) -> bool:

@@ -19,6 +19,8 @@ from decoding.strategy import CLASSIFIER, Strategy
 from decoding.timing import Clock
 
 if TYPE_CHECKING:
+    import torch
+
     from decoding.pair import Pair
     from decoding.replay.joint_costs import JointCosts
     from decoding.sequence import Sequence
@@ -35,8 +37,10 @@ def contestant(pair: Pair) -> Contestant:
 
 
 class Ours(Contestant):
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: Pair, free: Callable[[torch.device], int] | None = None) -> None:
+        """`free` returns how many bytes a device could still hold; by default the system says it."""
         self._pair = pair
+        self._free = free
         self._memory: dict[str, dict[str, Any]] = {}  # by label, for one comparison
         self._crowds: dict[str, Crowd] = {}  # by label
 
@@ -46,6 +50,13 @@ class Ours(Contestant):
 
         draft = self._pair.draft
         return Places(self._pair.target.model, draft.model if draft else None)
+
+    @cached_property
+    def _room(self) -> float:
+        """Bytes for caches. Measured once, before there are any: later they would count as taken."""
+        from decoding.models.devices import free_bytes
+
+        return (self._free or free_bytes)(self._pair.target.device) * SHARE_FOR_CACHES
 
     def run(
         self, requests: abc.Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
@@ -90,19 +101,20 @@ class Ours(Contestant):
     def _most(self, choice: Choice, load: Load) -> int:
         """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches. The
         draft's process has its own."""
-        from decoding.models.devices import free_bytes
-
         pair = self._pair
-        room = free_bytes(pair.target.device) * SHARE_FOR_CACHES
         runners = (pair.target, pair.draft, pair.draft if pair.process_of(choice) else None)
         each = sum(runner.model.bytes_for(runner.context) for runner in runners if runner)
-        return max(1, min(load.most_at_once, int(room // each)))
+        return max(1, min(load.most_at_once, int(self._room // each)))
 
     def waiting(self, choice: Choice) -> str:
-        most = self._most(choice, choice.load) if choice.load != ONE else 1
-        if most == choice.load.most_at_once:
+        if choice.load == ONE:
             return ""
-        return f"memory holds the caches of {most} text{'s' if most > 1 else ''}, so other requests wait"
+        most, reasons = self._most(choice, choice.load), list[str]()
+        if most < choice.load.most_at_once:
+            reasons.append(f"memory holds the caches of {most} text{'s' if most > 1 else ''}, so other requests wait")
+        if self._pair.target.facts.runner == "transformers":
+            reasons.append("the transformers runner reads texts one after another")
+        return "; ".join(reasons)
 
     def runner(self, choice: Choice) -> str:
         drafts = choice.spec.needs_draft

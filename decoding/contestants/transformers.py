@@ -131,6 +131,9 @@ class Transformers(Contestant):
 
         return described(self._pair.target.device)
 
+    def waiting(self, choice: Choice) -> str:
+        return "" if choice.load == ONE else "generate answers requests one after another"
+
     def _generate(self, arrived: Arrived[Request], sink: EventSink, began_ns: int) -> Decoded:
         import torch
 

@@ -13,7 +13,7 @@ import torch
 from decoding import chance
 from decoding.contestants.base import Request
 from decoding.ending import Decoded, Ending
-from decoding.errors import BadPrompt, BrokenModel, OutOfMemory
+from decoding.errors import BadPrompt, BrokenModel, DrafthouseError, OutOfMemory
 from decoding.events import Event, EventSink, Prompted, Recorder, Silence, Started
 from decoding.ground import Ground
 from decoding.load import ONE, due_times
@@ -62,8 +62,9 @@ class Comparison:
     repeats: int = 1
     sink_for: SinkFor = no_sink
     cancelled: Callable[[], bool] = never
-    left_out: list[tuple[Key, str]] = field(default_factory=list)  # later turns that could not be asked, and why
+    left_out: list[tuple[Key, DrafthouseError]] = field(default_factory=list)  # samples without a text, and why
     reading: Reading = field(init=False)
+    _wrote: set[str] = field(init=False, default_factory=set)  # labels of the choices that have written a text
 
     def __post_init__(self) -> None:
         self.reading = Reading(self.pair, self.prompts, self.sampling)
@@ -75,12 +76,13 @@ class Comparison:
         there (`is_thorough`) the shortest and the longest prompt are continued to the end, twice."""
         if is_thorough is None:
             is_thorough = self.pair.target is not None and self.pair.target.device.type != "cpu"
-        sampling, first = self.sampling, first_turns(self.prompts)
-        prompts = first[:1]
+        sampling = self.sampling
+        able = (prompt for prompt in first_turns(self.prompts) if not self.refusal(prompt))
         if is_thorough:
-            by_length = sorted(first, key=lambda prompt: len(prompt.text))
-            prompts = [by_length[0], by_length[-1]] * 2
+            by_length = sorted(able, key=lambda prompt: len(prompt.text))
+            prompts = [*by_length[:1], *by_length[-1:]] * 2
         else:
+            prompts = list(itertools.islice(able, 1))
             sampling = dataclasses.replace(sampling, max_new_tokens=min(WARM_UP_TOKENS, sampling.max_new_tokens))
         for prompt in prompts:
             for choice in self.choices:
@@ -99,32 +101,54 @@ class Comparison:
         return schedule(self.prompts, self.choices, self.repeats)
 
     def run(self, done: Callable[[Sample], None] = lambda sample: None) -> Iterator[list[Sample]]:
-        """Decode everything and yield the audited samples of one group at a time. `done` gets each sample at once."""
+        """Decode everything and yield the audited samples of one group at a time. `done` gets each sample at once.
+
+        `left_out` gets the samples that break, and the later turns that cannot be asked."""
         for every in self.schedule():
-            refused = [(key, why) for key in every if (why := self.why_not(key))]
+            later = (key for key in every if key.prompt.follows)
+            refused = [(key, why) for key in later if (why := self.refusal(key.prompt, key.repeat))]
             self.left_out += refused
-            samples, group = [], [key for key in every if not any(key is one for one, _ in refused)]
+            samples, group = list[Sample](), [key for key in every if not any(key is one for one, _ in refused)]
+            before = len(self.left_out)
             for stint in stints(group):
                 if self.cancelled():
                     return
-                for _, sample in self.samples(stint):
-                    if isinstance(sample, BrokenModel):
-                        raise sample
-                    samples.append(sample)
-                    done(sample)
-            if len(samples) < len(group):
+                samples += self._decoded(stint, done)
+            if len(samples) + len(self.left_out) - before < len(group):
                 return  # cancelled on the way
             yield self.audited(samples)
 
+    def _decoded(self, stint: Sequence[Key], done: Callable[[Sample], None]) -> list[Sample]:
+        """Decode samples of one choice and leave out those that break. If the choice has written no text at all, its
+        model is broken: raise the error."""
+        samples, broken = list[Sample](), list[tuple[Key, DrafthouseError]]()
+        for key, answer in self.samples(stint):
+            if isinstance(answer, BrokenModel):
+                broken.append((key, answer))
+            else:
+                samples.append(answer)
+                self._wrote.add(answer.strategy)
+                done(answer)
+        if len(broken) == len(stint) and stint[0].choice.label not in self._wrote:
+            raise broken[0][1]
+        self.left_out += broken
+        return samples
+
     def run_whole(self, on_progress: Callable[[int], None] = lambda count: None) -> list[Sample]:
-        """Decode everything and return the audited samples. `on_progress` gets how many are decoded."""
-        decoded: list[Sample] = []
+        """Decode everything and return the audited samples. `on_progress` gets how many are decoded. Raise an error if
+        a sample breaks."""
+        decoded, samples = list[Sample](), list[Sample]()
 
         def done(sample: Sample) -> None:
             decoded.append(sample)
             on_progress(len(decoded))
 
-        return [sample for group in self.run(done) for sample in group]
+        for group in self.run(done):
+            for _, error in self.left_out:
+                if isinstance(error, BrokenModel):
+                    raise error
+            samples += group
+        return samples
 
     def sample(self, key: Key) -> Sample:
         """Decode one prompt by one strategy."""
@@ -218,14 +242,13 @@ class Comparison:
         found = [(sample, self.reading.baseline(sample.prompt, sample.repeat)) for sample in samples]
         return [dataclasses.replace(s, audit=self._audit(s, base)) if base else s for s, base in found]
 
-    def why_not(self, key: Key) -> str:
-        """Return why a later turn cannot be asked: an earlier one has no answer, or the conversation is too long."""
-        if key.prompt.follows:
-            try:
-                self.tokens(key.prompt, key.repeat)
-            except BadPrompt as refusal:
-                return str(refusal)
-        return ""
+    def refusal(self, prompt: Prompt, repeat: int = 0) -> BadPrompt | None:
+        """Return why a prompt cannot be asked: it is empty or too long, or an earlier turn has no answer."""
+        try:
+            self.tokens(prompt, repeat)
+        except BadPrompt as refusal:
+            return refusal
+        return None
 
     def tokens(self, prompt: Prompt, repeat: int = 0) -> list[int]:
         """Encode the prompt as both models read it; no tokens if no model is here. Refuse a prompt that is empty or too

@@ -6,8 +6,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from decoding.disco import metrics, training
+from decoding.disco.classifier import Classifier
 from decoding.replay.costs import Costs
-from decoding.replay.planning import Prediction, elsewhere
+from decoding.replay.planning import ALONE, STATICS, Prediction, Study, elsewhere, tuned
+from decoding.strategies.disco import RULES
 
 FORMAT = "drafthouse.plan/1"
 
@@ -46,3 +49,29 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str,
         "measured": row["speedup"] if row else None,
         "audit": row["audit"] if row else None,
     }
+
+
+def judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
+    """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on."""
+    if not classifiers:
+        return []
+    baseline = costs.tokens_per_s(recorded.play(ALONE))
+    statics = [costs.tokens_per_s(recorded.play(choice)) for choice in STATICS]
+    labelled = training.label(recorded.recordings)
+    found = []
+    for name, classifier in classifiers.items():
+        scores = metrics.measure(classifier(labelled.rows), labelled.accepted)
+        own = {rule: classifier.tuned(rule) for rule in RULES}
+        counts = tuned(recorded, recorded.estimates(classifier), own)
+        speeds = {rule: costs.tokens_per_s(count, "estimate") / baseline for rule, count in counts.items()}
+        found.append(
+            {
+                "classifier": name,
+                "auc": scores.auc,
+                "f1": scores.f1,
+                "calibration_error": scores.calibration_error,
+                "speedups": speeds,
+                "best_static": max(statics) / baseline,
+            }
+        )
+    return found

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
@@ -51,6 +52,14 @@ def save(
     model.save_pretrained(folder, max_shard_size=shard)
     save_tokenizer(folder, int(model.config.get_text_config().vocab_size))
     return folder
+
+
+def spoil(folder: Path, token: int) -> None:
+    """Let a saved model answer NaN after a token, which it never writes itself."""
+    weights = load_file(folder / "model.safetensors")
+    weights["model.embed_tokens.weight"][token] = torch.nan
+    weights["lm_head.weight"][token] = 0  # less than the likeliest of so many
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
 def save_tokenizer(folder: Path, size: int) -> None:

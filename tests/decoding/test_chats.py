@@ -368,7 +368,7 @@ def test_a_turn_that_no_longer_fits_is_left_out_with_the_turns_after_it(talk: Co
     talk.pair.target.context = 12  # type: ignore[misc]
     samples = [sample for group in talk.run() for sample in group]
     assert {sample.prompt for sample in samples} == {"t", "t#2", "o", "u", "u#2"}
-    [why] = {why for _, why in talk.left_out}
+    [why] = {str(why) for _, why in talk.left_out}
     assert why.startswith("Prompt t#3 has") and "leaves no room" in why
 
 

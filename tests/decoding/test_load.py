@@ -9,13 +9,14 @@ from dataclasses import replace
 import pytest
 import torch
 
+from decoding.contestants import ours
 from decoding.contestants.base import Request
 from decoding.contestants.ours import SHARE_FOR_CACHES
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadLoad, BadStrategy, BrokenModel
 from decoding.events import Recorder, Started
 from decoding.load import ONE, Arrived, Load, Queue, loads
-from decoding.loop import Batch, never
+from decoding.loop import PIECE, Batch, never
 from decoding.measure.comparison import Comparison
 from decoding.measure.crossover import across_loads
 from decoding.measure.latency import Objective, figures, parse_objective
@@ -24,7 +25,8 @@ from decoding.measure.sample import Sample, sample_from_dict
 from decoding.measure.schedule import blocks, stints
 from decoding.measure.summary import baselines, report
 from decoding.models.devices import free_bytes
-from decoding.models.table import TableRunner
+from decoding.models.runner import Feed
+from decoding.models.table import TableModel, TableRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.sequence import Sequence
@@ -65,23 +67,39 @@ def test_the_text_at_any_load_is_the_text_of_one_user(load: Load, name: str) -> 
 
 @torch.inference_mode()
 def test_other_neighbours_change_nothing() -> None:
-    choice, sampling = choose("static"), SAMPLINGS["ratio"]
+    world, one = World.of_tables(12, 7), (choose("static"), [3, 1], SAMPLINGS["ratio"])
+    assert world.beside([], *one) == world.beside([[5], [9, 9]], *one) == world.beside([[2]] * 6, *one)
 
-    def beside(others: abc.Sequence[abc.Sequence[int]]) -> list[int]:
-        world, batch = World.of_tables(12, 7), Batch()
-        made = [
-            World(world.target.model.new_runner(), world.draft.model.new_runner()).sequence(
-                choice, prompt, sampling, number, None, Recorder()
-            )
-            for number, prompt in enumerate(([3, 1], *others))
-        ]
-        for sequence in made:
-            batch.admit(sequence)
-        while batch.sequences:
-            batch.step()
-        return made[0].decoded.tokens
 
-    assert beside([]) == beside([[5], [9, 9]]) == beside([[2]] * 6)
+@torch.inference_mode()
+def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
+    passes: list[int] = []
+
+    class Counting(TableModel):
+        def extend_all(self, feeds: abc.Sequence[Feed]) -> list[torch.Tensor]:
+            passes.append(sum(len(tokens) for _, tokens, _ in feeds))
+            return super().extend_all(feeds)
+
+    world, batch = World.of_tables(12, 7), Batch()
+    target = Counting(world.target.model.table, state_of=state_of)  # type: ignore[attr-defined]
+    lookahead, long = 3, (300, 200)
+
+    def admit(prompt: abc.Sequence[int]) -> Sequence:
+        own = World(target.new_runner(), world.draft.model.new_runner())
+        choice, sampling = choose("static", {"lookahead": lookahead}), Sampling(max_new_tokens=100)
+        made = own.sequence(choice, prompt, sampling, 0, None, Recorder())
+        batch.admit(made)
+        return made
+
+    running = admit([3, 1])
+    batch.step()
+    late = [admit([5] * length) for length in long]
+    while any(sequence.is_reading for sequence in late):
+        length = len(running.text)
+        batch.step()
+        assert len(running.text) > length, "it went on meanwhile"
+    assert len(passes) == -(-sum(length - 1 for length in long) // PIECE)
+    assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
 
 
 def test_three_tokens_under_load_follow_the_targets_joint_distribution() -> None:
@@ -127,21 +145,61 @@ def test_requests_wait_where_memory_holds_too_few_caches_and_the_comparison_says
     assert said and 1 < (most := int(said[1])) < 5
     assert "memory" not in crowded.hardware_of(choose("static").at(Load(2)))
     samples = decoded([five], SAMPLINGS["greedy"], pair=crowded)
+    assert at_once(samples) <= most
+
+
+def at_once(samples: abc.Sequence[Sample]) -> int:
+    """The most samples that were decoded at one moment."""
     spans = [(at := s.timing.arrived_ns + s.timing.queued_ns, at + s.prefill_ns + s.decode_ns) for s in samples]
-    assert max(sum(start <= at < end for start, end in spans) for at, _ in spans) <= most
+    return max(sum(start <= at < end for start, end in spans) for at, _ in spans)
 
 
-def test_a_text_whose_model_answers_nan_ends_alone() -> None:
+def test_caches_that_are_there_already_take_no_room_from_later_blocks() -> None:
+    taken = 0
+
+    class Counted(TableModel):
+        def new_runners(self, count: int) -> list[TableRunner]:
+            nonlocal taken
+            taken += count * self.bytes_for(self.context)
+            return super().new_runners(count)
+
+    world = pair()
+    each = 2 * world.target.model.bytes_for(world.target.context)
+    memory = int(3.5 * each / SHARE_FOR_CACHES)
+    world.target.model = Counted(world.target.table, world.target.context, state_of)  # type: ignore[misc, attr-defined]
+    world.contestants[ours.__name__] = ours.Ours(world, free=lambda device: memory - taken)
+    samples = decoded([choose("static").at(Load(5))], SAMPLINGS["greedy"], pair=world, repeats=2)
+    assert taken and [at_once([s for s in samples if s.repeat == repeat]) for repeat in range(2)] == [3, 3]
+
+
+def fragile() -> Pair:
+    """A pair whose target answers NaN after the letter k, which it never writes itself."""
     table, draft = tables(len(LETTERS), 7)
+    for each in (table, draft):
+        each[:, LETTERS.index("k")] = -1e9
     table[LETTERS.index("k")] = torch.nan
-    broken = Pair(TableRunner(table), TableRunner(draft), Letters(), frozenset(), torch.float64)
-    choice, sampling = choose("static").at(Load(4)), Sampling(max_new_tokens=6)
-    prompts = [Prompt("bad", "k"), *PROMPTS[:4]]
-    made = Comparison(broken, prompts, [choice], sampling)
-    [stint] = stints(next(made.schedule()))
-    outcomes = {key.prompt.id: answer for key, answer in made.samples(stint)}
-    assert isinstance(outcomes["bad"], BrokenModel)
-    assert len(outcomes) == 5
+    return Pair(TableRunner(table), TableRunner(draft), Letters(), frozenset(), torch.float64)
+
+
+@pytest.mark.parametrize("load", [ONE, Load(4), Load(rate=400)], ids=str)
+def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: Load) -> None:
+    choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
+    sound = [prompt for prompt in PROMPTS if "k" not in prompt.text]
+    made = Comparison(fragile(), [sound[0], Prompt("bad", "k"), *sound[1:]], choices, Sampling(max_new_tokens=6))
+    samples = [sample for group in made.run() for sample in group]
+    assert Counter(sample.prompt for sample in samples) == {prompt.id: 2 for prompt in sound}
+    assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
+    assert {(key.choice.label, key.prompt.id) for key, _ in made.left_out} == {(c.label, "bad") for c in choices}
+    assert all(isinstance(error, BrokenModel) for _, error in made.left_out)
+    with pytest.raises(BrokenModel, match="NaN"):
+        made.run_whole()
+
+
+def test_a_strategy_that_writes_no_text_at_all_ends_the_comparison() -> None:
+    bad = [Prompt(str(number), "k") for number in range(4)]
+    made = Comparison(fragile(), bad, [choose("static").at(Load(2))], Sampling(max_new_tokens=6))
+    with pytest.raises(BrokenModel, match="NaN"):
+        list(made.run())
 
 
 def test_cancelling_a_full_batch_ends_it_at_once() -> None:

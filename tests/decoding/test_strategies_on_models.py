@@ -12,11 +12,13 @@ from decoding.contestants.base import Request
 from decoding.contestants.transformers import Transformers
 from decoding.ending import Decoded, Ending
 from decoding.events import Drafted, Finished, Recorder, Started, Verified
+from decoding.load import Load
 from decoding.loop import never
 from decoding.models.checkpoints import load
 from decoding.pair import Pair
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from tests.decoding import models
+from tests.decoding.test_comparison import Letters
 from tests.decoding.worlds import OURS, RANKED, World
 
 PROMPT = [5, 17, 3, 60]
@@ -46,6 +48,24 @@ def world(request: pytest.FixtureRequest, folders: tuple[Path, Path]) -> World:
 
 def label(choice: Choice) -> str:
     return choice.label
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("sampling", [GREEDY, SHARED], ids=["greedy", "shared"])
+def test_other_neighbours_change_no_text(world: World, sampling: Sampling) -> None:
+    one = (choose("static"), PROMPT, sampling)
+    alone, few, many = (world.beside(others, *one) for others in ([], [[9], [8, 2, 7]], [[11] * 40] * 5))
+    assert alone == few == many and len(alone) == sampling.max_new_tokens
+
+
+def test_where_texts_are_read_one_after_another_under_load_the_hardware_says_so(world: World) -> None:
+    pair = Pair(world.target, world.draft, Letters(), frozenset(), torch.float32)
+    one, many = (pair.hardware_of(choose("static").at(Load(users))) for users in (1, 4))
+    said = "the transformers runner reads texts one after another"
+    assert said not in one and (said in many) == (world.target.facts.runner == "transformers")
+    one, many = (pair.hardware_of(choose("assisted").at(Load(users))) for users in (1, 4))
+    said = "generate answers requests one after another"
+    assert said not in one and said in many
 
 
 @pytest.mark.parametrize("choice", RANKED, ids=label)

@@ -18,7 +18,7 @@ from decoding.drafters.base import Drafter
 from decoding.drafters.rule import StopRule
 from decoding.ending import Decoded, Ending
 from decoding.events import Recorder
-from decoding.loop import decode
+from decoding.loop import Batch, decode
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner, hashed
 from decoding.registry import Parts, build
@@ -108,6 +108,19 @@ class World:
         recorder = recorder or Recorder()
         with torch.inference_mode():
             return decode(self.sequence(choice, prompt, sampling, seed, ending, recorder)), recorder
+
+    def beside(
+        self, others: abc.Sequence[abc.Sequence[int]], choice: Choice, prompt: abc.Sequence[int], sampling: Sampling
+    ) -> list[int]:
+        """Decode a prompt in one batch with other prompts, and return its tokens."""
+        batch, made = Batch(), list[Sequence]()
+        for number, text in enumerate((prompt, *others)):
+            own = World(self.target.model.new_runner(), self.draft.model.new_runner())
+            made.append(own.sequence(choice, text, sampling, number, None, Recorder()))
+            batch.admit(made[-1])
+        while batch.sequences:
+            batch.step()
+        return made[0].decoded.tokens
 
     def sequence(
         self,

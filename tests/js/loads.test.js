@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { frontOf, sentence as ofFront, table as frontTable } from "../../static/js/charts/load-front.js";
-import { sentence as ofLatency } from "../../static/js/charts/load-latency.js";
+import { sentence as ofLatency, table as latencyTable } from "../../static/js/charts/load-latency.js";
 import { crossing, sentence as ofSpeedup } from "../../static/js/charts/load-speedup.js";
 import { loadAxis, seriesOf } from "../../static/js/core/loads.js";
 import { Requests, asOf, onOneClock, shownBlock, spanOf, totals, totalsAsOf } from "../../static/js/live/requests.js";
@@ -13,7 +13,7 @@ const row = (settings, concurrency, user, device, more = {}) => ({
   settings, name: concurrency > 1 ? `${settings} @${concurrency}` : settings, strategy: settings.split(":")[0], dash: "", role: "ranked",
   concurrency, rate: null, sample_count: 6, tokens_per_s_user: user, tokens_per_s_device: device, isBaseline: settings === "autoregressive",
   speedup: { median: user / 100, low: null, high: null, prompts: 6 },
-  ttft_ms: { p50: 10, p95: 20, p99: 30 }, tpot_ms: { p50: 1, p95: 2, p99: 3 }, gap_ms: { p50: 1, p95: 2, p99: 3 }, ...more,
+  queued_ms: { p50: 4, p95: 5, p99: 6 }, e2e_ms: { p50: 70, p95: 80, p99: 90 }, ttft_ms: { p50: 10, p95: 20, p99: 30 }, tpot_ms: { p50: 1, p95: 2, p99: 3 }, gap_ms: { p50: 1, p95: 2, p99: 3 }, ...more,
 });
 const rows = [row("autoregressive", 1, 100, 100), row("static:4", 1, 150, 150), row("autoregressive", 8, 60, 480), row("static:4", 8, 50, 400)];
 
@@ -41,6 +41,14 @@ test("a crossover is told as far as the intervals say", () => {
 test("waiting times are told at the heaviest load", () => {
   assert.equal(ofLatency({ everyRow: rows }), "Of 100 requests at 8 at once, 95 wait no longer than: " +
     "autoregressive 20.0 ms for the first token and 2.00 ms for each after it; static:4 20.0 ms for the first token and 2.00 ms for each after it.");
+});
+
+test("the table of waiting times goes from the queue to the end of the answer", () => {
+  const [head, body] = latencyTable({ everyRow: rows }).children, cells = (row) => row.children.map((one) => one.children[0]);
+  const [name, load, ...times] = cells(body.children[3]);
+  assert.deepEqual([name, load, times.length], ["static:4 @8", "8 at once", 15]);
+  assert.deepEqual([cells(head.children[0])[2], times[0], cells(head.children[0])[16], times[14]],
+    ["In the queue, p50", "4.00 ms", "End to end, p99", "90.0 ms"]);
 });
 
 test("a strategy is one series over its loads, and doubling the load is one step", () => {

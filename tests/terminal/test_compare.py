@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from decoding.models.devices import usual_threads
-from tests.decoding.models import LLAMA, save
+from tests.decoding.models import LLAMA, save, spoil
 from webapp.core.version import version
 from worker.terminal.compare import main
 
@@ -167,6 +167,28 @@ def test_the_document_of_several_loads_is_as_its_schema_says(box: Path, tmp_path
     assert [sample["load"]["concurrency"] for row in document["strategies"] for sample in row["samples"][:1]] == [
         1, 1, 3, 3,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("load", [(), ("--concurrency", "3")], ids=["one user", "three users"])
+def test_a_text_whose_model_answers_nan_is_left_out_and_told(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], load: tuple[str, ...]
+) -> None:
+    for name in ("target", "draft"):
+        shutil.copytree(box / name, tmp_path / name)
+        spoil(tmp_path / name, token=50)
+    bad = json.dumps({"id": "bad", "text": "w4 w50"}) + "\n"
+    (tmp_path / "prompts.jsonl").write_text((box / "prompts.jsonl").read_text() + bad)
+    written = tmp_path / "result.json"
+    assert main(arguments(tmp_path, "--strategies", "static:2", "--json", str(written), *load)) == 0
+    document = json.loads(written.read_text())
+    [told] = document["warnings"]
+    suffix = " @3" if load else ""
+    assert told.startswith(
+        f"2 samples were left out. autoregressive{suffix} on prompt bad: The model answered with NaN"
+    )
+    assert told in capsys.readouterr().out
+    assert [row["audit"]["identical"] for row in document["strategies"]] == [8, 8]
+    assert document["complete"] is True
 
 
 def test_ctrl_c_shows_and_writes_what_is_done(box: Path, tmp_path: Path) -> None:

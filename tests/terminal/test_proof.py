@@ -44,11 +44,8 @@ def test_without_llama_server_a_proof_is_refused_before_anything_runs(
     assert told.startswith("There is no llama-server on this machine")
 
 
-@pytest.mark.parametrize("option", [["--prove"], ["--json", "plan.json"]])
-def test_a_proof_is_for_one_user(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: list[str]
-) -> None:
-    assert plan_with(monkeypatch, *option, "--load", "1,4", *SMALL, 1) == 2
+def test_a_proof_is_for_one_user(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert plan_with(monkeypatch, "--prove", "--load", "1,4", *SMALL, 1) == 2
     assert "is for a plan with one user. Leave out --load" in capsys.readouterr().err
 
 

@@ -27,6 +27,7 @@ from worker.terminal import oracle, plan, project, train_disco
 from worker.terminal.compare import main as compare
 
 STARTER = Path(__file__).parents[2] / "starter"
+GOLDEN = Path(__file__).parents[1] / "golden" / "studies.json"  # documents as REST gives them
 PROSE = STARTER / "prompts" / "prose.jsonl"
 NOISE = 0.015  # makes the draft of a target that it often agrees with
 SMALL = ["--threads", "1", "--max-new-tokens", "32", "--limit"]
@@ -183,6 +184,20 @@ def test_a_plan_warns_of_a_classifier_that_was_trained_for_another_sampling() ->
     ready.hold("", dataclasses.replace(some_classifier(), card={"sampling": Sampling().to_dict()}))
     warned = plan.misfit_of(bench, SimpleNamespace(pair=ready))  # type: ignore[arg-type]
     assert warned.startswith("This plan uses a classifier that was trained with temperature 0.0")
+
+
+def test_a_plan_at_load_writes_the_document_that_rest_gives(
+    command: Callable[..., int], tiny: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = (*tiny, "--threads", 1, "--max-new-tokens", 12, "--split", "test", "--limit", 2)
+    assert command(plan.main, *short, "--load", "2,1", "--json", tmp_path / "plan.json") == 0
+    found = json.loads((tmp_path / "plan.json").read_text())
+    golden = json.loads(GOLDEN.read_text())["plan"]
+    assert set(found) == {*golden, "trees", "noise", "proof"}
+    assert set(found["at_load"]) == set(golden["at_load"]) and set(found["hardware"]) >= set(golden["hardware"])
+    assert found["at_load"]["users"] == [1, 2]
+    told = capsys.readouterr().out
+    assert "2 at once" in told and "a bound, not run" in told
 
 
 def test_a_projection_prints_every_batch_and_the_map_and_writes_both(

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ from django.core.cache import cache
 from django.db.models.signals import post_migrate
 
 from tests.webapp.world import World, a_world
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -52,6 +54,18 @@ def django_db_setup(django_db_setup: None) -> None:
 @pytest.fixture
 def world(db: Any) -> World:
     return a_world()
+
+
+@pytest.fixture
+def run(world: World) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run lines in a shell at the root of Drafthouse, with a token of alice's."""
+
+    def run_one(line: str, scope: str = "submit", **environment: str) -> subprocess.CompletedProcess[str]:
+        world.script(scope)
+        told = {**os.environ, "DRAFTHOUSE_TOKEN": world.tokens[scope], **environment}
+        return subprocess.run(["bash", "-c", line], cwd=ROOT, env=told, capture_output=True, text=True, check=False)
+
+    return run_one
 
 
 @pytest.fixture

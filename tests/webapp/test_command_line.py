@@ -26,18 +26,6 @@ ROOT = Path(__file__).parents[2]
 NAME = "Bob's `touch x` $(touch x) \"set\" ''' \\"
 
 
-@pytest.fixture
-def run(world, address):  # noqa: F811
-    """In a shell at the root of Drafthouse, with a token of alice's."""
-    world.script("submit")
-
-    def run_one(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        told = {**os.environ, "DRAFTHOUSE_TOKEN": world.tokens["submit"], **environment}
-        return subprocess.run(["bash", "-c", line], cwd=ROOT, env=told, capture_output=True, text=True, check=False)
-
-    return run_one
-
-
 def test_a_question_is_answered_and_a_refusal_is_a_sentence(run, address):  # noqa: F811
     made = run(f"""./drafthouse ask POST {address}/api/v1/datasets/ '{{"name": "x", "text": "one"}}'""")
     assert (made.returncode, json.loads(made.stdout)["prompt_count"]) == (0, 1)

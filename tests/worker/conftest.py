@@ -156,7 +156,7 @@ def prompts(by: Actor, texts: list[str]) -> Dataset:
 
 @pytest.fixture
 def launch(team: Actor, pair: Pair) -> Callable[..., Comparison]:
-    def launch_one(texts: int | list[str] = 2, tokens: int = 16, **changes: Any) -> Comparison:
+    def launch_one(texts: int | list[str] = 2, tokens: int = 16, pair: Pair = pair, **changes: Any) -> Comparison:
         lines = [f"w{n + 1} w{n + 2} w{n + 3}" for n in range(texts)] if isinstance(texts, int) else texts
         asked = {
             "strategies": [{"strategy": "static", "params": {"lookahead": 3}}, {"strategy": "threshold"}],

@@ -9,10 +9,14 @@ from itertools import pairwise
 import pytest
 
 from decoding.ssd.transport.draft_process import divide
+from tests.decoding.models import LLAMA, save, spoil
+from tests.worker.conftest import model
 from tests.worker.test_comparing import is_whole, state
+from webapp.comparisons import trace
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import report
 from webapp.jobs.models import JobEvent
+from webapp.registry.models import Pair
 from worker.comparison_messages import Began
 
 pytestmark = pytest.mark.slow
@@ -24,18 +28,60 @@ def which() -> list[tuple[str, str, int]]:
     return sorted(Sample.objects.values_list("run__label", "prompt__name", "repeat"))
 
 
-def test_samples_that_are_decoded_together_lose_no_event_and_have_the_text_of_one_user(launch, make_worker):
-    comparison = launch(texts=6, tokens=24, **{**LOAD, "concurrency": [1, 3]})
+@pytest.mark.parametrize("users", [3, 16])
+def test_samples_that_are_decoded_together_lose_no_event_and_have_the_text_of_one_user(launch, make_worker, users):
+    comparison = launch(texts=2 * users, tokens=24, **{**LOAD, "concurrency": [1, users]})
     make_worker().look()
     assert state(comparison) == "succeeded", comparison.job.reason
     samples = list(Sample.objects.select_related("run"))
-    assert len(samples) == 24 and all(is_whole(sample) for sample in samples)
+    assert len(samples) == 8 * users and all(is_whole(sample) for sample in samples)
+    assert all(verdicts(sample) == (sample.numbers["num_target_passes"], 24) for sample in samples)
     begun = sorted(samples, key=lambda sample: sample.created)
-    together = [s for s in begun if s.run.concurrency == 3]
+    together = [s for s in begun if s.run.concurrency == users]
     assert any(later.created < earlier.finished for earlier, later in pairwise(together))
     assert all(sample.numbers["timing"]["first_ns"] > 0 for sample in samples)
     rows = report(comparison)["strategies"]
-    assert [row["audit"]["identical"] for row in rows] == [6] * 4
+    assert [row["audit"]["identical"] for row in rows] == [2 * users] * 4
+
+
+def verdicts(sample: Sample) -> tuple[int, int]:
+    """Count the verdicts in a trace, and the tokens that they gave."""
+    events = trace.read(sample=sample, after=0, limit=100_000).events
+    accepted = [event["accepted"] for event in events if event["event"] == "verified"]
+    return len(accepted), sum(accepted) + len(accepted)
+
+
+@pytest.mark.parametrize("load", [{"concurrency": [3]}, {"rate": [200.0]}], ids=str)
+def test_a_prompt_that_is_too_long_costs_only_itself(launch, make_worker, load):
+    too_long = " ".join(["w5"] * 500)
+    comparison = launch(texts=[too_long, "w1 w2", "w3 w4", "w6 w7"], strategies=LOAD["strategies"], **load)
+    make_worker().look()
+    assert state(comparison) == "failed"
+    assert {prompt for _, prompt, _ in which()} == {"2", "3", "4"}
+    assert Sample.objects.finished().count() == 6
+    assert "2 samples could not be decoded" in comparison.job.reason
+    assert "Prompt 1 has 500 tokens" in comparison.job.reason
+
+
+@pytest.fixture
+def fragile(team, tmp_path) -> Pair:
+    """A pair that answers NaN after w50."""
+    found = {}
+    for role, layers in (("target", 3), ("draft", 1)):
+        folder = save(tmp_path / role, "llama", **{**LLAMA, "num_hidden_layers": layers})
+        spoil(folder, token=50)
+        found[role] = model(team, {path.name: path.read_bytes() for path in folder.iterdir()}, role)
+    return Pair.objects.create(team=team.home, name="fragile", **found)
+
+
+def test_a_text_whose_model_answers_nan_ends_alone(launch, make_worker, fragile):
+    comparison = launch(texts=["w1 w2", "w3 w50", "w4 w5", "w6 w7"], pair=fragile, **LOAD)
+    make_worker().look()
+    assert state(comparison) == "failed"
+    samples = list(Sample.objects.finished())
+    assert len(samples) == 6 and all(sample.numbers["audit"]["outcome"] == "identical" for sample in samples)
+    assert "2 samples could not be decoded" in comparison.job.reason
+    assert "answered with NaN" in comparison.job.reason
 
 
 def test_an_engine_killed_in_a_full_batch_costs_only_what_was_unfinished(launch, make_worker, engine):

@@ -1,4 +1,5 @@
-"""Rights that API views need: READ to read, SUBMIT for anything else, unless the view sets another for an action."""
+"""Rights that API views need: READ to read, SUBMIT for anything else, unless the view sets another for an action.
+A view may also be for the operator alone."""
 
 from __future__ import annotations
 
@@ -10,6 +11,8 @@ from rest_framework.request import Request
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import NotSignedIn
+
+OPERATOR = "operator"
 
 
 class SignedIn(BasePermission):
@@ -24,8 +27,22 @@ class SignedIn(BasePermission):
 class HasRight(SignedIn):
     def has_permission(self, request: Request, view: Any) -> bool:
         super().has_permission(request, view)
-        usual = Right.READ if request.method in SAFE_METHODS else Right.SUBMIT
-        needs: dict[str, Right] = getattr(view, "needs", {})
         actor: Any = request.auth
-        actor.require(needs.get(getattr(view, "action", None) or "", usual))
+        actor.require(_right(view, request.method))
+        if _is_for_operator(view):
+            actor.require_operator()
         return True
+
+    def needed(self, view: Any, method: str) -> str:
+        """Name the right that an operation needs, for the schema."""
+        return OPERATOR if _is_for_operator(view) else _right(view, method).name.lower()
+
+
+def _right(view: Any, method: str | None) -> Right:
+    usual = Right.READ if method in SAFE_METHODS else Right.SUBMIT
+    needs: dict[str, Right] = getattr(view, "needs", {})
+    return needs.get(getattr(view, "action", None) or "", usual)
+
+
+def _is_for_operator(view: Any) -> bool:
+    return bool(getattr(view, "for_operator", False))

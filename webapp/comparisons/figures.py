@@ -22,6 +22,7 @@ from webapp.comparisons.report import report, so_far
 from webapp.jobs.models import State
 
 WORST_FIRST = (Exactness.DIVERGENT, Exactness.TIE, Exactness.NOT_COMPARED, Exactness.IDENTICAL)
+TIMES = ("queued_p95", "ttft_p50", "ttft_p95", "tpot_p50", "tpot_p95", "gap_p95", "e2e_p95")
 VERSIONS = ("drafthouse", "torch", "transformers")
 
 
@@ -70,6 +71,7 @@ def sum_up(comparison: Comparison) -> None:
                 conditions=alike[run.load],
                 versions=versions[:200],
                 is_mixed=shown["is_mixed"],
+                goodput=rows[run.label]["goodput"]["share"] if shown["objective"] else None,
                 **_numbers(rows[run.label], tokens[run.pk]),
             )
             for run in runs
@@ -90,12 +92,14 @@ def _numbers(row: dict[str, Any], tokens: int) -> dict[str, Any]:
         "speedup_high": gain["high"],
         "draft_passes": row["num_draft_passes"] / tokens if tokens and row["num_draft_passes"] is not None else None,
         "exactness": next((outcome for outcome in WORST_FIRST if row["audit"][outcome]), ""),
-        **{
-            f"{name}_{p}": row[f"{name}_ms"][p] or None  # 0: an earlier version did not measure it
-            for name in ("ttft", "tpot")
-            for p in ("p50", "p95")
-        },
+        **{time: _time(row, *time.split("_")) for time in TIMES},
     }
+
+
+def _time(row: dict[str, Any], name: str, percentile: str) -> float | None:
+    """A percentile in ms. Where one is 0 an earlier version did not measure it, unless nobody waited."""
+    found = row[f"{name}_ms"]
+    return found[percentile] if found and (found[percentile] or name == "queued") else None
 
 
 def _conditions(comparison: Comparison, device: str, load: Load) -> Conditions:

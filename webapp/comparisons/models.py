@@ -175,10 +175,14 @@ class Figures(models.Model):
     draft_passes = models.FloatField(null=True)  # per generated token
     tokens_per_s_device = models.FloatField(null=True)
     tokens_per_s_user = models.FloatField(null=True)
-    ttft_p50 = models.FloatField(null=True)  # ms
+    goodput = models.FloatField(null=True)  # share of the requests; null: nothing was promised
+    queued_p95 = models.FloatField(null=True)  # ms, here and below
+    ttft_p50 = models.FloatField(null=True)
     ttft_p95 = models.FloatField(null=True)
     tpot_p50 = models.FloatField(null=True)
     tpot_p95 = models.FloatField(null=True)
+    gap_p95 = models.FloatField(null=True)
+    e2e_p95 = models.FloatField(null=True)
 
 
 class SavedView(Entry):

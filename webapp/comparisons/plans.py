@@ -73,10 +73,10 @@ def _memory(spec: Spec) -> int | None:
     """Bytes for the weights and for the scores of branches. Caches come on top."""
     if spec.recipe.pair is None:
         return 0
-    weights = [model.facts.get("weight_bytes") for model in spec.recipe.pair.by_role.values()]
-    if not all(weights):
+    weights = spec.recipe.pair.weight_bytes
+    if weights is None:
         return None
-    return sum(weights) + max(memory.needed_by(choice, _vocab(spec.recipe.pair)) for choice in spec.choices)
+    return weights + max(memory.needed_by(choice, _vocab(spec.recipe.pair)) for choice in spec.choices)
 
 
 def _vocab(pair: Pair) -> int:

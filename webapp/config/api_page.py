@@ -27,6 +27,7 @@ class Operation:
     path: str
     id: str
     help: str
+    right: str
     query: list[Input]
     body: list[Input]
     answers: list[str]
@@ -54,9 +55,8 @@ def _operation(schema: Schema, method: str, path: str, told: Schema) -> Operatio
         if one["in"] == "query"
     ]
     answers = list(told.get("responses", {}))
-    return Operation(
-        method.upper(), path, told["operationId"], _line(told), query, list(_fields(schema, body)), answers
-    )
+    fields = list(_fields(schema, body))
+    return Operation(method.upper(), path, told["operationId"], _line(told), told["x-right"], query, fields, answers)
 
 
 def _fields(schema: Schema, body: Schema) -> Iterator[Input]:

@@ -2,28 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpResponse, JsonResponse
+from django.db.models import QuerySet
+from django.http import HttpResponse, JsonResponse, QueryDict
 from django.urls import reverse
 
+from webapp.accounts.actor import Actor
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons.models import Comparison
+from webapp.comparisons.models import Comparison, SavedView
 from webapp.core.pages import page
+from webapp.docs import library
+from webapp.docs.views import address
+from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair
-from webapp.studies.models import Classifier, Study
+from webapp.studies.models import Classifier, Study, Training
+from webapp.uploads.models import Upload
 
 MOST = 6  # of one kind
 LONGEST = 100  # characters that are searched for
-KINDS: tuple[tuple[str, Any, str], ...] = (
-    ("Comparison", Comparison, "comparison"),
-    ("Pair", Pair, "pair"),
-    ("Model", LanguageModel, "model"),
-    ("Prompts", Dataset, "dataset"),
-    ("Server", Endpoint, "endpoint"),
-    ("Classifier", Classifier, "classifier"),
-    ("Study", Study, "study"),
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Things that are found by their names."""
+
+    label: str
+    rows: Callable[[Actor], QuerySet[Any]]  # those that an actor may see
+    url: Callable[[Row], str]
+    name: str = "name"
+    also: tuple[str, ...] = ()  # further columns that the URL needs
+
+
+def entry(label: str, kind: Any, route: str) -> Kind:
+    return Kind(
+        label, lambda actor: kind.objects.visible_to(actor).kept(), lambda row: reverse(route, args=[row["pk"]])
+    )
+
+
+def _trainings(actor: Actor) -> QuerySet[Any]:
+    """Trainings that have made no classifier yet: then that has the page."""
+    return Training.objects.filter(job__in=Job.objects.visible_to(actor), classifier=None)
+
+
+def _view_url(row: Row) -> str:
+    return f"{reverse('runs')}?{row['query']}"
+
+
+def _upload_url(row: Row) -> str:
+    """Return the list of uploads, searched for this one: an upload has no page of its own."""
+    query = QueryDict(mutable=True)
+    query["q"] = row["name"]
+    return f"{reverse('uploads')}?{query.urlencode()}"
+
+
+KINDS = (
+    entry("Comparison", Comparison, "comparison"),
+    entry("Pair", Pair, "pair"),
+    entry("Model", LanguageModel, "model"),
+    entry("Prompts", Dataset, "dataset"),
+    entry("Server", Endpoint, "endpoint"),
+    entry("Classifier", Classifier, "classifier"),
+    Kind("Training", _trainings, lambda row: reverse("training", args=[row["pk"]])),
+    entry("Study", Study, "study"),
+    Kind("View of runs", lambda actor: SavedView.objects.visible_to(actor).kept(), _view_url, also=("query",)),
+    Kind(
+        "Job", lambda actor: Job.objects.visible_to(actor), lambda row: reverse("job", args=[row["pk"]]), name="title"
+    ),
+    Kind("Upload", lambda actor: Upload.objects.visible_to(actor), _upload_url),
 )
 ACTIONS = {
     "new-comparison": "New comparison: compare strategies",
@@ -40,21 +90,32 @@ PAGES = {
     "endpoints": "Servers",
     "classifiers": "Classifiers", "studies": "Studies", "jobs": "Jobs, queues and workers", "uploads": "Uploads",
     "team": "Team and invitations", "tokens": "API tokens", "account": "Account and password", "api-docs": "REST API",
+    "docs": "Documentation: help",
 }  # fmt: skip
+FOR_OWNERS = {"audit": "Who did what: audit"}
+FOR_THE_OPERATOR = {"system": "System: versions, workers, disk", "users": "Users of this installation"}
 
 
 @page(Right.READ)
 def find(request: Asked) -> HttpResponse:
     """List what has every word of `q` in its name, as JSON for the search box."""
-    words = request.GET.get("q", "").replace("\0", "")[:LONGEST].lower().split()
-    found = [*_listed("Action", ACTIONS, words)] if request.actor.can_submit else []
-    for label, kind, route in KINDS if words else ():
-        rows = kind.objects.visible_to(request.actor).kept()
-        for word in words:
-            rows = rows.filter(name__icontains=word)
-        names = rows.order_by("-created").values_list("pk", "name")[:MOST]
-        found += [{"kind": label, "name": name, "url": reverse(route, args=[pk])} for pk, name in names]
-    return JsonResponse({"found": [*found, *_listed("Page", PAGES, words)]})
+    actor, words = request.actor, request.GET.get("q", "").replace("\0", "")[:LONGEST].lower().split()
+    found = [*_listed("Action", ACTIONS, words)] if actor.can_submit else []
+    if words:
+        found += [thing for kind in KINDS for thing in _named(kind, actor, words)]
+    return JsonResponse({"found": [*found, *_listed("Page", _pages(actor), words), *_documentation(words)]})
+
+
+def _named(kind: Kind, actor: Actor, words: list[str]) -> list[dict[str, str]]:
+    rows = kind.rows(actor)
+    for word in words:
+        rows = rows.filter(**{f"{kind.name}__icontains": word})
+    newest = rows.order_by("-created").values("pk", kind.name, *kind.also)[:MOST]
+    return [{"kind": kind.label, "name": row[kind.name], "url": kind.url(row)} for row in newest]
+
+
+def _pages(actor: Actor) -> dict[str, str]:
+    return PAGES | (FOR_OWNERS if actor.can_admin else {}) | (FOR_THE_OPERATOR if actor.is_operator else {})
 
 
 def _listed(kind: str, titles: dict[str, str], words: list[str]) -> list[dict[str, str]]:
@@ -62,4 +123,14 @@ def _listed(kind: str, titles: dict[str, str], words: list[str]) -> list[dict[st
         {"kind": kind, "name": title.partition(":")[0], "url": reverse(route)}
         for route, title in titles.items()
         if all(word in title.lower() for word in words)
+    ]
+
+
+def _documentation(words: list[str]) -> list[dict[str, str]]:
+    """Pages of the documentation by their titles. Without a word all of them would hide everything else."""
+    pages = [one for section in library.contents() for one in section.entries] if words else []
+    return [
+        {"kind": "Documentation", "name": one.title, "url": address(one.name)}
+        for one in pages
+        if all(word in one.title.lower() for word in words)
     ]

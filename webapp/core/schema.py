@@ -41,6 +41,11 @@ NAMES = {"audit": "entries of the audit"}
 
 
 class ProblemSchema(AutoSchema):
+    def get_extensions(self) -> dict[str, Any]:
+        """Add the right that the operation needs."""
+        permission: Any = self.view.get_permissions()[0]
+        return {"x-right": permission.needed(self.view, self.method)}
+
     def get_description(self) -> str:  # type: ignore[override]
         """Return the verb's own sentence, for a list also its view's, else what the verb usually does."""
         action = str(getattr(self.view, "action", ""))

@@ -1,14 +1,14 @@
 """Markdown to HTML: tables, headings with addresses, links between pages, and pictures of rounds.
 
-A fenced block called `rounds` draws what each round of a strategy does. `a` is an accepted drafted token, `r` a refused
-one, `d` one that was drafted and not judged, and `t` the target's own token; a space separates rounds, and words after
-`#` stand beside the picture.
+A fenced block called `rounds` draws what each round of a strategy does. `a` is an accepted drafted token, `c` an
+accepted copied one, `r` a refused one, `d` one that was drafted and not judged, `p` one that is prepared for the next
+round, and `t` the target's own token. A space separates rounds, `/` the branches of a round, which stand below one
+another. `.` leaves room for a token. Words after `#` stand beside the picture.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +20,9 @@ from markdown_it.token import Token
 
 Href = Callable[[str], str | None]  # a link as written in the file → its address; None: nothing there to show
 
-KINDS = {"a": "accepted", "r": "refused", "d": "unjudged", "t": "target"}
+KINDS = {
+    "a": "accepted", "c": "copied", "r": "refused", "d": "unjudged", "p": "prepared", "t": "target", ".": "none",
+}  # fmt: skip
 
 
 @dataclass
@@ -123,4 +125,7 @@ def _strip(rounds: str) -> str:
     def block(letter: str) -> str:
         return f'<i class="{KINDS[letter]}"></i>'
 
-    return "".join(f"<b>{''.join(map(block, one))}</b>" for one in re.findall(r"[ardt]+", rounds))
+    def branch(letters: str) -> str:
+        return f"<span>{''.join(map(block, letters))}</span>"
+
+    return "".join(f"<b>{''.join(map(branch, one.split('/')))}</b>" for one in rounds.split())

@@ -122,6 +122,9 @@ class Queues(APIView):
 
 
 class Pauses(APIView):
+    needs = {"": Right.ADMIN}
+    for_operator = True
+
     @extend_schema(request=serializers.PauseIn, responses=serializers.QueueOut)
     def post(self, request: Request, queue: str) -> Response:
         """Pause this queue: workers take nothing more from it. What runs goes on."""

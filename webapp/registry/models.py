@@ -81,6 +81,12 @@ class Pair(Entry):
         return bool(usual) and (usual if self.other_tokenizer == "auto" else self.other_tokenizer) == "slem"
 
     @property
+    def weight_bytes(self) -> int | None:
+        """Bytes of the weights of its models; None while one is being checked."""
+        weights = [model.facts.get("weight_bytes") for model in self.by_role.values()]
+        return sum(weights) if all(weights) else None
+
+    @property
     def is_alone(self) -> bool:
         """Whether it is a target without a draft."""
         return self.draft_id is None

@@ -18,6 +18,7 @@ from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import recipes
 from webapp.registry.models import Dataset, Pair
+from webapp.registry.recipes import Recipe
 from webapp.studies.kinds import PROOF
 from webapp.studies.models import Classifier, Study
 
@@ -54,12 +55,9 @@ def launch(
 ) -> Study:
     """Queue a study; a worker does the decoding. `promise`: the plan and its setting that a proof runs."""
     by.require(Right.SUBMIT)
-    if kind.needs_draft:
-        recipes.require_draft(pair, f"A study of the kind {kind.slug}")
+    recipe = recipe_of(kind, pair, dataset, split, limit, sampling)
     arguments = {"card": _card(card, own_card).to_dict()} if kind.needs_card else promise or _loads(kind, loads)
     arguments = {**(arguments or {}), **_classifier(kind, pair, classifier)}
-    recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
-    _require_few(recipe.limit)
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
     job = jobs.enqueue(
         kind=kind, queue=queue, title=name, by=by, total=recipe.limit, priority=priority, arguments=arguments
@@ -75,6 +73,17 @@ def launch(
     recipes.freeze(pair, dataset, *([classifier] if classifier else []))
     audit.record(by, "launched", study, kind=kind.slug, prompt_count=recipe.limit)
     return study
+
+
+def recipe_of(
+    kind: Kind, pair: Pair, dataset: Dataset, split: str, limit: int | None, sampling: Mapping[str, Any] | None
+) -> Recipe:
+    """Make the recipe of a study; raise Invalid if a part is refused."""
+    if kind.needs_draft:
+        recipes.require_draft(pair, f"A study of the kind {kind.slug}")
+    recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
+    _require_few(recipe.limit)
+    return recipe
 
 
 def prove(*, plan: Study, by: Actor) -> Study:

@@ -19,7 +19,7 @@ from webapp.core.problems import Conflict
 from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
-from webapp.studies import reading, serializers, services
+from webapp.studies import plans, reading, serializers, services
 from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION, PROOF
 from webapp.studies.models import Classifier, Study
 from webapp.studies.work import work_of
@@ -62,7 +62,8 @@ def new_study(request: Asked) -> HttpResponse:
     given = {name: value for name, _, value in form.boxes()}
     boxes = [(f"sampling.{field.name}", field, given[f"sampling.{field.name}"] or field.value)
              for field in Form(serializers.StudySampling)]  # fmt: skip
-    return form_page(request, "studies/new_study.html", form, plain=plain, folded=folded, boxes=boxes)
+    plan = plans.shown(form, serializers.NewStudy, plans.of_study, request.actor)
+    return form_page(request, "studies/new_study.html", form, plain=plain, folded=folded, boxes=boxes, **plan)
 
 
 @page(Right.READ)

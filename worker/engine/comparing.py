@@ -83,10 +83,10 @@ def meets(pair: Pair | ServersAlone, choice: Choice, order: ToCompare, emit: Emi
 
 
 def askable(comparison: Comparison, keys: Iterable[Key], emit: Emit) -> Iterator[Key]:
-    """Yield the samples that can be decoded. A later turn that cannot be asked is reported."""
+    """Yield the samples that can be decoded, and report the others. A prompt that is too long costs only itself."""
     for key in keys:
-        if reason := comparison.why_not(key):
-            emit(Broke(which(key), reason))
+        if refusal := comparison.refusal(key.prompt, key.repeat):
+            emit(Broke(which(key), str(refusal)))
         else:
             yield key
 

@@ -9,7 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.disco import metrics, training
 from decoding.disco.classifier import Classifier
 from decoding.pair import Pair
 from decoding.projecting.card import Card
@@ -21,12 +20,11 @@ from decoding.replay.costs import Costs
 from decoding.replay.oracle import analyse
 from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.plan_at_load import samples as samples_at_load
-from decoding.replay.plan_document import document_of
+from decoding.replay.plan_document import document_of, judged
 from decoding.replay.planning import Prediction, Study
 from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
 from decoding.replay.tree_worth import tree_worth
 from decoding.spec import Choice
-from decoding.strategies.disco import RULES
 from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
@@ -100,11 +98,11 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     if cancelled():
         return {}
     noisy = noise.between(before, noise.mark(os.getpid()))
-    judged = _judged(recorded, costs, classifiers)
+    own = judged(recorded, costs, classifiers)
     trees = None if recorded.is_alone else tree_worth(recorded, costs).to_dict()
     found = document_of(best, rows, predictions, costs)
     doubt = pair.misfit("This plan", chosen, order.sampling) if chosen else ""
-    about = {"noise": noisy, "misfit": doubt, "classifier": chosen, "classifiers": judged}
+    about = {"noise": noisy, "misfit": doubt, "classifier": chosen, "classifiers": own}
     return {**found, "at_load": at_load, "trees": trees, **about}
 
 
@@ -195,29 +193,3 @@ def _predicted(
         else p
         for p in found
     ]
-
-
-def _judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
-    """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on."""
-    if not classifiers:
-        return []
-    baseline = costs.tokens_per_s(recorded.play(planning.ALONE))
-    statics = [costs.tokens_per_s(recorded.play(choice)) for choice in planning.STATICS]
-    labelled = training.label(recorded.recordings)
-    judged = []
-    for name, classifier in classifiers.items():
-        found = metrics.measure(classifier(labelled.rows), labelled.accepted)
-        own = {rule: classifier.tuned(rule) for rule in RULES}
-        counts = planning.tuned(recorded, recorded.estimates(classifier), own)
-        speeds = {rule: costs.tokens_per_s(count, "estimate") / baseline for rule, count in counts.items()}
-        judged.append(
-            {
-                "classifier": name,
-                "auc": found.auc,
-                "f1": found.f1,
-                "calibration_error": found.calibration_error,
-                "speedups": speeds,
-                "best_static": max(statics) / baseline,
-            }
-        )
-    return judged

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,9 +22,9 @@ from worker.terminal.parser import BadArguments
 from worker.terminal.values import count_of, list_of
 
 if TYPE_CHECKING:
-    from decoding.replay.costs import Costs
     from decoding.replay.planning import Prediction, Study
     from worker.terminal.loading import LoadedPair
+    from worker.terminal.studying import Material
 
 
 def run(argv: Sequence[str]) -> None:
@@ -47,10 +46,16 @@ def run(argv: Sequence[str]) -> None:
         action="store_true",
         help="also run the best setting that llama.cpp can be given on llama-server, with and without speculation",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the plan, and the proof")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="write the plan as REST gives it, and the proof; with --load it then also holds the plan for one user",
+    )
     bench = read_bench(given := parser.parse_args(argv), given.split)
     loads(given.load, [])  # refuses what cannot be
-    _require_one_user(given)
+    if given.prove and given.load:
+        raise BadArguments("--prove is for a plan with one user. Leave out --load, or leave out --prove.")
     if given.prove:
         program()  # refused before the work if there is none
 
@@ -63,40 +68,53 @@ def run(argv: Sequence[str]) -> None:
         planned(bench, ready, sorted(given.load), proves=given.prove, file=file)
 
 
-def _require_one_user(given: Namespace) -> None:
-    for option in ("prove", "json"):
-        if given.load and getattr(given, option):
-            raise BadArguments(f"--{option} is for a plan with one user. Leave out --load, or leave out --{option}.")
-
-
 def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bool, file: TextIO | None) -> None:
-    study = recorded(bench, ready)
+    from decoding.replay.probing import probe
+    from worker.terminal.studying import Material
+
+    pair, study = ready.pair, recorded(bench, ready)
     before = noise.mark(os.getpid())
+    classifier = "" if pair.classifier_at("") is not None else None
+    material = Material(bench, ready, study, probe(pair, bench.prompts, bench.sampling, classifier), classifier)
+    best: Sequence[Prediction] = ()
+    found: dict[str, Any] = {"at_load": None, "misfit": misfit_of(bench, ready), "classifier": classifier}
+    if found["misfit"]:
+        print(found["misfit"])
     if users:
-        from worker.terminal.plan_at_load import told_at_load
+        from worker.terminal.plan_at_load import planned_at_load
 
-        print("\n".join([*filter(None, [misfit_of(bench, ready)]), told_at_load(bench, ready, study, users)]))
-        return
-    from decoding.replay.confirming import best_of_each
-    from decoding.replay.plan_document import document_of
-    from decoding.replay.tree_worth import tree_worth
-
-    predictions, costs = predicted(bench, ready, study)
-    best, trees = best_of_each(predictions), None if study.is_alone else tree_worth(study, costs)
-    rows = confirmed(bench, ready, best)
-    doubt = misfit_of(bench, ready)
-    found = document_of(best, rows, predictions, costs)
-    found |= {"trees": trees.to_dict() if trees else None, "misfit": doubt}
-    print("\n".join([*filter(None, [doubt]), table(best, rows)]))
-    if trees:
-        print(f"\n{trees.sentence}")
-    print(f"\n{elsewhere(found)}")
+        found["at_load"] = planned_at_load(material, users)
+        if file:
+            print("\nFor one user:\n")
+    if file or not users:
+        best, alone = planned_alone(material)
+        found |= alone
     noisy = noise.between(before, noise.mark(os.getpid()))
     if noisy:
         print(f"\nNoisy: {noisy} Repeat it on a quiet machine before you rely on these figures.")
     proof = proved(bench, ready, best) if proves else None
     if file:
-        json.dump({**found, "noise": noisy, "proof": proof}, file, indent=1)
+        hardware = {**ready.hardware(()), "dtype": ready.target.runner.facts.dtype}
+        json.dump({**found, "noise": noisy, "hardware": hardware, "proof": proof}, file, indent=1)
+
+
+def planned_alone(material: Material) -> tuple[Sequence[Prediction], dict[str, Any]]:
+    """Make and print the plan for one user. Return the best setting of each strategy, and the document."""
+    from decoding.replay.confirming import best_of_each
+    from decoding.replay.plan_document import document_of, judged
+    from decoding.replay.tree_worth import tree_worth
+
+    study, costs, pair = material.study, material.costs, material.ready.pair
+    predictions = predicted(material)
+    best, trees = best_of_each(predictions), None if study.is_alone else tree_worth(study, costs)
+    rows = confirmed(material.bench, material.ready, best)
+    found = document_of(best, rows, predictions, costs)
+    print(table(best, rows))
+    if trees:
+        print(f"\n{trees.sentence}")
+    print(f"\n{elsewhere(found)}")
+    classifiers = {} if material.classifier is None else {material.classifier: pair.classifier(material.classifier)}
+    return best, {**found, "trees": trees and trees.to_dict(), "classifiers": judged(study, costs, classifiers)}
 
 
 def misfit_of(bench: Bench, ready: LoadedPair) -> str:
@@ -125,34 +143,32 @@ def recorded(bench: Bench, ready: LoadedPair) -> Study:
     return found
 
 
-def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> tuple[list[Prediction], Costs]:
-    """Every setting with its predicted speed, and the costs of passes that it was predicted from."""
+def predicted(material: Material) -> list[Prediction]:
+    """Predict the speed of every setting."""
     from decoding.disco.making import Step
     from decoding.replay.planning import predict
     from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
-    from decoding.replay.probing import probe
     from worker.terminal.studying import Steps
 
-    pair, prompts, sampling = ready.pair, bench.prompts, bench.sampling
-    name = "" if pair.classifier_at("") is not None else None
-    costs = probe(pair, prompts, sampling, name)
-    if recorded.is_alone:
-        return predict(recorded, costs), costs
+    pair, prompts, sampling = material.ready.pair, material.bench.prompts, material.bench.sampling
+    study, costs, name = material.study, material.costs, material.classifier
+    if study.is_alone:
+        return predict(study, costs)
     steps = Steps()
     due = samples_ahead(len(prompts), planned_ahead(sampling, has_classifier=name is not None), pair)
     simulating = Simulating(
         pair,
         prompts,
         sampling,
-        recorded,
+        study,
         costs,
         name,
         on_progress=lambda n: steps(Step("measuring preparation", n, due)),
     )
     classifier = None if name is None else pair.classifier(name)
-    predictions = [*predict(recorded, costs, classifier), *predict_ahead(simulating)]
+    predictions = [*predict(study, costs, classifier), *predict_ahead(simulating)]
     steps.close()
-    return predictions, costs
+    return predictions
 
 
 def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]) -> Mapping[str, Mapping[str, Any]]:

@@ -9,32 +9,26 @@ from decoding.disco.making import Step
 from decoding.load import Load
 from decoding.measure.crossover import paying
 from decoding.replay.plan_at_load import plan_at_load
-from decoding.replay.planning import Study
-from decoding.replay.probing import probe
 from decoding.words import change
-from worker.terminal.bench import Bench
-from worker.terminal.loading import LoadedPair
-from worker.terminal.studying import Steps
+from worker.terminal.studying import Material, Steps
 
 
-def told_at_load(bench: Bench, ready: LoadedPair, study: Study, users: Sequence[int]) -> str:
-    """Predict, run the best, and print promise and truth."""
-    pair, prompts, sampling = ready.pair, bench.prompts, bench.sampling
-    classifier = "" if pair.classifier_at("") is not None else None
-    costs = probe(pair, prompts, sampling, classifier)
-    steps = Steps()
+def planned_at_load(material: Material, users: Sequence[int]) -> dict[str, Any]:
+    """Predict, run the best, print promise and truth, and return the document."""
+    bench, steps = material.bench, Steps()
     found = plan_at_load(
-        pair,
-        prompts,
-        sampling,
-        study,
-        costs,
+        material.ready.pair,
+        bench.prompts,
+        bench.sampling,
+        material.study,
+        material.costs,
         users,
-        classifier,
+        material.classifier,
         on_progress=lambda done, due: steps(Step("confirming", done, due)),
     )
     steps.close()
-    return "\n".join(_lines(found))
+    print("\n".join(_lines(found)))
+    return found
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:

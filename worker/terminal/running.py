@@ -70,7 +70,7 @@ def run(args: Arguments) -> bool:
             samples,
             complete=complete,
             noise=noisy,
-            warnings=warnings,
+            warnings=[*warnings, *left_out(comparison)],
             pair=loaded.about(),
             servers=[about(server) for server in servers],
             hardware=loaded.hardware(args.choices),
@@ -141,10 +141,17 @@ def write_worst(args: Arguments, outcome: Mapping[str, Any], samples: Sequence[S
     say(f"{args.worst} holds the prompts on which {label} gains least.")
 
 
+def left_out(comparison: Comparison) -> list[str]:
+    """Say how many samples have no text, and why the first of them has none."""
+    if not comparison.left_out:
+        return []
+    (key, error), count = comparison.left_out[0], len(comparison.left_out)
+    number = f"{count} samples were" if count > 1 else "1 sample was"
+    return [f"{number} left out. {key.choice.label} on prompt {key.prompt.id}: {error}"]
+
+
 def say_missing(comparison: Comparison, found: int, due: int) -> None:
-    if left_out := comparison.left_out:
-        say(f"{len(left_out)} samples of later turns were left out. {left_out[0][1]}")
-    if found + len(left_out) < due:
+    if found + len(comparison.left_out) < due:
         say(f"Stopped after {found} of {due} samples; only whole prompts count.")
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 
 from decoding.disco.making import Step
+from decoding.replay.costs import Costs
+from decoding.replay.planning import Study
 from worker.terminal.bench import Bench
 from worker.terminal.loading import LoadedPair, load_pair
 
@@ -15,6 +18,17 @@ def loaded(bench: Bench) -> LoadedPair:
     threads = f"{facts.threads} thread" + ("s" if facts.threads > 1 else "")
     say(f"{ready.name} on {facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype}")
     return ready
+
+
+@dataclass(frozen=True)
+class Material:
+    """Recorded prompts, and the costs of passes on this machine: a plan is made from both."""
+
+    bench: Bench
+    ready: LoadedPair
+    study: Study
+    costs: Costs
+    classifier: str | None  # name of the one that DISCO asks
 
 
 class Steps:

@@ -30,9 +30,11 @@ LOAD_HEADINGS = (
     "tok/s/device",
     "tok/s/user",
     "speed-up",
+    "queue",
     "first token",
     "per token",
     "gap",
+    "end to end",
     "goodput",
     "audit",
 )
@@ -108,7 +110,8 @@ def load_notes(document: Mapping[str, Any]) -> list[str]:
         "@8: 8 users, each asks again when answered · @2/s: 2 requests a second, at random times or as recorded",
         f"speed-up: of a request's tokens per second, waiting and prompt included; paired with {document['baseline']} "
         "at the same load; the 95 % intervals of one load hold all at once",
-        "first token: from arrival, p50 / p95 · per token: after the first, p50 / p95 · gap: between deliveries, p99",
+        "p50 / p95: in the queue · first token, from arrival · per token after the first · end to end, from arrival; "
+        "gap: between deliveries, p99",
         f"goodput: requests within {promise}" if promise else "goodput: --slo counts requests that keep a promise",
     ]
 
@@ -132,9 +135,11 @@ def _load_cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
         f"{row['tokens_per_s_device']:.1f}",
         f"{row['tokens_per_s_user']:.1f}",
         _speedup(row, baseline),
+        _two(row["queued_ms"]),
         _two(row["ttft_ms"]),
         _two(row["tpot_ms"]),
         f"{row['gap_ms']['p99']:.0f} ms" if row["gap_ms"] else "–",
+        _two(row["e2e_ms"]),
         percent(row["goodput"]["share"]),
         _audit(row["audit"]),
     )

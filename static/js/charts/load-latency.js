@@ -1,4 +1,5 @@
-// How long users wait, by load: for the first token, for each token after it, and between two deliveries.
+// How long users wait, by load: until decoding begins, for the first token, for each token after it, between two
+// deliveries, and for the whole answer.
 
 import { become, sketch } from "../core/become.js";
 import { at, isLoaded, kindsOf, loadAxis, loadName, seriesOf, strategiesOf } from "../core/loads.js";
@@ -13,9 +14,11 @@ export const isWide = true;
 export const title = "Waiting times by load";
 
 const WAITS = [
+  { name: "queued_ms", title: "In the queue" },
   { name: "ttft_ms", title: "First token, from arrival" },
   { name: "tpot_ms", title: "Per token after the first" },
   { name: "gap_ms", title: "Between two deliveries" },
+  { name: "e2e_ms", title: "End to end" },
 ];
 
 /** Compare the heaviest load's 95th percentiles of the first token. */

@@ -1,4 +1,4 @@
-"""Every page there is, found by its address, in both themes: nothing serious for axe, nothing wider than the window.
+"""Every page there is, found by its address, in both themes and on paper: nothing serious for axe, nothing too wide.
 Set DRAFTHOUSE_SHOTS to a folder and it leaves a picture of each there, for people to look at."""
 
 from __future__ import annotations
@@ -8,13 +8,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connections
+from django.urls import reverse
 from playwright.sync_api import expect
 
+from tests.webapp import make
 from tests.webapp.browser.lab import PHONE, grave_faults, keep
 from tests.webapp.everything import pages
+from webapp.comparisons.models import Comparison
+from webapp.entries import services as entries
+from webapp.sharing import services as sharing
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 WIDTHS = (360, 2560, 1280)
+PAPER = 690  # pixels between the margins of A4
+SETTLED_WIDTH = """new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
+    done(document.documentElement.scrollWidth))))"""
 REFUSED = {"not-found": "/nowhere/", "gone": "/shared/no-such-link/"}
 
 
@@ -22,6 +30,32 @@ REFUSED = {"not-found": "/nowhere/", "gone": "/shared/no-such-link/"}
 def addresses(transactional_db, world):
     with ThreadPoolExecutor(1) as pool:  # a thread of its own, because Django must not meet Playwright's loop
         yield pool.submit(pages, world).result()
+        pool.submit(connections.close_all).result()
+
+
+@pytest.fixture
+def others(addresses, world):
+    """Return pages of things in other states: one that is decoded, one that waits, bins, and the link of a guest."""
+
+    def make_them() -> dict[str, str]:
+        by = world.actor(world.alice)
+        first = Comparison.objects.earliest("created")
+        live, waiting = (make.comparison(by, pair=first.pair, dataset=first.dataset) for _ in range(2))
+        make.begin_a_heat(live)
+        entries.bin(entry=make.model(by, name="binned"), by=by)
+        entries.bin(entry=make.comparison(by, pair=first.pair, dataset=first.dataset), by=by)
+        secrets = [sharing.share(comparison=live, days=1, hides_texts=hides, by=by)[1] for hides in (False, True)]
+        return {
+            "live": reverse("comparison", args=[live.pk]),
+            "waiting": reverse("comparison", args=[waiting.pk]),
+            "waiting-job": reverse("job", args=[waiting.job.pk]),
+            "binned-models": f"{reverse('models')}?bin=1",
+            "binned-comparisons": f"{reverse('comparisons')}?bin=1",
+            **{f"shared-{number}": reverse("shared", args=[secret]) for number, secret in enumerate(secrets)},
+        }
+
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(make_them).result()
         pool.submit(connections.close_all).result()
 
 
@@ -133,17 +167,26 @@ def look_at(page, name: str, scheme: str) -> list[object]:
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
-        if width == WIDTHS[-1] or scheme == "light":
-            keep(page, f"{name}-{scheme}-{width}")
-    return [(name, *fault) for fault in grave_faults(page)]
+        keep(page, f"{name}-{scheme}-{width}")
+    faults = [(name, *fault) for fault in grave_faults(page)]
+    return faults + on_paper(page, name) if scheme == "light" else faults
+
+
+def on_paper(page, name: str) -> list[object]:
+    page.set_viewport_size({"width": PAPER, "height": 980})
+    page.emulate_media(media="print")
+    keep(page, f"{name}-print")
+    too_wide = [] if (width := page.evaluate(SETTLED_WIDTH)) <= PAPER else [(name, "print", width)]
+    page.emulate_media(media="screen")
+    return too_wide
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_accessible_and_fits_every_width(open_page, addresses, scheme):
+def test_every_page_is_accessible_and_fits_every_width(open_page, addresses, others, scheme):
     assert len(addresses) > 30
     page = open_page("/comparisons/", color_scheme=scheme)
     base, found = page.url.removesuffix("/comparisons/"), []
-    for name, path in {**addresses, **REFUSED}.items():
+    for name, path in {**addresses, **others, **REFUSED}.items():
         if name in REFUSED:
             refused_quietly(page, path)
         page.goto(base + path)

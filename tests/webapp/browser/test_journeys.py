@@ -10,7 +10,9 @@ from playwright.sync_api import expect
 from tests.webapp import make
 from tests.webapp.browser.lab import CLIPBOARD, COMPARISON, copied, grave_faults, launch_by_keyboard
 from tests.webapp.browser.stranger import Stranger
+from tests.webapp.browser.test_comparison_page import path_of, tokens
 from webapp.accounts import services as accounts
+from webapp.accounts.models import Role
 from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.jobs import services as jobs
@@ -25,6 +27,14 @@ def first_link(transactional_db, world) -> str:
     make.pair(by, name=demo.STARTER)
     make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
     return f"/enter/{accounts.issue_sign_in_link(user=world.bob)}/"
+
+
+@pytest.fixture
+def guest(chromium):
+    """Return a page of somebody else's browser."""
+    context = chromium.new_context()
+    yield context.new_page()
+    context.close()
 
 
 def test_from_the_link_of_the_first_start_to_moving_blocks_are_two_clicks(first_link, open_page, address, employ):
@@ -110,22 +120,88 @@ def test_disco_is_trained_and_plan_and_oracle_are_made_with_two_clicks_each_from
         assert stranger.count == (2, 0)
 
 
-def test_a_result_is_shared_and_the_link_revoked_with_three_clicks(open_page, worker):
-    stranger = Stranger(open_page(f"/comparisons/{worker.comparison.pk}/"))
+def test_nine_runs_are_launched_with_two_clicks_and_one_field(open_page, worker):
+    stranger = Stranger(open_page("/comparisons/"))
+    stranger.click("text=New comparison")
+    stranger.fill("[name='static.lookahead']", "1, 2, 3, 4, 5, 6, 8")
+    expect(stranger.page.locator(".plan")).to_contain_text("9 runs")
+    stranger.click("[name=launch]")
+    stranger.page.wait_for_url(COMPARISON)
+    expect(stranger.page.locator("#race [data-lane]")).to_have_count(9)
+    assert stranger.count == (2, 1)
+
+
+def test_a_race_is_watched_replayed_asked_what_if_and_compared_anew_with_one_click_and_three_fields(open_page, worker):
+    worker.claim()
+    first = worker.begin()
+    first.write(6)
+    stranger = Stranger(open_page(path_of(worker)))
+    page = stranger.page
+    expect(page.locator("#race .tokens").first).to_have_attribute("d", re.compile("M.+Z"))
+    first.finish()
+    worker.finish_all()
+    expect(page.locator("#replay")).to_be_visible()
+    whole = tokens(page).all_inner_texts()
+    stranger.slide("#scrub", "Home")
+    expect(tokens(page)).to_have_count(0)
+    stranger.click("#play")
+    expect(tokens(page)).to_have_text(whole)
+    page.locator("#what-if").scroll_into_view_if_needed()
+    expect(page.locator("#what-said")).to_contain_text("Simulated: static:4 would be")
+    stranger.slide("[data-knobs=static] [name=lookahead]", "ArrowRight")
+    expect(page.locator("#what-said")).to_contain_text("Simulated: static:5 would be")
+    stranger.select("#baseline", "static:4")
+    expect(page.locator("h1")).to_contain_text("static:4's speed")
+    assert stranger.count == (1, 3)
+
+
+def test_somebody_is_invited_with_one_click_joins_with_one_and_a_link_is_revoked_with_one(
+    open_page, worker, world, guest
+):
+    worker.does(lambda: world.bob.memberships.update(role=Role.OWNER))
+    stranger = Stranger(open_page("/team/"))
+    stranger.click("text=Make an invitation link")
+    invited = Stranger(guest)
+    link = stranger.page.locator(".secret code")
+    used = link.inner_text()
+    guest.goto(used)
+    invited.fill("[name=username]", "guest")
+    invited.fill("[name=password]", "a long pass phrase")
+    invited.click("text=Make an account and join")
+    expect(guest.locator("main")).to_contain_text("Welcome to Alice's lab.")
+    assert invited.count == (1, 2)
+    stranger.click("text=Make an invitation link")
+    expect(link).not_to_have_text(used)
+    late = link.inner_text()
+    stranger.click("button:has-text('Revoke')")
+    expect(stranger.page.locator("main")).not_to_contain_text("Open invitations")
+    guest.goto(late)
+    expect(guest.locator("h1")).not_to_contain_text("Join")
+    assert stranger.count == (3, 0)
+
+
+def test_a_result_is_shared_without_its_texts_and_the_link_revoked_with_four_clicks(open_page, worker, guest):
+    worker.claim()
+    worker.finish_all()
+    stranger = Stranger(open_page(path_of(worker)))
     stranger.click("text=Share")
+    stranger.click("[name=hides_texts]")
     stranger.click("text=Make a link")
-    expect(stranger.page.locator(".secret code")).to_contain_text("/shared/")
+    guest.goto(stranger.page.locator(".secret code").inner_text())
+    expect(guest.locator("main")).to_contain_text("The link hides prompts and texts")
+    expect(guest.locator("main")).not_to_contain_text("prompt 0")
     stranger.click("button:has-text('Revoke')")
     expect(stranger.page.locator("main")).not_to_contain_text("Revoke")
-    assert stranger.count == (3, 0)
+    guest.reload()
+    expect(guest.locator("main")).not_to_contain_text("Verdict")
+    assert stranger.count == (4, 0)
 
 
 def test_runs_of_one_strategy_are_found_with_one_choice_and_one_click(open_page, worker):
     worker.claim()
     worker.finish_all()
     stranger = Stranger(open_page("/runs/"))
-    stranger.fields += 1
-    stranger.page.select_option("[name=strategy]", "static")
+    stranger.select("[name=strategy]", "static")
     stranger.click("button:has-text('Show')")
     expect(stranger.page.locator("tbody tr th")).to_contain_text(["static:4"])
     assert stranger.count == (1, 1)

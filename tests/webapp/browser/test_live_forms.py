@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import re
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.webapp import make
 from tests.webapp.browser.lab import CLIPBOARD, COMPARISON, copied, launch_by_keyboard
+from webapp.accounts.models import ApiToken, Invitation, Role
 from webapp.comparisons.models import Comparison
-from webapp.registry.models import Pair
-from webapp.studies.models import Study, Training
+from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair, TokenLengths
+from webapp.sharing.models import Share
+from webapp.studies.models import Classifier, Study, Training
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -22,23 +27,30 @@ def ready(world):
     return make.pair(by), make.dataset(by, count=6)
 
 
-@pytest.fixture
-def script(world):
-    client = world.script("submit")
-
-    def send(page):
-        """Send the request that the page shows, as it was copied."""
-        method, url, body = re.search(r"ask (\w+) '([^']*)' \\\n +'([^']*)'", copied(page)).groups()
-        return client.generic(method, re.sub("^https?://[^/]*", "", url), body, content_type="application/json")
-
-    return send
+LANGUAGES = {"curl": "{}", "CLI": "{}", "Python": "python3 - <<'END'\n{}\nEND"}  # and how each is run
 
 
-def copy(page) -> None:
-    if page.locator("form[data-api] details.code[open]").count() == 0:
-        page.click("form[data-api] details.code > summary")
-    page.click("form[data-api] [aria-label='Copy as CLI']")
-    expect(page.locator("form[data-api] [aria-label='Copy as CLI']")).to_have_text("Copied")
+def copy(page, language: str = "CLI") -> str:
+    """Copy what the form offers, and return how a shell runs it."""
+    button = page.locator(f"form[data-api] [aria-label='Copy as {language}']")
+    button.click()
+    expect(button).to_have_text("Copied")
+    return LANGUAGES[language].format(copied(page))
+
+
+def unfold(page) -> None:
+    page.evaluate("for (const fold of document.querySelectorAll('form[data-api] details')) fold.open = true")
+
+
+def edit(page, edits: dict[str, str | bool]) -> None:
+    for name, value in edits.items():
+        field = page.locator(f"form[data-api] [name='{name}']:not([type=hidden])")
+        if isinstance(value, bool):
+            field.set_checked(value)
+        elif field.evaluate("field => field.tagName") == "SELECT":
+            field.select_option(value)
+        else:
+            field.fill(value)
 
 
 def asked(comparison: Comparison) -> object:
@@ -49,71 +61,115 @@ def asked(comparison: Comparison) -> object:
     )  # fmt: skip
 
 
-def test_a_copied_comparison_is_the_one_that_the_form_launches_whatever_was_edited(open_page, ready, script):
+def test_a_copied_comparison_is_the_one_that_the_form_launches_whatever_was_edited(open_page, ready, run):
     page = open_page("/comparisons/new/", **CLIPBOARD)
-    copy(page)  # first with the form as it came
-    assert script(page).status_code == 202
-    page.click("summary:text-is('Name, repeats and queue')")
-    page.fill("[name=name]", "it's edited")
-    page.select_option("[name=split]", "test")
-    page.fill("[name=limit]", "2")
-    page.click("summary:text-is('Sampling')")
-    page.fill("[name=temperature]", "0.5")
-    page.select_option("[name=dice]", "ratio")
-    page.check("[name=ignore_eos]")
-    page.click("summary:text-is('Load')")
-    page.fill("[name=concurrency]", "1, 2")
-    page.fill("[name=slo]", "tpot=50ms")
-    page.fill("[name='static.lookahead']", "3, 5")
+    unfold(page)
+    assert run(copy(page)).returncode == 0  # first with the form as it came
     page.uncheck("[name=use][value=heuristic]")
     page.check("[name=use][value=threshold]")
-    page.click("details[data-fold=threshold] > summary")
-    page.check("[type=checkbox][name='threshold.adaptive']")
-    copy(page)
-    sent = script(page)
-    assert sent.status_code == 202, sent.json()
+    edit(page, {
+        "name": "it's edited", "split": "test", "limit": "2", "temperature": "0.5", "dice": "ratio", "ignore_eos": True,
+        "concurrency": "1, 2", "slo": "tpot=50ms", "static.lookahead": "3, 5", "threshold.adaptive": True,
+    })  # fmt: skip
+    sent = run(copy(page))
+    assert sent.returncode == 0, sent.stderr
     page.click("button[name=launch]")
     expect(page.locator("h1")).to_be_visible()
     page.wait_for_url(COMPARISON)
-    scripted, launched = (asked(Comparison.objects.get(pk=pk)) for pk in (sent.json()["id"], page.url.split("/")[4]))
+    made = (json.loads(sent.stdout)["id"], page.url.split("/")[4])
+    scripted, launched = (asked(Comparison.objects.get(pk=pk)) for pk in made)
     assert scripted == launched
     assert "adaptive=true" in str(launched) and launched[4] == 2
     page.wait_for_load_state("networkidle")
 
 
-def test_a_copied_training_follows_what_was_edited(open_page, ready, script):
-    page = open_page("/classifiers/train/", **CLIPBOARD)
-    page.fill("[name=name]", "mine")
-    page.fill("[name=limit]", "3")
-    page.click("summary:text-is('Sampling')")
-    page.fill("[name=max_new_tokens]", "7")
-    copy(page)
-    assert script(page).status_code == 202
-    assert Training.objects.get().limit == 3 and Training.objects.get().sampling["max_new_tokens"] == 7
+@dataclass(frozen=True)
+class Edited:
+    """A form with code to copy, edits of it, and what its request makes of them."""
+
+    path: str
+    edits: dict[str, str | bool]
+    makes: type[Any]
+    shows: Callable[[Any], dict[str, Any]]
+    also: tuple[str, ...] = ()  # of the things that it needs
 
 
-def test_a_copied_study_follows_what_was_edited(open_page, ready, script):
-    page = open_page("/studies/new/", **CLIPBOARD)
-    page.select_option("[name=kind]", "oracle")
-    page.select_option("[name=split]", "test")
-    page.click("summary:text-is('Sampling')")
-    page.fill("[name='sampling.top_k']", "9")
-    copy(page)
-    assert script(page).status_code == 202
-    assert Study.objects.get().sampling["top_k"] == 9 and Study.objects.get().split == "test"
+FORMS = {
+    "comparison": Edited(
+        "/comparisons/new/", {"name": "it's", "limit": "2", "static.lookahead": "3"}, Comparison,
+        lambda row: {
+            "name": row.name, "limit": str(row.limit),
+            "static.lookahead": str(row.runs.get(label__startswith="static").params["lookahead"]),
+        },
+    ),
+    "training": Edited(
+        "/classifiers/train/", {"name": "it's", "limit": "3", "max_new_tokens": "7"}, Training,
+        lambda row: {"name": row.name, "limit": str(row.limit), "max_new_tokens": str(row.sampling["max_new_tokens"])},
+    ),
+    "study": Edited(
+        "/studies/new/", {"kind": "oracle", "split": "test", "sampling.top_k": "9"}, Study,
+        lambda row: {"kind": row.kind, "split": row.split, "sampling.top_k": str(row.sampling["top_k"])},
+    ),
+    "model": Edited(
+        "/models/new/", {"name": "it's", "hub_id": "some/one", "revision": "v1"}, LanguageModel,
+        lambda row: {"name": row.name, "hub_id": row.location, "revision": row.revision},
+    ),
+    "pair": Edited(
+        "/pairs/new/", {"name": "it's", "target": "target", "draft": "draft"}, Pair,
+        lambda row: {"name": row.name, "target": row.target.name, "draft": row.draft.name},
+    ),
+    "prompts": Edited(
+        "/datasets/new/", {"name": "it's", "text": "one\nit's two\n"}, Dataset,
+        lambda row: {"name": row.name, "text": "".join(f"{each.text}\n" for each in row.prompts.all())},
+    ),
+    "server": Edited(
+        "/endpoints/new/", {"name": "theirs", "url": "http://127.0.0.1:9", "dialect": "llamacpp"}, Endpoint,
+        lambda row: {"name": row.name, "url": row.url, "dialect": row.dialect},
+    ),
+    "classifier": Edited("/classifiers/new/", {"name": "it's"}, Classifier, lambda row: {"name": row.name}, ("card",)),
+    "token lengths": Edited(
+        "/datasets/{dataset}/", {"pair": "second"}, TokenLengths, lambda row: {"pair": row.pair.name}, ("second",)
+    ),
+    "invitation": Edited(
+        "/team/", {"role": "viewer", "days": "3"}, Invitation,
+        lambda row: {"role": row.role, "days": str(round((row.expires - row.created).total_seconds() / 86400))},
+    ),
+    "token": Edited(
+        "/account/tokens/", {"name": "it's", "scope": "read"}, ApiToken,
+        lambda row: {"name": row.name, "scope": row.scope},
+    ),
+    "link": Edited(
+        "/comparisons/{comparison}/shares/", {"hides_texts": True}, Share,
+        lambda row: {"hides_texts": row.hides_texts}, ("comparison",),
+    ),
+}  # fmt: skip
 
 
-def test_a_copied_pair_and_a_copied_prompt_set_follow_what_was_edited(open_page, ready, script):
-    page = open_page("/pairs/new/", **CLIPBOARD)
-    page.fill("[name=name]", "again")
-    page.select_option("[name=target]", label="target")
-    copy(page)
-    assert script(page).status_code == 201 and Pair.objects.get(name="again").draft is None
-    page.goto(page.url.replace("/pairs/", "/datasets/"))
-    page.fill("[name=name]", "pasted")
-    page.fill("[name=text]", "it's one\ntwo")
-    copy(page)
-    assert script(page).json()["prompt_count"] == 2
+@pytest.fixture
+def things(world, ready):
+    by = world.actor(world.bob)
+    world.bob.memberships.update(role=Role.OWNER)
+    return {
+        "dataset": lambda: ready[1],
+        "comparison": lambda: make.comparison(by, pair=ready[0], dataset=ready[1]),
+        "second": lambda: make.pair(by, name="second"),
+        "card": lambda: make.upload(by, make.card()),
+    }
+
+
+@pytest.mark.curl
+@pytest.mark.parametrize("form", FORMS)
+def test_each_copy_runs_and_asks_for_what_the_form_holds_after_an_edit(open_page, things, run, form):
+    wanted = FORMS[form]
+    made = {name: things[name]().pk for name in ("dataset", *wanted.also)}
+    page = open_page(wanted.path.format(**made), **CLIPBOARD)
+    unfold(page)
+    for language in LANGUAGES:
+        edit(page, wanted.edits)
+        done = run(copy(page, language), "admin")
+        row = wanted.makes.objects.latest("created")
+        assert wanted.shows(row) == wanted.edits, (language, done.stdout, done.stderr)
+        row.delete()
 
 
 def test_the_plan_is_there_from_the_start_and_follows_the_form(open_page, ready):
@@ -198,12 +254,3 @@ def test_true_or_false_is_a_check_box_and_a_gpu_is_offered_only_where_a_worker_h
     page = open_page("/comparisons/new/")
     expect(page.locator("[name='threshold.adaptive'][type=checkbox]")).to_have_count(1)
     expect(page.locator("[name=queue] option")).to_have_text(["CPU"])
-
-
-def test_the_copied_count_of_tokens_is_for_the_chosen_pair(open_page, ready, script, world):
-    make.pair(world.actor(world.bob), name="second")
-    page = open_page(f"/datasets/{ready[1].pk}/", **CLIPBOARD)
-    page.select_option("[name=pair]", label="second")
-    copy(page)
-    answer = script(page)
-    assert answer.status_code == 202 and answer.json()["pair"] == str(Pair.objects.get(name="second").pk)

@@ -12,9 +12,10 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from decoding.load import ONE, Load
+from decoding.measure.request_times import PER_OCTAVE
 from tests.webapp import make
 from webapp.comparisons.figures import sum_up, verdicts
-from webapp.comparisons.models import Comparison, Conditions, Figures, Run
+from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample
 from webapp.comparisons.report import pinned, report
 from webapp.core.problems import Invalid
 from webapp.jobs.models import Job
@@ -173,11 +174,16 @@ def test_arrivals_that_were_too_many_are_warned_of_but_not_those_that_chance_mad
 
 
 def test_runs_of_unlike_loads_are_never_compared(decoded):
+    for sample in Sample.objects.all():
+        sample.numbers["timing"]["gaps"] = [[20 * PER_OCTAVE, 3]]  # three gaps of 2^20 ns
+        sample.save()
     sum_up(decoded)
     assert {str(conditions.load) for conditions in Conditions.objects.all()} == {
         "1 at a time", "4 at once", "2 requests/s",
     }  # fmt: skip
     for figures in Figures.objects.select_related("run", "conditions"):
+        assert figures.goodput == 1.0 and figures.e2e_p95 >= figures.ttft_p95 >= figures.queued_p95 >= 0
+        assert figures.gap_p95 == pytest.approx(1.05, abs=0.01)
         assert figures.conditions.load == figures.run.load
         assert figures.tokens_per_s_user > 0 and figures.ttft_p95 >= figures.ttft_p50 > 0
 
@@ -190,7 +196,10 @@ def test_runs_can_be_listed_filtered_and_sorted_by_load_and_latency(world, decod
     assert found[0]["figures"]["tokens_per_s_device"] >= found[1]["figures"]["tokens_per_s_device"]
     table = b"".join(script.get("/api/v1/runs.csv").streaming_content).decode()
     [first, *_] = csv.DictReader(io.StringIO(table))
-    assert {"concurrency", "rate", "tokens_per_s_user", "ttft_p50", "tpot_p95"} <= set(first)
+    waits = {"queued_p95", "ttft_p50", "tpot_p95", "gap_p95", "e2e_p95"}
+    assert {"concurrency", "rate", "tokens_per_s_user", "goodput", *waits} <= set(first)
+    slow = script.get("/api/v1/runs/?e2e_p95_from=1000000").json()["results"]
+    assert slow == [] and script.get("/api/v1/runs/?goodput_from=1").json()["results"]
 
 
 def test_a_speed_up_in_the_table_of_samples_is_relative_to_the_same_load(world, decoded):

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import html
+
 from tests.webapp import make
+from webapp.comparisons.across import saved
 from webapp.config import finding
+from webapp.jobs.models import Job
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Training
 
 
 def named(world, name):
@@ -34,12 +40,60 @@ def test_each_kind_gives_its_first_few_and_an_empty_question_lists_pages_and_act
     assert {kind for kind, _ in found(world.page(world.bob), "")} == {"Action", "Page"}
 
 
+def test_jobs_trainings_uploads_and_saved_views_are_found_where_they_are_shown(world):
+    by = world.actor(world.bob)
+    training, upload = (
+        make.training(by, pair=make.pair(by), dataset=make.dataset(by)),
+        make.upload(by, {"a.txt": b"one"}, name="owl & mouse"),
+    )
+    Training.objects.update(name="owl training")
+    Job.objects.filter(pk=training.job_id).update(title="owl job")
+    saved.save(name="owl view", query="strategy=static", by=by)
+    client = world.page(world.bob)
+    urls = {row["kind"]: row["url"] for row in client.get("/find/?q=owl").json()["found"]}
+    assert urls == {
+        "Training": f"/trainings/{training.pk}/",
+        "View of runs": "/runs/?strategy=static",
+        "Job": f"/jobs/{training.job_id}/",
+        "Upload": "/uploads/?q=owl+%26+mouse",
+    }
+    assert upload.name in html.unescape(client.get(urls["Upload"]).content.decode())
+    assert found(world.page(world.charlie), "owl") == []
+
+
+def test_a_training_that_has_made_its_classifier_leaves_the_search_to_it(world):
+    by = world.actor(world.bob)
+    training = make.training(by, pair=make.pair(by), dataset=make.dataset(by))
+    upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]})})
+    classifier = classifying.add_classifier(name="owl", pair=training.pair, upload=upload, by=by)
+    Training.objects.update(name="owl", classifier=classifier)
+    assert ("Training", "owl") not in found(world.page(world.bob), "owl")
+    assert ("Classifier", "owl") in found(world.page(world.bob), "owl")
+
+
+def test_pages_of_the_documentation_are_found_by_their_titles(world):
+    client = world.page(world.victor)
+    assert ("Documentation", "SSD") in found(client, "ssd")
+    (glossary,) = client.get("/find/?q=glossary").json()["found"]
+    assert client.get(glossary["url"]).status_code == 200
+
+
+def test_pages_of_owners_and_of_the_operator_are_found_by_those_who_may_open_them(world):
+    assert found(world.page(world.alice), "audit") == [("Page", "Who did what")]
+    assert found(world.page(world.bob), "audit") == found(world.page(world.alice), "installation") == []
+    world.bob.is_operator = True
+    world.bob.save()
+    assert found(world.page(world.bob), "versions") == [("Page", "System")]
+    assert found(world.page(world.bob), "installation") == [("Page", "Users of this installation")]
+
+
 def test_nothing_of_another_team_or_in_the_bin_is_found_and_viewers_get_no_actions(world):
     make.dataset(world.actor(world.bob), name="hidden treasure")
     binned = make.model(world.actor(world.bob), name="binned treasure")
     world.page(world.bob).post(f"/models/{binned.pk}/bin/")
     assert found(world.page(world.charlie), "treasure") == []
-    assert found(world.page(world.bob), "treasure") == [("Prompts", "hidden treasure")]
+    checked = ("Job", "Check binned treasure")  # jobs have no bin
+    assert found(world.page(world.bob), "treasure") == [("Prompts", "hidden treasure"), checked]
     assert "Action" not in {kind for kind, _ in found(world.page(world.victor), "")}
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from webapp.docs import library
+from decoding.strategies import STRATEGIES
+from webapp.docs import library, rest
 from webapp.docs.markdown import render
 from worker.terminal import reference
 from worker.terminal.arguments import read_arguments
@@ -18,6 +19,7 @@ from worker.terminal.arguments import read_arguments
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(library.FOLDER.rglob("*.md"))
 FOR_USERS = ("Use", "Script", "Operate")
+GENERATED = ("cli", "rest")
 
 
 def named(path: Path) -> str:
@@ -98,6 +100,10 @@ def test_the_page_of_commands_is_what_their_help_says() -> None:
     assert (ROOT / "docs/cli.md").read_text() == reference.written(), "run worker.terminal.reference"
 
 
+def test_the_page_of_rest_is_what_its_schema_says() -> None:
+    assert (ROOT / "docs/rest.md").read_text() == rest.written(), "run webapp.docs.rest"
+
+
 # Pages ----------------------------------------------------------------------------------------------------------------
 
 
@@ -136,6 +142,23 @@ def test_a_picture_of_rounds_shows_what_happened_to_each_token() -> None:
     assert html.count("<b>") == 2 and "two accepted" in html
 
 
+def test_branches_of_a_round_stand_below_one_another_where_they_leave_it() -> None:
+    html = render("```rounds\naat/.r ct/pp\n```\n", lambda link: link).html
+    first, second = re.findall("<b>(.*?)</b>", html)
+    assert [re.findall('class="(.*?)"', branch) for branch in re.findall("<span>(.*?)</span>", first)] == [
+        ["accepted", "accepted", "target"],
+        ["none", "refused"],
+    ]
+    assert re.findall('class="(.*?)"', second) == ["copied", "target", "prepared", "prepared"]
+
+
+def test_every_strategy_that_could_be_deployed_has_a_section_with_a_picture() -> None:
+    sections = (library.FOLDER / "strategies.md").read_text().split("\n## ")
+    drawn = "".join(section for section in sections if "```rounds" in section)
+    ours = [slug for slug, strategy in STRATEGIES.items() if strategy.role in ("baseline", "ranked")]
+    assert [slug for slug in ours if not re.search(f"`{slug}[:,`]", drawn)] == []
+
+
 def test_the_glossary_explains_a_term_in_a_sentence() -> None:
     assert library.terms()["audit"].sentence.startswith("The check of a text against")
     for term in library.terms().values():
@@ -143,5 +166,5 @@ def test_the_glossary_explains_a_term_in_a_sentence() -> None:
 
 
 def test_users_read_at_most_15000_words() -> None:
-    listed = [e.name for s in library.contents() if s.title in FOR_USERS for e in s.entries if e.name != "cli"]
+    listed = [e.name for s in library.contents() if s.title in FOR_USERS for e in s.entries if e.name not in GENERATED]
     assert sum(len((library.FOLDER / f"{name}.md").read_text().split()) for name in listed) <= 15_000

@@ -109,6 +109,19 @@ def test_a_training_may_take_the_first_prompts_of_each_split(world, ready):
     assert 'name="limit"' in shown_to(world, world.bob, "/classifiers/train/")
 
 
+def test_the_form_of_a_training_shows_its_plan_before_it_has_a_name(world, ready):
+    by, client = world.actor(world.bob), world.page(world.bob)
+    lines = [json.dumps({"text": f"{split} {n}", "split": split}) for n in range(4) for split in ("train", "test")]
+    words = prompt_sets.add_pasted_dataset(name="split", file_name="w.jsonl", text="\n".join(lines), by=by)
+    form = {"pair": str(ready[0].pk), "dataset": str(words.pk), "describe": "1"}
+    for limit, count in (("", 8), ("3", 6), ("9", 8)):
+        assert (
+            f"<p>{count} prompts</p>" in client.post("/classifiers/train/", {**form, "limit": limit}).content.decode()
+        )
+    assert "No worker listens on <code>cpu</code>" in client.post("/classifiers/train/", form).content.decode()
+    assert not Training.objects.exists()
+
+
 def test_a_classifier_may_learn_for_any_way_of_choosing_tokens(world, ready):
     body = {"name": "mine", "pair": str(ready[0].pk), "dataset": str(ready[1].pk)}
     how = {"temperature": 0.8, "top_p": 0.9, "repetition_penalty": 1.1, "dice": "ratio", "seed": 3}

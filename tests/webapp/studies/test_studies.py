@@ -206,6 +206,22 @@ def test_a_study_is_launched_from_its_form_and_slips_are_told_beside_the_field(w
     assert "No worker listens" in shown and "Cancel" in shown
 
 
+def test_the_form_of_a_study_shows_its_plan_and_why_there_is_none(world, ready):
+    client = world.page(world.bob)
+    jobs.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={})
+    shown = client.get("/studies/new/").content.decode()
+    assert f"{ready[1].prompt_count} prompts</p>" in shown and "Worker w1 is free and begins at once." in shown
+    form = {"kind": "plan", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "describe": "1"}
+    assert "<p>1 prompt</p>" in client.post("/studies/new/", {**form, "limit": "1"}).content.decode()
+    assert (
+        "No worker listens on <code>gpu</code>"
+        in client.post("/studies/new/", {**form, "queue": "gpu"}).content.decode()
+    )
+    assert "has no split &#x27;none&#x27;" in client.post("/studies/new/", {**form, "split": "none"}).content.decode()
+    assert "Choose a pair and prompts" in client.post("/studies/new/", {**form, "pair": ""}).content.decode()
+    assert not Study.objects.exists()
+
+
 def test_under_ratio_dice_a_page_says_what_its_counts_are_of(world, ready):
     ratio = {"temperature": 0.8, "dice": "ratio"}
     study = make.study(world.actor(world.bob), pair=ready[0], dataset=ready[1], sampling=ratio)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from decoding.public import DEFINITIONS, STRATEGIES
+from webapp.comparisons.figures import TIMES
 from webapp.comparisons.models import Run
 
 Kind = Literal["text", "number", "times", "share", "count", "date", "state", "exactness", "noise", "conditions"]
@@ -59,11 +60,12 @@ def _params() -> list[Column]:
 
 def _latencies() -> list[Column]:
     """Make the columns of waiting times, in ms."""
+    times = {"queued": "Queue", "ttft": "First token", "tpot": "Per token", "gap": "Gap", "e2e": "End to end"}
     return [
-        Column(f"{name}_{p}", f"{title} {p}, ms", f"figures__{name}_{p}", "number", DEFINITIONS[f"{name}_ms"],
+        Column(time, f"{times[name]} {p}, ms", f"figures__{time}", "number", DEFINITIONS[f"{name}_ms"],
                is_usual=False, is_ranged=True)
-        for name, title in (("ttft", "First token"), ("tpot", "Per token"))
-        for p in ("p50", "p95")
+        for time in TIMES
+        for name, p in (time.split("_"),)
     ]  # fmt: skip
 
 
@@ -91,6 +93,8 @@ COLUMNS: dict[str, Column] = {
                DEFINITIONS["tokens_per_s_device"], is_usual=False, is_ranged=True),
         Column("tokens_per_s_user", "Tokens/s/user", "figures__tokens_per_s_user", "number",
                DEFINITIONS["tokens_per_s_user"], is_usual=False, is_ranged=True),
+        Column("goodput", "Goodput", "figures__goodput", "share", DEFINITIONS["goodput"], is_usual=False,
+               is_ranged=True),
         *_latencies(),
         Column("mean_acceptance_length", "Per round", "figures__mean_acceptance_length", "number",
                DEFINITIONS["mean_acceptance_length"], is_axis=True),

@@ -22,8 +22,8 @@ class FiguresOut(Output):
         fields = (
             "conditions", "device", "versions", "is_mixed", "sample_count", "noisy_count", "exactness", "speedup",
             "speedup_low", "speedup_high", "tokens_per_s", "mean_acceptance_length", "draft_acceptance_rate",
-            "draft_share", "verify_share", "draft_passes", "tokens_per_s_device", "tokens_per_s_user", "ttft_p50",
-            "ttft_p95", "tpot_p50", "tpot_p95",
+            "draft_share", "verify_share", "draft_passes", "tokens_per_s_device", "tokens_per_s_user", "goodput",
+            "queued_p95", "ttft_p50", "ttft_p95", "tpot_p50", "tpot_p95", "gap_p95", "e2e_p95",
         )  # fmt: skip
 
 

@@ -101,6 +101,6 @@ class WhatIf(Nouns):
         ],
     )
     def retrieve(self, request: Request, pk: UUID) -> Response:
-        """Simulate another setting by replay of the recorded traces, at the prices measured in this very comparison,
-        for one user or for several. Nothing of it is a measurement; the answer says how much of it is known."""
+        """Simulate another setting for one user or for several. The recorded traces are replayed at the prices measured
+        in this comparison. Nothing of it is a measurement; the answer says how much of it is known."""
         return Response(WhatIfOut(answer_query(self.get_object(), request.query_params.dict())).data)

@@ -17,7 +17,7 @@ from webapp.core.pages import form_page, listing, one, page
 from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import FINAL, Job
 from webapp.registry.recipe_fields import SamplingFields
-from webapp.studies import reading
+from webapp.studies import plans, reading
 from webapp.studies.classifiers import cross_sets, serializers, services
 from webapp.studies.models import Classifier, Training
 from webapp.studies.work import lines, work_of
@@ -62,6 +62,7 @@ def train_classifier(request: Asked) -> HttpResponse:
         plain=plain,
         folded=folded,
         is_unfolded=any(f.errors for f in folded),
+        **plans.shown(form, serializers.NewTraining, plans.of_training, request.actor),
     )
 
 

@@ -1,0 +1,47 @@
+"""Plan of a study or a training, shown beside its form: what is known before a worker has seen the pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rest_framework.serializers import Serializer
+
+from webapp.accounts.actor import Actor
+from webapp.core.forms import Form
+from webapp.jobs import line
+from webapp.jobs.kinds import Kind
+from webapp.jobs.models import Queue
+from webapp.registry import recipes
+from webapp.registry.models import Dataset, Pair
+from webapp.studies import services
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    prompt_count: int
+    memory_bytes: int | None  # of the weights; None while a model is being checked
+    start: str  # when a worker begins it, as a sentence
+
+
+def shown(form: Form, kind: type[Serializer[Any]], plan: Callable[..., Plan], actor: Actor) -> dict[str, Any]:
+    """Return the plan of what a form holds, or a sentence that says why there is none."""
+    if not (form.body.get("pair") and form.body.get("dataset")):
+        return {"why_not": "Choose a pair and prompts to see the plan."}
+    trial = Form(kind, data={"name": "plan", **form.body}, actor=actor)
+    return {"plan": trial.submit(plan), "why_not": trial.refusal}
+
+
+def of_study(
+    *, kind: Kind, pair: Pair, dataset: Dataset, queue: Queue = Queue.CPU, split: str = "", limit: int | None = None,
+    sampling: Any = None, **_: Any,
+) -> Plan:  # fmt: skip
+    recipe = services.recipe_of(kind, pair, dataset, split, limit, sampling)
+    return Plan(recipe.limit, pair.weight_bytes, line.outlook(queue))
+
+
+def of_training(*, pair: Pair, dataset: Dataset, queue: Queue = Queue.CPU, limit: int | None = None, **_: Any) -> Plan:
+    recipes.require_draft(pair, "Training a classifier")
+    count = sum(min(limit or there, there) for there in dataset.splits.values())
+    return Plan(count, pair.weight_bytes, line.outlook(queue))
