@@ -13,7 +13,7 @@ from webapp.studies.kinds import PLAN
 from webapp.studies.models import Study
 
 BEST = {"strategy": "threshold", "params": {"threshold": 0.7, "cap": 8, "adaptive": False}}
-NO_BREAK = "\u00a0"
+NARROW = "\u202f"  # between a number and its per cent sign
 
 
 @pytest.fixture
@@ -48,12 +48,12 @@ def test_the_plans_page_launches_a_proof_and_then_shows_what_came_of_it(world, p
     assert went["Location"] == f"/studies/{proof.pk}/"
     document = make.STUDIES["proof"]
     for address in (f"/studies/{plan.pk}/", went["Location"]):
-        shown = page.get(address).content.decode().replace(NO_BREAK, " ")
+        shown = page.get(address).content.decode().replace(NARROW, " ")
         for words in (document["verdict"], document["options"], *document["reasons"]):
             assert escape(words) in shown
     assert f"/studies/{plan.pk}/" in page.get(went["Location"]).content.decode()
     for study in (plan, proof):
-        whole = page.get(f"/api/v1/studies/{study.pk}/file/").content.decode().replace(NO_BREAK, " ")
+        whole = page.get(f"/api/v1/studies/{study.pk}/file/").content.decode().replace(NARROW, " ")
         assert escape(document["verdict"]) in whole and "Prove on llama.cpp" not in whole
     assert page.get(f"/api/v1/studies/{proof.pk}/document/").json()["format"] == "drafthouse.proof/1"
 
