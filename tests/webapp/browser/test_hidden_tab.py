@@ -3,7 +3,9 @@ the window is shown again, it shows all of them at once."""
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -47,7 +49,7 @@ def window(chromium: Any, address: str, world: Any, tmp_path: Any) -> Iterator[W
     said = tmp_path / "said.txt"
     command = [str(locate(CHROMIUM)), f"--user-data-dir={tmp_path / 'profile'}", *ARGUMENTS, *HEADLESS]
     with said.open("w") as ear:
-        process = subprocess.Popen(command, stderr=ear, env=ENGLISH)
+        process = subprocess.Popen(command, stderr=ear, env=ENGLISH, start_new_session=True)
     listens = until(lambda: re.search(r"DevTools listening on (\S+)\n", said.read_text()), "Chromium's own line")
     browser = chromium.browser_type.connect_over_cdp(listens[1], no_defaults=True)
     context = browser.contexts[0]
@@ -60,7 +62,7 @@ def window(chromium: Any, address: str, world: Any, tmp_path: Any) -> Iterator[W
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield Window(page)
     browser.close()
-    process.terminate()
+    os.killpg(process.pid, signal.SIGKILL)  # it may have children that outlive it
     process.wait()
     assert complaints == []
 
