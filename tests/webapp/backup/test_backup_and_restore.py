@@ -16,6 +16,7 @@ from tests.webapp.backup.lab import COMMAND, ROOT, Lab
 from webapp.backup.archive import Archive
 
 REQUEUED = {"jobs.job", "jobs.jobevent"}  # what ran waits again
+LATER = ("jobs.job", "comparisons.comparison", "comparisons.figures")  # have columns that old versions lack
 REQUEUED_LINES = 2  # in the log of each job that ran: a comparison and a training
 BACK_TO = "from tests.webapp import editions; editions.at(({!r}, {!r}))"
 CHECK = "from django.core.management import call_command as call; call('migrate', check_unapplied=True, verbosity=0)"
@@ -65,10 +66,10 @@ def same(one: Lab, other: Lab) -> None:
 
 
 def ours(contents: dict[str, list]) -> dict[str, list]:
-    """All but the tables in which Django lists the models that it has ever seen."""
-    return {
-        name: held for name, held in contents.items() if name not in ("contenttypes.contenttype", "auth.permission")
-    }
+    """All but the tables in which Django lists the models that it has ever seen. Of tables that have grown since, only
+    how many rows they have."""
+    listing = ("contenttypes.contenttype", "auth.permission")
+    return {name: held[:1] if name in LATER else held for name, held in contents.items() if name not in listing}
 
 
 @pytest.mark.slow
@@ -227,10 +228,7 @@ def test_a_backup_of_an_older_version_is_brought_up_to_date(sqlite_copy: Lab, tm
     assert "registry.classifier" in told and "studies.classifier" not in told
     new = Lab(tmp_path / "new", postgres())
     new.do("restore", tmp_path / "old.tar")
-    after = new.contents()
-    jobs = "jobs.job"  # older versions lack some of its columns
-    assert after.pop(jobs)[0] == before.pop(jobs)[0]
-    assert ours(after) == ours(before)
+    assert ours(new.contents()) == ours(before)
     new.python(CHECK)
 
 
