@@ -25,6 +25,7 @@ from webapp.comparisons import demo
 from webapp.comparisons.across import saved
 from webapp.comparisons.models import Comparison
 from webapp.core.verbs import VERBS
+from webapp.entries import services as entries
 
 WITHOUT_CODE = {  # by the route that the form is sent to
     "sign-in": "a password is typed by a person, never kept in a script",
@@ -130,16 +131,21 @@ def test_what_a_button_is_copied_as_is_what_the_api_takes(world, pages):
 @pytest.mark.django_db
 def test_a_button_beside_many_things_is_told_once_with_all_of_them(world):
     by = world.actor(world.bob)
-    names = {make.model(by, name=name).name for name in ("one", "two & <three>")}
-    page = world.page(world.bob).get("/models/").content.decode()
+    models = [make.model(by, name=name) for name in ("one", "two & <three>")]
+    for model in models:
+        entries.bin(entry=model, by=by)
+    page = world.page(world.bob).get("/models/?bin=1").content.decode()
     assert page.count("<section data-verb>") == 1
-    assert {html.unescape(name) for name in re.findall(r"<option data-action[^>]*>(.*?)</option>", page)} == names
+    assert {html.unescape(name) for name in re.findall(r"<option data-action[^>]*>(.*?)</option>", page)} == {
+        model.name for model in models
+    }
 
 
 @pytest.mark.django_db
 def test_whoever_may_only_look_is_offered_no_code(world):
-    make.comparison(world.actor(world.bob))
-    assert "data-verb" not in world.page(world.victor).get("/models/").content.decode()
+    made = make.comparison(world.actor(world.bob))
+    assert "data-verb" in world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
+    assert "data-verb" not in world.page(world.victor).get(f"/comparisons/{made.pk}/").content.decode()
 
 
 @pytest.mark.django_db

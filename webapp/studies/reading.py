@@ -31,6 +31,11 @@ def passes(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def sources(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, int]]]:
+    """Passes of an oracle on each source of drafts, the best first. PostgreSQL keeps no order of names."""
+    return sorted((document.get("sources") or {}).items(), key=lambda source: (source[1]["target"], source[0]))
+
+
 def _is_bound(slug: str) -> bool:
     return STRATEGIES[slug].role == "bound"
 

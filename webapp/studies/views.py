@@ -101,7 +101,8 @@ def as_file(found: Study, actor: Actor) -> HttpResponse:
 def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
     low, high = reading.spread(found.found("histogram"))
     series = reading.passes(found.document or {})
-    return {"low": low, "high": high, "sets": _sets(actor, found), "series": series}
+    sources = reading.sources(found.document or {})
+    return {"low": low, "high": high, "sets": _sets(actor, found), "series": series, "sources": sources}
 
 
 def _plan(actor: Actor, found: Study) -> dict[str, Any]:

@@ -123,8 +123,10 @@ def test_the_page_of_an_oracle_has_a_row_for_each_source_of_drafts(world, ready)
     shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
     table = shown[shown.index('aria-label="Sources of drafts"') :].partition("</table>")[0]
     rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t", row) for row in table.partition("<tbody>")[2].split("<tr>")[1:]]
-    assert rows == [[name, *(str(row[of]) for of in ("target", "draft", "accepted"))] for name, row in sources.items()]
-    assert [row[0] for row in rows] == ["draft model", "lookup", "best of each position"]
+    assert {row[0]: row[1:] for row in rows} == {
+        name: [str(row[of]) for of in ("target", "draft", "accepted")] for name, row in sources.items()
+    }
+    assert [row[0] for row in rows] == ["best of each position", "draft model", "lookup"]
 
 
 def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):
