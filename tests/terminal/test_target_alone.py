@@ -108,6 +108,21 @@ def test_a_plan_finds_the_settings_of_copies(box: Path, capsys: pytest.CaptureFi
     assert "vLLM, as lookup" in told and "tree" not in told
 
 
+def test_a_plan_asks_no_classifier_of_the_targets_pair(tmp_path: Path) -> None:
+    """It judges what the draft model of that pair proposes."""
+    target, prompts = ROOT / "starter" / "pair" / "target", ROOT / "starter" / "prompts" / "edits.jsonl"
+    options = ["--prompts", str(prompts), "--limit", "2", "--max-new-tokens", "8", "--load", "1,2"]
+    plan.run(["--target", str(target), *options, "--json", str(tmp_path / "plan.json")])
+    found = json.loads((tmp_path / "plan.json").read_text())
+    assert (found["classifier"], found["classifiers"], found["misfit"]) == (None, [], "")
+    assert {row["strategy"] for row in found["at_load"]["rows"]} == {
+        "autoregressive",
+        "lookup",
+        "suffix",
+        "suffix-memory",
+    }
+
+
 def test_a_plan_for_several_users_needs_no_draft(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan.run([*on_target(box), "--load", "1,2"])
     told = capsys.readouterr().out

@@ -60,7 +60,8 @@ def plan(order: PairOrder, loads: Sequence[int], residents: Residents, emit: Emi
 
 def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, cancelled: Cancelled) -> dict[str, Any]:
     """The plan's document; empty if somebody cancels."""
-    classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
+    usable = order.pair.classifiers if pair.draft else ()  # they judge what a draft model proposes
+    classifiers = {name: pair.classifier(name) for name in usable}
     chosen, count = next(iter(classifiers), None), len(order.prompts)
     steps = _steps_of_plan(order, loads, chosen, pair, emit)
     recorded = _recorded(order, pair, steps, cancelled, tails=True)

@@ -22,6 +22,7 @@ from worker.terminal.parser import BadArguments
 from worker.terminal.values import count_of, list_of
 
 if TYPE_CHECKING:
+    from decoding.pair import Pair
     from decoding.replay.planning import Prediction, Study
     from worker.terminal.loading import LoadedPair
     from worker.terminal.studying import Material
@@ -74,7 +75,7 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
 
     pair, study = ready.pair, recorded(bench, ready)
     before = noise.mark(os.getpid())
-    classifier = "" if pair.classifier_at("") is not None else None
+    classifier = _classifier_of(pair)
     material = Material(bench, ready, study, probe(pair, bench.prompts, bench.sampling, classifier), classifier)
     best: Sequence[Prediction] = ()
     found: dict[str, Any] = {"at_load": None, "misfit": misfit_of(bench, ready), "classifier": classifier}
@@ -120,7 +121,12 @@ def planned_alone(material: Material) -> tuple[Sequence[Prediction], dict[str, A
 def misfit_of(bench: Bench, ready: LoadedPair) -> str:
     """Warn of a classifier that was trained for another sampling, or on another machine."""
     pair = ready.pair
-    return "" if pair.classifier_at("") is None else pair.misfit("This plan", "", bench.sampling)
+    return "" if _classifier_of(pair) is None else pair.misfit("This plan", "", bench.sampling)
+
+
+def _classifier_of(pair: Pair) -> str | None:
+    """Return the name of the pair's own classifier, if it has one: it judges what a draft model proposes."""
+    return "" if pair.draft and pair.classifier_at("") is not None else None
 
 
 def proved(bench: Bench, ready: LoadedPair, best: Sequence[Prediction]) -> dict[str, Any]:
