@@ -41,6 +41,8 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the ratios go")
     asked = parser.parse_args()
+    if not (asked.other / "worker" / "terminal").is_dir():
+        parser.error(f"{asked.other} is not a checkout of Drafthouse. Make one: git worktree add FOLDER COMMIT")
     ratios: dict[str, list[float]] = defaultdict(list)
     for number in range(asked.pairs):
         order = (HERE, asked.other.resolve()) if number % 2 else (asked.other.resolve(), HERE)

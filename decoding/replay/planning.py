@@ -169,8 +169,8 @@ def study(
 ) -> Study:
     """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`;
     training does not. Under ratio dice each strategy has its own text; the recorded one is as likely as any, so replays
-    give the average costs of a run. Pass `scribes` and `texts` if you have them already. Of a target alone only the
-    texts are recorded, which is all that copies need."""
+    give the average costs of a run. Pass `scribes` and `texts` if you have them already. If the pair
+    has no draft, only the texts are recorded: copies need no more."""
     if pair.draft is None:
         recordings = texts_alone(pair, prompts, sampling, on_progress=on_progress, cancelled=cancelled)
         return Study(recordings, pair.tokenizer.decode, is_alone=True)

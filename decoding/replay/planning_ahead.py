@@ -166,7 +166,10 @@ class Measured:
 
 
 def predict_ahead(simulating: Simulating) -> list[Prediction]:
-    """Predict the settings of every strategy that prepares ahead: of its grid, and near the best of that."""
+    """Predict the settings of every strategy that prepares ahead: of its grid, and near the best of that. A target
+    alone has no draft to prepare."""
+    if simulating.study.is_alone:
+        return []
     has_classifier = simulating.classifier_name is not None
     found: list[Prediction] = []
     for strategy in planned_ahead(simulating.sampling, has_classifier=has_classifier):

@@ -63,7 +63,7 @@ def samples(prompt_count: int, *, classifiers: int, is_alone: bool = False) -> i
 
 def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
     """Costs of a verification by rows, a drafted token, a look at the draft's own probability, a tree, a choice between
-    two sources, and a classifier's decision. Of a target alone: those of a verification."""
+    two sources, and a classifier's decision. A target alone has only the first."""
     if pair.draft is None:
         return probed_alone(pair, prompts, sampling)
     return probe_each(pair, prompts, sampling, [classifier] if classifier is not None else [])[0]

@@ -81,9 +81,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
         on_progress=lambda done: steps(SIMULATING, done, steps.parts[SIMULATING]),
         cancelled=cancelled,
     )
-    predictions = _predicted(recorded, costs, chosen, classifiers)
-    if not recorded.is_alone:
-        predictions += predict_ahead(simulating)
+    predictions = [*_predicted(recorded, costs, chosen, classifiers), *predict_ahead(simulating)]
     if cancelled():
         return {}
     best = best_of_each(predictions)

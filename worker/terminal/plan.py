@@ -88,8 +88,8 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
         if file:
             print("\nFor one user:\n")
     if file or not users:
-        best, alone = planned_alone(material)
-        found |= alone
+        best, for_one = planned_for_one(material)
+        found |= for_one
     noisy = noise.between(before, noise.mark(os.getpid()))
     if noisy:
         print(f"\nNoisy: {noisy} Repeat it on a quiet machine before you rely on these figures.")
@@ -99,7 +99,7 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
         json.dump({**found, "noise": noisy, "hardware": hardware, "proof": proof}, file, indent=1)
 
 
-def planned_alone(material: Material) -> tuple[Sequence[Prediction], dict[str, Any]]:
+def planned_for_one(material: Material) -> tuple[Sequence[Prediction], dict[str, Any]]:
     """Make and print the plan for one user. Return the best setting of each strategy, and the document."""
     from decoding.replay.confirming import best_of_each
     from decoding.replay.plan_document import document_of, judged
@@ -158,8 +158,6 @@ def predicted(material: Material) -> list[Prediction]:
 
     pair, prompts, sampling = material.ready.pair, material.bench.prompts, material.bench.sampling
     study, costs, name = material.study, material.costs, material.classifier
-    if study.is_alone:
-        return predict(study, costs)
     steps = Steps()
     due = samples_ahead(len(prompts), planned_ahead(sampling, has_classifier=name is not None), pair)
     simulating = Simulating(

@@ -16,7 +16,7 @@ LABEL = 16  # letters beside a point; longer labels are in the table alone
 SMALL, USUAL = 8.0, 9.0  # sizes of letters
 GREY, RULE, INK = "#777777", "#dddddd", "#222222"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's, for ours
-# Of published series.
+# Published series are grey, so dashes tell them apart.
 DASHES = ((4.0, 2.0), (1.0, 1.5), (6.0, 2.0, 1.0, 2.0), (2.0, 2.0), (8.0, 3.0), (3.0, 1.0))
 Anchor = Literal["start", "middle", "end"]
 Shape = Literal["circle", "square", "triangle", "diamond", "down", "left"]
