@@ -123,7 +123,7 @@ def test_the_worst_prompts_of_a_comparison_train_a_classifier_as_they_are(
     short = (*map(str, tiny), "--threads", "1", "--max-new-tokens", "8")
     assert compare([*short, "--strategies", "static:3", "--worst", str(worst)]) == 0
     assert len(worst.read_text().splitlines()) == 20
-    asked = (*tiny[:-1], worst, "--threads", 1, "--max-new-tokens", 96, "--out", out)
+    asked = (*tiny[:-1], worst, "--threads", 1, "--max-new-tokens", 200, "--out", out)
     assert command(train_disco.main, *asked) == 0, capsys.readouterr().err
     card = json.loads((out / "card.json").read_text())
     assert card["prompts"] == {"training": 12, "validation": 4, "test": 4}
