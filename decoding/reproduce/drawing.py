@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from decoding.errors import BadStrategy
 from decoding.papers import FIGURES
 from decoding.replay import probing
 from decoding.reproduce import together
 from decoding.reproduce.evidence import Evidence
 from decoding.reproduce.figure import Asked, Figure, described, filled, kept_as
-from decoding.reproduce.recordings import outcomes_name, recording
+from decoding.reproduce.recordings import RECORDING_ALSO, outcomes_name, recording
 from decoding.reproduce.settings import BATCHES, CONSTANTS, LOOKAHEADS, TEMPERATURES
 from decoding.reproduce.shelf import Shelf
 from decoding.strategies.disco import RULES
@@ -23,6 +24,7 @@ TABLE = 5  # choices of DISCO's speed-up table, autoregressive among them; more 
 PIECES: Mapping[str, Callable[[Evidence], object]] = {
     "study": lambda e: e.study,
     "costs": lambda e: e.costs,
+    "also": lambda e: e.also.prompts and e.also_study,
     "ran": lambda e: e.ran,
     "greedy": lambda e: e.outcomes(0.0),
     "ran ssd": lambda e: e.ran_ssd,
@@ -66,6 +68,7 @@ def _phases(evidence: Evidence, figures: Sequence[Figure]) -> list[Phase]:
     found = {
         "study": [Phase("recording", prompts, "")],
         "costs": [Phase("measuring prices", probing.samples(prompts, classifiers=int(has_classifier)), "costs")],
+        "also": [Phase(RECORDING_ALSO, len(evidence.also.prompts), "")] * bool(evidence.also.prompts),
         "ran": [run("running DISCO's table", TABLE + len(RULES) * has_classifier)],
         "greedy": [texts(0.0, 1.0)],
         "ran ssd": [run("running SSD", 1 + 2 * len(LOOKAHEADS))],
@@ -128,6 +131,8 @@ def _drawn(figure: Figure, evidence: Evidence, asked: Asked) -> dict[str, Any]:
     figure, not the study."""
     try:
         found = filled(figure, asked, figure.draw(evidence))
+    except BadStrategy as error:  # a classifier that the figure trains has too little to learn from
+        return described(figure, asked) | {"needs": f"more recorded tokens ({str(error).rstrip('.')})"}
     except (ArithmeticError, ValueError) as error:
         return described(figure, asked) | {"needs": f"other numbers: its formula has no value for these ({error})"}
     evidence.shelf.write(kept_as(figure.slug), found)

@@ -16,7 +16,7 @@ from decoding.replay.costs import Costs, costs_from
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import Study
 from decoding.replay.records import Counts
-from decoding.reproduce import together
+from decoding.reproduce import together, transfer
 from decoding.reproduce.bootstrap import Estimate, median
 from decoding.reproduce.recordings import Recordings
 from decoding.reproduce.runs import Ran, Traces, run
@@ -56,6 +56,10 @@ class Evidence(Recordings):
                 return self.classifier is not None
             case "a second core":
                 return self.has_second_core
+            case "sets to move between" if self.also.prompts:
+                return min(len(self.prompts), len(self.also.prompts)) >= transfer.FEWEST
+            case "sets to move between":
+                return self.classifier is not None and len(self.categories) > 1
             case _:
                 return len(self.categories) > 1
 
@@ -134,6 +138,17 @@ class Evidence(Recordings):
     def part(self, places: Sequence[int]) -> Study:
         """The study on some of its prompts."""
         return Study([self.study.recordings[i] for i in places], self.study.words)
+
+    @cached_property
+    def transferred(self) -> dict[tuple[str, str], Estimate]:
+        """Speed over the best static lookahead, by the set that a classifier was trained on and the set it judges."""
+        return transfer.matrix(dict(zip(self.names_of_sets, (self.study, self.also_study), strict=True)), self.costs)
+
+    @property
+    def names_of_sets(self) -> list[str]:
+        """Names of the two sets, which may be parts of one."""
+        is_same = self.own_set == self.also.name
+        return [self.own_set, f"{self.also.name}, further" if is_same else self.also.name]
 
     def tuned(self, study: Study) -> dict[str, Counts]:
         """Passes of each of DISCO's rules at the classifier's own thresholds."""

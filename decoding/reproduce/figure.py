@@ -101,6 +101,7 @@ class Asked:
     options: str
     split: str = ""  # not an option of a command that takes all splits, such as train-disco
     files: Sequence[str] = ()  # commands that bring here what the options name
+    also: str = ""  # file of a further set of prompts
 
     def __str__(self) -> str:
         return f"{self.options} --split {self.split}" if self.split else self.options
@@ -134,7 +135,8 @@ def published(
 
 def described(figure: Figure, asked: Asked) -> dict[str, Any]:
     """Everything about a figure that is known before it is drawn."""
-    own = f"./drafthouse papers {asked} --figures {figure.slug}"
+    also = f" --also {shlex.quote(asked.also)}" if asked.also and "also" in figure.uses else ""
+    own = f"./drafthouse papers {asked}{also} --figures {figure.slug}"
     return {
         "slug": figure.slug,
         "paper": dataclasses.asdict(figure.paper),

@@ -22,6 +22,8 @@ def methods(facts: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> s
     used = {piece for figure in drawn if figure["slug"] in FIGURES for piece in FIGURES[figure["slug"]].uses}
     sentences = [_setting(facts), *_sampling(facts["sampling"], drawn, used), *_classifier(facts, drawn)]
     sentences += [*_runs(drawn, used), *_points(drawn)]
+    if (also := facts["prompts"].get("also")) and "also" in used:
+        sentences.append(f"Transfer is to and from {also['count']} prompts of {also['set']}.")
     if facts.get("noise"):
         sentences.append(f"Machine load: {facts['noise']}")
     return " ".join(sentences)

@@ -21,6 +21,7 @@ from decoding.spec import Sampling
 from decoding.ssd.simulation.recording import track_of
 from decoding.ssd.simulation.track import Track
 
+RECORDING_ALSO = "recording the other set"
 OnProgress = Callable[[str, int, int], None]  # phase, samples done, samples due
 
 
@@ -34,6 +35,12 @@ def outcomes_name(temperature: float, constants: Sequence[float]) -> str:
     return f"outcomes {temperature:g} {' '.join(f'{c:g}' for c in constants)}"
 
 
+@dataclass(frozen=True)
+class PromptSet:
+    name: str
+    prompts: Sequence[Prompt] = ()
+
+
 @dataclass
 class Recordings:
     pair: Pair
@@ -42,6 +49,13 @@ class Recordings:
     shelf: Shelf
     on_progress: OnProgress = lambda phase, done, due: None
     cancelled: Callable[[], bool] = never
+    own_set: str = "these prompts"  # name of their set
+    also: PromptSet = PromptSet("")  # further prompts, of another set
+
+    @cached_property
+    def also_study(self) -> Study:
+        """Recordings of the further prompts."""
+        return self._recorded(RECORDING_ALSO, self.sampling, tails=True, prompts=self.also.prompts, shelved="also ")
 
     @cached_property
     def study(self) -> Study:
@@ -61,13 +75,16 @@ class Recordings:
     def _texts(self) -> dict[float, Study]:
         return {}
 
-    def _recorded(self, phase: str, sampling: Sampling, *, tails: bool) -> Study:
+    def _recorded(
+        self, phase: str, sampling: Sampling, *, tails: bool, prompts: Sequence[Prompt] = (), shelved: str = ""
+    ) -> Study:
         """Record each prompt. Texts that are kept are not written again."""
-        due, name = len(self.prompts), f"texts {sampling.temperature:g} {sampling.dice}"
+        prompts = prompts or self.prompts
+        due, name = len(prompts), f"{shelved}texts {sampling.temperature:g} {sampling.dice}"
         known = self.shelf.read(name) if sampling.fixes_the_text else None
         found = planning.study(
             self.pair,
-            self.prompts,
+            prompts,
             sampling,
             tails=tails,
             texts=known or {},

@@ -13,5 +13,7 @@ CAP = 20  # of a threshold's draft, as in transformers
 NEEDS = {
     "a classifier": "a DISCO classifier of this pair: make one with ./drafthouse train-disco, or Train on its page",
     "a second core": "a second core or device for the draft: this machine has none free",
+    "sets to move between": "a further set of prompts (--also FILE, or Further prompts of the form) with at least 4 "
+    "of each; or a classifier, and prompts of at least two categories",
     "several categories": "prompts of at least two categories: name them in the prompt set's category column",
 }

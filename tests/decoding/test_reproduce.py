@@ -30,6 +30,7 @@ from decoding.reproduce.files import FILES
 from decoding.reproduce.files.plate import COLOURS, GREY, Dot, Text, plate
 from decoding.reproduce.methods import methods
 from decoding.reproduce.outcomes import Outcomes, Tally, play, total
+from decoding.reproduce.recordings import PromptSet
 from decoding.reproduce.runs import Ran
 from decoding.reproduce.shelf import InMemory
 from decoding.spec import Sampling, choose
@@ -325,6 +326,7 @@ def test_figures_warn_of_a_classifier_trained_for_another_sampling_or_on_another
 def test_only_evidence_that_is_on_no_shelf_is_still_due() -> None:
     shelf = InMemory()
     facts: dict[str, Any] = {"prompts": [None] * 3, "classifier": None, "has_second_core": True, "shelf": shelf}
+    facts["also"] = PromptSet("")
     evidence: Any = SimpleNamespace(**facts, lacks=lambda needs: "a classifier" if "a classifier" in needs else "")
     figures = [FIGURES[slug] for slug in ("disco-classifier", "disco-4", "ssd-3", "ssd-6")]
     every = phases(evidence, figures)

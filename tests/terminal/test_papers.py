@@ -96,6 +96,24 @@ def test_every_command_of_a_recipe_takes_its_options(figure: Figure) -> None:
         assert "--strategies" not in words or parse_choices(words[words.index("--strategies") + 1])
 
 
+def test_a_further_file_of_prompts_draws_transfer_between_both_sets(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prose = STARTER / "prompts" / "prose.jsonl"
+    asked = ["--threads", "1", "--max-new-tokens", "128", "--limit", "10", "--figures", "disco-transfer"]
+    assert command(*asked, "--also", prose, "--out", tmp_path) == 0
+    found = json.loads((tmp_path / "papers.json").read_text())
+    [figure] = found["figures"]
+    assert figure["x"]["names"] == ["code.jsonl", "prose.jsonl"]
+    assert [len(each["points"]) for each in figure["series"]] == [2, 2]
+    assert f"--also {prose} --figures disco-transfer" in figure["recipe"][0]
+    assert all("--also" not in line or "train-disco" in line for line in figure["recipe"][1:])
+    assert "Transfer is to and from 10 prompts of prose.jsonl." in found["methods"]
+    capsys.readouterr()
+    assert command(*asked, "--out", tmp_path) == 2  # evidence of both sets is there
+    assert "evidence of other prompts" in capsys.readouterr().err
+
+
 def test_repeating_a_figure_leaves_the_classifier_of_the_pair_alone() -> None:
     recipes = [line for figure in FIGURES.values() for line in figure.recipe if "train-disco" in line]
     assert recipes and all(" --out " in line for line in recipes)

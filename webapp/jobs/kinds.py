@@ -23,6 +23,7 @@ class Kind:
     needs_draft: bool = True  # it is refused for a target alone
     takes_loads: bool = False  # its arguments may hold numbers of users at once
     uses_classifier: bool = False  # its arguments may hold the id of a classifier of the pair
+    takes_more_prompts: bool = False  # its arguments may hold the id of a further prompt set
     page: str = ""  # name of the URL of what it makes, and of the relation from its job to that
 
     def columns(self) -> dict[str, Any]:

@@ -43,7 +43,11 @@ class Prompted:
 
     @property
     def prompts(self) -> QuerySet[Prompt]:
-        return chosen(self.dataset, self.split, self.limit)
+        return self.prompts_of(self.dataset)
+
+    def prompts_of(self, dataset: Dataset) -> QuerySet[Prompt]:
+        """Return as many prompts of a set, of the same split."""
+        return chosen(dataset, self.split, self.limit)
 
 
 def chosen(dataset: Dataset, split: str, limit: int) -> QuerySet[Prompt]:

@@ -10,6 +10,8 @@ PLAN = Kind(
 PROJECTION = Kind(
     "projection", "Projection", parts="prompts", is_sized=True, needs_card=True, uses_classifier=True, page="study"
 )
-PAPERS = Kind("papers", "Papers", parts="samples", keeps_parts=True, uses_classifier=True, page="study")
+PAPERS = Kind(
+    "papers", "Papers", parts="samples", keeps_parts=True, uses_classifier=True, takes_more_prompts=True, page="study"
+)
 PROOF = Kind("proof", "Proof", parts="samples", page="study")  # of a plan, which launches it
 KINDS = {kind.slug: kind for kind in (ORACLE, PLAN, PROJECTION, PAPERS, PROOF)}

@@ -52,6 +52,11 @@ class Study(Prompted, Entry):
         """Id of the classifier that whoever launched it chose; empty: the pair's newest."""
         return str(self.job.arguments.get("classifier", ""))
 
+    @property
+    def also_set(self) -> str:
+        """Id of the further prompt set that its figures use; empty: none."""
+        return str(self.job.arguments.get("also", ""))
+
     def found(self, name: str) -> Any:
         return (self.document or {}).get(name)
 

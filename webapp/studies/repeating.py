@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from decoding.public import Sampling, papers
 from webapp.jobs.models import Queue
 from webapp.registry.models import LanguageModel
+from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study
 
@@ -28,13 +29,16 @@ def asked(study: Study, classifier: Classifier | None) -> papers.Asked:
     sampling = papers.sampling_options(Sampling.from_dict(study.sampling))
     count = sum(not row.follows for row in study.prompts)  # first turns alone are drawn
     options = " ".join(filter(None, [shlex.join(words), sampling, f"--limit {count}"]))
-    return papers.Asked(options, study.split, tuple(_files(study, classifier)))
+    files = tuple(_files(study, classifier))
+    return papers.Asked(options, study.split, files, "also.jsonl" if study.also_set else "")
 
 
 def _files(study: Study, classifier: Classifier | None) -> Iterator[str]:
     for role, model in study.pair.by_role.items():
         yield from _model(role, model)
-    yield _prompts(study)
+    yield _prompts(study, str(study.dataset_id), study.dataset.prompt_count, "prompts.jsonl")
+    if further := services.also_of(study):
+        yield _prompts(study, str(further.pk), further.prompt_count, "also.jsonl")
     if classifier:
         names = shlex.join(classifying.files(classifier.upload))
         address = f"/api/v1/classifiers/{classifier.pk}/files/$name/"
@@ -57,11 +61,11 @@ def _named(model: LanguageModel) -> str:
     return f"{' '.join(model.name.split())} (/api/v1/models/{model.pk}/)"
 
 
-def _prompts(study: Study) -> str:
+def _prompts(study: Study, dataset: str, whole: int, file: str) -> str:
     """The whole set, of which `--split` and `--limit` take a part. Without a split the study has the first prompts of
     all, while `--limit` counts those of each split: then the file has no others."""
-    count = study.dataset.prompt_count if study.split else study.limit
+    count = whole if study.split else min(study.limit, whole)
     pages = " ".join(map(str, range(0, count, PAGE)))
-    address = f"/api/v1/datasets/{study.dataset_id}/prompts/?limit={PAGE}&offset=$at"
+    address = f"/api/v1/datasets/{dataset}/prompts/?limit={PAGE}&offset=$at"
     every = f'for at in {pages}; do ./drafthouse ask GET "{address}" | {ROWS}; done'
-    return f"{every} | head -n {count} | {FIRST_TURNS} > prompts.jsonl"
+    return f"{every} | head -n {count} | {FIRST_TURNS} > {file}"

@@ -48,6 +48,7 @@ def launch(
     own_card: str = "",
     loads: Sequence[int] = (),
     classifier: Classifier | None = None,
+    also: Dataset | None = None,
     promise: Mapping[str, Any] | None = None,
     sampling: Mapping[str, Any] | None = None,
     queue: Queue = Queue.CPU,
@@ -57,7 +58,7 @@ def launch(
     by.require(Right.SUBMIT)
     recipe = recipe_of(kind, pair, dataset, split, limit, sampling)
     arguments = {"card": _card(card, own_card).to_dict()} if kind.needs_card else promise or _loads(kind, loads)
-    arguments = {**(arguments or {}), **_classifier(kind, pair, classifier)}
+    arguments = {**(arguments or {}), **_classifier(kind, pair, classifier), **_also(kind, recipe, also)}
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
     job = jobs.enqueue(
         kind=kind, queue=queue, title=name, by=by, total=recipe.limit, priority=priority, arguments=arguments
@@ -70,7 +71,7 @@ def launch(
         job=job,
         **recipe.columns,
     )
-    recipes.freeze(pair, dataset, *([classifier] if classifier else []))
+    recipes.freeze(pair, dataset, *filter(None, [classifier, also]))
     audit.record(by, "launched", study, kind=kind.slug, prompt_count=recipe.limit)
     return study
 
@@ -136,7 +137,7 @@ def document_of(study: Study) -> dict[str, Any]:
         "study": str(study.pk),
         "made": study.job.finished,
         "pair": study.pair.name,
-        "prompts": {"set": study.dataset.name, "split": study.split, "count": study.limit},
+        "prompts": _prompts(study),
         "sampling": study.sampling,
     }
     found = {"format": study.document["format"], **made_of, **study.document}
@@ -144,6 +145,12 @@ def document_of(study: Study) -> dict[str, Any]:
         found["classifier"] = _named(study)
     figures = figures_of(study)
     return {**found, "methods": papers.methods(found, figures)} if figures else found
+
+
+def _prompts(study: Study) -> dict[str, Any]:
+    found: dict[str, Any] = {"set": study.dataset.name, "split": study.split, "count": study.limit}
+    further = Dataset.objects.filter(pk=study.also_set).first() if study.also_set else None
+    return found | ({"also": {"set": further.name, "count": study.prompts_of(further).count()}} if further else {})
 
 
 def classifier_of(study: Study) -> Classifier | None:
@@ -182,6 +189,36 @@ def _classifier(kind: Kind, pair: Pair, chosen: Classifier | None) -> dict[str, 
             f"{chosen.name} is a classifier of another pair.", field="classifier", hint=f"Choose one of {pair.name}."
         )
     return {"classifier": str(chosen.pk)}
+
+
+def _also(kind: Kind, recipe: Recipe, further: Dataset | None) -> dict[str, str]:
+    if further is None:
+        return {}
+    if not kind.takes_more_prompts:
+        raise Invalid(
+            f"A study of the kind {kind.slug} takes one prompt set.", field="also", hint="Leave the field empty."
+        )
+    if further == recipe.dataset:
+        raise Invalid(
+            f"{further.name} is the study's own prompt set.", field="also", hint="Choose another, or leave it empty."
+        )
+    if recipe.split and not further.splits.get(recipe.split):
+        raise Invalid(
+            f"{further.name} has no split {recipe.split!r}, which the study takes.",
+            field="also",
+            hint="Choose another.",
+        )
+    return {"also": str(further.pk)}
+
+
+def also_of(study: Study) -> Dataset | None:
+    """Return the further prompt set of a study, if it has one."""
+    if not study.also_set:
+        return None
+    found = Dataset.objects.filter(pk=study.also_set).first()
+    if found is None:
+        raise NotFound("The further prompt set of this study was deleted. Launch the study again.")
+    return found
 
 
 def _card(name: str, own: str) -> Card:

@@ -29,6 +29,7 @@ FOLDED = {  # fields that few need, by what stands over them
     "Plan at several loads": ("loads",),
     "Machine of a projection": ("card", "own_card"),
     "Classifier": ("classifier",),
+    "Papers: transfer between prompt sets": ("also",),
     "Oracle": ("lookahead",),
     "Queue": ("queue", "priority"),
 }

@@ -10,6 +10,7 @@ from decoding.papers import FIGURES
 from decoding.reproduce import drawing
 from decoding.reproduce.evidence import Evidence
 from decoding.reproduce.figure import Asked
+from decoding.reproduce.recordings import PromptSet
 from decoding.reproduce.shelf import InMemory, Stopped
 from worker import noise
 from worker.engine.pairs import load_pair
@@ -34,6 +35,7 @@ class Reported(InMemory):
 
 def draw(
     order: PairOrder,
+    sets: tuple[str, PromptSet],
     kept: Mapping[str, Any],
     asked: Asked,
     keep: Keep,
@@ -46,6 +48,7 @@ def draw(
     figures, classifier = [*FIGURES.values()], next(iter(order.pair.classifiers), None)
     shelf = Reported(kept, keep)
     evidence = Evidence(pair, order.prompts, order.sampling, shelf, cancelled=cancelled, classifier_name=classifier)
+    evidence.own_set, evidence.also = sets
     every = drawing.phases(evidence, figures)
     evidence.on_progress = Steps(emit, every, every.keys() - drawing.phases_due(evidence, figures).keys())
     before = noise.mark(os.getpid())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from decoding.models.contents import contents
+from decoding.prompts.prompt import Prompt, first_turns
 from decoding.reproduce.figure import Asked
 from webapp.studies.kinds import PAPERS
 from worker.messages import Cancelled, Emit, Found, LocalPair, PairOrder, Report, Step
@@ -26,14 +27,30 @@ class DrawFigures(PairOrder):
 
     kept: Mapping[str, Any]  # evidence and figures of an earlier attempt
     asked: Asked
+    own_set: str  # name of the set of its prompts
+    also_set: str = ""
+    also: Sequence[Prompt] = ()  # of that further set
+
+    def memory(self) -> int:
+        return replace(self, prompts=[*self.prompts, *self.also]).memory_to_run(is_recorded=True)
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+        from decoding.reproduce.recordings import PromptSet
         from worker.engine.papers import draw
 
         def keep(name: str, data: Any) -> None:
             emit(Kept(name, data))
 
-        draw(self, self.kept, self.asked, keep, residents, emit, cancelled)
+        draw(
+            self,
+            (self.own_set, PromptSet(self.also_set, self.also)),
+            self.kept,
+            self.asked,
+            keep,
+            residents,
+            emit,
+            cancelled,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +62,7 @@ class Kept(Report):
 
 
 def work(attempt: Attempt) -> None:
+    from webapp.registry.prompt_sets import prompt_of
     from webapp.studies import repeating, services
     from worker import studies
     from worker.database import storable
@@ -53,9 +71,12 @@ def work(attempt: Attempt) -> None:
     newest = studies.classifiers(attempt, study)[:1]
     pair, prompts, sampling = studies.shared_fields(attempt, study, newest)
     files = made_of(pair, study.pair.by_role.values())
+    also = attempt.insist(lambda: services.also_of(study))
+    further = attempt.insist(lambda: first_turns(map(prompt_of, study.prompts_of(also)))) if also else []
     kept = attempt.insist(lambda: services.kept(job=attempt.job, made_of=files))
     asked = attempt.insist(lambda: repeating.asked(study, next(iter(newest), None)))
-    for report in attempt.reports(DrawFigures(pair, prompts, sampling, kept, asked)):
+    order = DrawFigures(pair, prompts, sampling, kept, asked, study.dataset.name, also.name if also else "", further)
+    for report in attempt.reports(order):
         match report:
             case Step():
                 attempt.record(report)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.models.contents import contents
 from decoding.papers import FIGURES
+from decoding.prompts.prompt import Prompt, first_turns
 from decoding.reproduce.figure import Asked, Figure
 from decoding.reproduce.files import FILES
 from decoding.reproduce.methods import methods
@@ -22,6 +23,7 @@ from worker import noise
 from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.files import BadOutput, require_folder, whole_file
 from worker.terminal.guarded import guarded
+from worker.terminal.prompt_files import read_prompt_file
 
 if TYPE_CHECKING:
     from worker.terminal.loading import LoadedPair
@@ -48,24 +50,36 @@ def run(argv: Sequence[str]) -> None:
     )
     parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     parser.add_argument("--figures", type=_figures, default=[*FIGURES.values()], metavar="LIST", help="all by default")
+    parser.add_argument(
+        "--also", type=Path, metavar="FILE", help="further prompts: disco-transfer moves a classifier between both sets"
+    )
     parser.add_argument("--out", type=Path, default=Path("papers"), metavar="DIR", help="where the figures go")
     parser.set_defaults(limit=USUAL_PROMPTS)
     args = parser.parse_args(argv)
     bench = read_bench(args, args.split, drafting="The study of the papers")
     require_folder(args.out)
-    shelf = Folder(args.out / KEPT, _recipe(bench))
+    also = _further(args, bench.material.split) if args.also else []
+    shelf = Folder(args.out / KEPT, _recipe(bench, also))
 
     from worker.terminal.studying import loaded
 
     ready = loaded(bench)
-    found, noisy = _draw(bench, ready, shelf, args, _asked(argv, args, len(bench.prompts)))
+    found, noisy = _draw(bench, ready, shelf, args, _asked(argv, args, len(bench.prompts)), also)
     facts = _facts(bench, ready) | {"noise": noisy}
+    if also:
+        facts["prompts"]["also"] = {"set": args.also.name, "count": len(also)}
     text = methods(facts, found)
     _write(args.out, "papers.json", json.dumps({**facts, "methods": text, "figures": found}, indent=1))
     _write(args.out, "methods.txt", text + "\n")
     print(f"\n{text}\n\nFigures, data and scripts are in {args.out}.")
     if noisy:
         print(f"Noisy: {noisy} Measured points need a quiet machine.")
+
+
+def _further(args: argparse.Namespace, split: str | None) -> list[Prompt]:
+    """Read further prompts: as many, and of the same split if their file has it."""
+    every = first_turns(read_prompt_file(args.also, args.split, None))
+    return ([prompt for prompt in every if prompt.split == split] or every)[: args.limit]
 
 
 def _figures(text: str) -> list[Figure]:
@@ -103,14 +117,15 @@ class Folder:
         return self.path / f"{name.replace(' ', '-').replace(chr(39), '')}.json"
 
 
-def _recipe(bench: Bench) -> dict[str, str]:
+def _recipe(bench: Bench, also: Sequence[Prompt]) -> dict[str, str]:
     """Hash each part of what decides the numbers, apart from the machine."""
+    further = [["", ""], *([prompt.id, prompt.content] for prompt in also)] if also else []
     material, classifier = bench.material, bench.material.classifier_at("")
     files = [path.read_bytes().hex() for path in (bench.template,) if path and path.is_file()]
     parts = {
         "pair": [*map(contents, filter(Path.is_dir, material.folders)), *files, bench.other_tokenizer],
         "classifier": contents(classifier) if classifier else "",
-        "prompts": [[prompt.id, prompt.content] for prompt in bench.prompts],
+        "prompts": [*([prompt.id, prompt.content] for prompt in bench.prompts), *further],
         "sampling": bench.sampling.to_dict(),
         "run": [bench.device, bench.dtype, bench.runner, bench.threads],
     }
@@ -127,13 +142,16 @@ def _read(recipe: Path) -> Mapping[str, str]:
 
 
 def _draw(
-    bench: Bench, ready: LoadedPair, shelf: Folder, args: argparse.Namespace, asked: Asked
+    bench: Bench, ready: LoadedPair, shelf: Folder, args: argparse.Namespace, asked: Asked, also: Sequence[Prompt]
 ) -> tuple[list[Mapping[str, Any]], str]:
     """Return the figures, and what else used the machine meanwhile."""
     from decoding.reproduce import drawing
     from decoding.reproduce.evidence import Evidence
+    from decoding.reproduce.recordings import PromptSet
 
     evidence = Evidence(ready.pair, bench.prompts, bench.sampling, shelf)
+    if also:
+        evidence.own_set, evidence.also = bench.material.prompts.name, PromptSet(args.also.name, also)
     evidence.on_progress = progress = Progress(drawing.phases_due(evidence, args.figures))
     found, before = [], noise.mark(os.getpid())
     for figure in drawing.draw(evidence, args.figures, asked, lambda: noise.between(before, noise.mark(os.getpid()))):
@@ -198,10 +216,11 @@ class Progress:
 def _asked(argv: Sequence[str], args: argparse.Namespace, prompts: int) -> Asked:
     """The user's own options, which mean the same to every command, without those of this one alone."""
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for option in ("--figures", "--out", "--split", "--limit"):
+    for option in ("--figures", "--out", "--split", "--limit", "--also"):
         own.add_argument(option)
     _, others = own.parse_known_args(argv)
-    return Asked(shlex.join([*others, "--limit", str(prompts)]), args.split or "")
+    options = shlex.join([*others, "--limit", str(prompts)])
+    return Asked(options, args.split or "", also=str(args.also or ""))
 
 
 def _facts(bench: Bench, ready: LoadedPair) -> dict[str, Any]:

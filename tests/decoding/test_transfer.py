@@ -1,0 +1,74 @@
+"""A classifier moves between sets of prompts: trained on each, judged on each."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from decoding.papers import FIGURES
+from decoding.prompts.prompt import Prompt
+from decoding.replay.costs import Costs
+from decoding.replay.planning import study
+from decoding.reproduce import transfer
+from decoding.reproduce.drawing import draw, phases
+from decoding.reproduce.evidence import Evidence
+from decoding.reproduce.figure import Asked
+from decoding.reproduce.recordings import RECORDING_ALSO, PromptSet
+from decoding.reproduce.shelf import InMemory
+from tests.decoding.test_comparison import pair
+from tests.decoding.test_planning import SHARED, prompts
+
+COSTS = Costs((0.0, *(1.0 + 0.05 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02)
+FIGURE = FIGURES["disco-transfer"]
+
+
+def evidence(own: list[Prompt], further: list[Prompt]) -> Evidence:
+    made = Evidence(pair(), own, SHARED, InMemory(), classifier_name=None)
+    made.own_set, made.also = "code", PromptSet("prose", further)
+    return made
+
+
+def test_every_set_judges_the_classifiers_of_both() -> None:
+    ready = pair()
+    sets = {
+        name: study(ready, prompts(count, seed=count), SHARED, tails=True) for name, count in (("a", 43), ("b", 40))
+    }
+    found = transfer.matrix(sets, COSTS)
+    assert set(found) == set(product("ab", "ab"))
+    assert all(cell.low is not None and 0 < cell.low <= cell.value for cell in found.values())
+
+
+def test_no_classifier_judges_a_prompt_that_taught_it() -> None:
+    """Sets that hold the same prompts have four equal cells: also beside itself, a set judges with its other half."""
+    texts = study(pair(), prompts(40, seed=5), SHARED, tails=True)
+    [own, *others] = transfer.matrix({"a": texts, "b": texts}, COSTS).values()
+    assert all(cell == own for cell in others)
+
+
+def test_with_a_further_set_the_figure_is_as_published_and_needs_no_classifier() -> None:
+    made = evidence(prompts(40, seed=1), prompts(41, seed=2))
+    assert phases(made, [FIGURE])[RECORDING_ALSO] == 41
+    [figure] = draw(made, [FIGURE], Asked("--limit 6", also="prose.jsonl"))
+    assert figure["x"]["names"] == ["code", "prose"] and not figure["needs"]
+    assert [each["name"] for each in figure["series"]] == ["DISCO, trained on code", "DISCO, trained on prose"]
+    assert all(len(each["points"]) == 2 for each in figure["series"])
+    assert figure["recipe"][0] == "./drafthouse papers --limit 6 --also prose.jsonl --figures disco-transfer"
+
+
+def test_two_parts_of_one_set_have_two_names() -> None:
+    made = evidence(prompts(4), prompts(4, seed=3))
+    made.own_set = "prose"
+    assert made.names_of_sets == ["prose", "prose, further"]
+
+
+def test_texts_too_short_to_train_on_cost_the_figure_and_not_the_study() -> None:
+    [figure] = draw(evidence(prompts(4), prompts(4, seed=3)), [FIGURE], Asked("--limit 4"))
+    assert figure["needs"].startswith("more recorded tokens (The training prompts give") and not figure["series"]
+
+
+@pytest.mark.parametrize(("own", "further"), [(3, 4), (4, 3), (4, 0)])
+def test_too_few_prompts_are_told_and_how_to_get_the_published_form(own: int, further: int) -> None:
+    [figure] = draw(evidence(prompts(own), prompts(further, seed=3)), [FIGURE], Asked("--limit 4"))
+    assert "a further set of prompts (--also FILE" in figure["needs"] and not figure["series"]
+    assert "--also" not in figure["recipe"][0]
