@@ -5,15 +5,16 @@ A pass appends rows. `chain` appends them to the text; `tree` appends one to eac
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from decoding.capturing import Capturing
+from decoding.models.fast.attention import Attend, attend_at_once, attend_in_steps, hide
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import HIDDEN, Cache, Rows, chain_rows
 from decoding.models.fast.lean import Lean
@@ -22,6 +23,7 @@ SHORTEST = 256  # slots that a static pass looks at; it doubles as the text grow
 MOST_CAPTURED_ROWS = 64  # a longer pass is a prompt, and comes once
 
 Masks = dict[int | None, Tensor | None]
+Way = Callable[[int, Tensor], Tensor]  # layer, queries [rows, heads, head_dim] -> [rows, heads * head_dim]
 
 
 class Passes(Protocol):
@@ -163,11 +165,12 @@ class StaticPass:
         self._decoder = decoder
         self._values = values
         self._keys = torch.arange(form.slots, device=device)
-        self._attend = attend_at_once
+        self._is_chain = not form.is_tree
+        self._attend = self._masked_ways()[0]
         self._logits = torch.empty(0)
 
     def launch(self) -> Tensor:
-        if not self.form.is_tree:
+        if self._is_chain and self._attend != self._without_mask:
             self._mask_chain()
         return self._decoder(self.ids, self, self.form.need)
 
@@ -178,7 +181,7 @@ class StaticPass:
         with capturing.aside():
             for _ in range(2):
                 self.launch()
-        self._attend = self._faster_attention(capturing)
+        self._choose_attention(capturing)
         with capturing.aside():
             self.launch()
         self.graph, self._logits = capturing.record(self.launch)
@@ -197,12 +200,28 @@ class StaticPass:
         self._values[layer].index_copy_(2, self.slots, new)
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
+        return self._attend(layer, queries)
+
+    def _masked_ways(self) -> list[Way]:
+        return [partial(self._masked, way) for way in (attend_at_once, attend_in_steps)]
+
+    def _masked(self, way: Attend, layer: int, queries: Tensor) -> Tensor:
         shape = self._decoder.shape
         rows, group = self.form.rows, shape.group
         grouped = queries.to(self._values.dtype).reshape(rows * group, shape.kv_heads, shape.head_dim).transpose(0, 1)
         keys, values = self._values[layer, :, :, : self.form.slots].unbind(0)
-        mixed = self._attend(grouped, keys, values, self.masks[shape.windows[layer]])
+        mixed = way(grouped, keys, values, self.masks[shape.windows[layer]])
         return mixed.transpose(0, 1).reshape(rows, shape.heads * shape.head_dim)
+
+    def _without_mask(self, layer: int, queries: Tensor) -> Tensor:
+        attend = self._decoder.kernels.attend
+        assert attend
+        window = self._decoder.shape.windows[layer]
+        return attend(queries.to(self._values.dtype), self._texts_of(layer), self.positions, window)
+
+    def _texts_of(self, layer: int) -> Tensor:
+        """[2, kv_heads, texts, slots, head_dim]"""
+        return self._values[layer, :, :, None, : self.form.slots]
 
     def _mask_chain(self) -> None:
         """Write the masks from the positions, in the launches themselves."""
@@ -215,42 +234,16 @@ class StaticPass:
     def _grouped(self) -> int:
         return self.form.rows * self._decoder.shape.group
 
-    def _faster_attention(self, capturing: Capturing) -> Attend:
-        """Time both ways: which is faster depends on rows, heads, slots and the device."""
-        shape = self._decoder.shape
-        queries = self._values.new_zeros(shape.kv_heads, self._grouped, shape.head_dim)
-        keys, values = self._values[0, :, :, : self.form.slots].unbind(0)
-        mask = self.masks[shape.windows[0]]
-        ways = (attend_at_once, attend_in_steps)
-        return min(ways, key=lambda way: capturing.time(partial(way, queries, keys, values, mask)))
-
-
-def hide(age: Tensor, window: int | None, mask: Tensor) -> None:
-    """Write a mask by how old each key is for each row."""
-    is_hidden = age < 0 if window is None else (age < 0) | (age >= window)
-    mask.zero_().masked_fill_(is_hidden, HIDDEN)
-
-
-class Attend(Protocol):
-    """[kv_heads, rows * group, head_dim] and twice [kv_heads, slots, head_dim] -> the shape of the first."""
-
-    def __call__(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor: ...
-
-
-def attend_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    return F.scaled_dot_product_attention(queries[None], keys[None], values[None], mask)[0]
-
-
-def attend_in_steps(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """Attend by ordinary products: more launches, but all of the device works on one long text."""
-    scores = torch.add(mask, _scores(queries, keys.transpose(1, 2)), alpha=queries.shape[-1] ** -0.5)
-    return torch.bmm(scores.softmax(-1).to(values.dtype), values)
-
-
-def _scores(queries: Tensor, keys: Tensor) -> Tensor:
-    """Multiply into float32 whatever the inputs are: rounded scores would be other scores than a CPU's."""
-    if queries.dtype == torch.float32:
-        return torch.bmm(queries, keys)
-    if queries.device.type == "cuda":
-        return torch.bmm(queries, keys, out_dtype=torch.float32)
-    return torch.bmm(queries.float(), keys.float())
+    def _choose_attention(self, capturing: Capturing) -> None:
+        """Time all ways, for texts that fill 3/4 of the slots, as they do on average: which is fastest depends on rows,
+        heads, slots and the device."""
+        ways = self._masked_ways()
+        if self._is_chain and self._decoder.kernels.attend:  # a tree needs its mask
+            ways.append(self._without_mask)
+        if len(ways) == 1:
+            return
+        shape, held = self._decoder.shape, self.positions.clone()
+        queries = self._values.new_zeros(self.form.rows, shape.heads, shape.head_dim)
+        self.positions.fill_(self.form.slots * 3 // 4)
+        self._attend = min(ways, key=lambda way: capturing.time(partial(way, 0, queries)))
+        self.positions.copy_(held)
