@@ -5,7 +5,8 @@ A pass appends rows. `chain` appends them to the text; `tree` appends one to eac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -35,6 +36,20 @@ class Passes(Protocol):
 
     def forget(self) -> None:
         """Get ready for another text."""
+
+
+class Follower(Protocol):
+    """The token that the next pass of a text reads, and the choice after it, on the device."""
+
+    ids: Tensor  # [1]
+    positions: Tensor  # [1]
+
+    @property
+    def changed(self) -> Sequence[Tensor]:
+        """Tensors that `next_of` writes to."""
+
+    def next_of(self, logits: Tensor) -> Tensor:
+        """Launch the choice from logits [1, V]. Return the token [1], negative if the model is broken."""
 
 
 class SlicedPasses:
@@ -69,6 +84,7 @@ class StaticPasses:
     Rows look at a fixed number of slots, and a mask hides those that are not theirs."""
 
     captures = True
+    can_follow = True  # whether a text's passes can choose their next token themselves
 
     def __init__(self, decoder: Decoder, cache: Cache, capturing: Capturing | None) -> None:
         """Passes over caches of one model share `capturing`, so only one of them may replay at a time."""
@@ -96,6 +112,11 @@ class StaticPasses:
                 static.masks[window][:, mask.shape[1] :].fill_(HIDDEN)
         return self._run(static, ids)
 
+    def follow(self, follower: Follower, start: int) -> Tensor:
+        """Append the token that `follower` holds, and return what it chooses to come next."""
+        form = self._form(1, 1, start + 1, is_tree=False)
+        return self._replayed(self._static(FollowingForm(**vars(form), follower=follower), FollowingPass))
+
     def forget(self) -> None:
         self._cache.clear()
 
@@ -107,10 +128,10 @@ class StaticPasses:
         priority = self._capturing.priority if self._capturing else 0
         return Form(rows, need, min(slots, self._cache.slots), is_tree, priority)
 
-    def _static(self, form: Form) -> StaticPass:
+    def _static(self, form: Form, kind: type[StaticPass] | None = None) -> StaticPass:
         if self._values is not self._cache.values:
             self._find_forms()
-        static = self._forms.get(form) or StaticPass(form, self._decoder, self._cache.values)
+        static = self._forms.get(form) or (kind or StaticPass)(form, self._decoder, self._cache.values)
         if self._comes_again(form):
             self._forms[form] = static
         return static
@@ -127,6 +148,9 @@ class StaticPasses:
 
     def _run(self, static: StaticPass, ids: Tensor) -> Tensor:
         static.ids.copy_(ids, non_blocking=True)
+        return self._replayed(static)
+
+    def _replayed(self, static: StaticPass) -> Tensor:
         static.uses += 1
         # A form that comes a second time will come again; most prompts' lengths come once.
         if self._capturing is None or static.uses == 1:
@@ -178,13 +202,18 @@ class StaticPass:
         """Run, choose how to attend, then record one run.
 
         Running twice writes the same keys and values to the same slots twice."""
-        with capturing.aside():
-            for _ in range(2):
-                self.launch()
+        self._record(self.launch, capturing)
+
+    def _record(self, launch: Callable[[], Tensor], capturing: Capturing) -> None:
+        for _ in range(2):
+            self._run_aside(launch, capturing)
         self._choose_attention(capturing)
+        self._run_aside(launch, capturing)
+        self.graph, self._logits = capturing.record(launch)
+
+    def _run_aside(self, launch: Callable[[], Tensor], capturing: Capturing) -> None:
         with capturing.aside():
-            self.launch()
-        self.graph, self._logits = capturing.record(self.launch)
+            launch()
 
     def replay(self) -> Tensor:
         """Replay the graph, and copy its logits: the next graph of the pool overwrites them."""
@@ -247,3 +276,40 @@ class StaticPass:
         self.positions.fill_(self.form.slots * 3 // 4)
         self._attend = min(ways, key=lambda way: capturing.time(partial(way, 0, queries)))
         self.positions.copy_(held)
+
+
+@dataclass(frozen=True)
+class FollowingForm(Form):
+    follower: Follower
+
+
+class FollowingPass(StaticPass):
+    """A static pass of one row. Its launches also choose the next token, and move the follower on to it."""
+
+    def __init__(self, form: FollowingForm, decoder: Decoder, values: Tensor) -> None:
+        super().__init__(form, decoder, values)
+        self._follower = follower = form.follower
+        self.ids, self.positions, self.slots = follower.ids, follower.positions, follower.positions
+
+    def launch(self) -> Tensor:
+        chosen = self._follower.next_of(super().launch())
+        self.ids.copy_(chosen.clamp(min=0))
+        self.positions.add_(1)
+        return chosen
+
+    def capture(self, capturing: Capturing) -> None:
+        """Record, and leave the follower where it was."""
+        with self._staying():
+            super().capture(capturing)
+
+    def _run_aside(self, launch: Callable[[], Tensor], capturing: Capturing) -> None:
+        with self._staying():  # a position further on may have no place in the cache
+            super()._run_aside(launch, capturing)
+
+    @contextmanager
+    def _staying(self) -> Iterator[None]:
+        state = (self.ids, self.positions, *self._follower.changed)
+        held = [tensor.clone() for tensor in state]
+        yield
+        for tensor, before in zip(state, held, strict=True):
+            tensor.copy_(before)

@@ -141,6 +141,8 @@ class SlabPasses(StaticPasses):
     """Passes of one text in a slab. Its short chains have the forms of the slab, which are captured once for all texts;
     most pieces of prompts have a length that comes once."""
 
+    can_follow = False  # texts share passes
+
     def __init__(self, decoder: Decoder, cache: SlabCache, capturing: Capturing | None) -> None:
         super().__init__(decoder, cache, capturing)
         self._place = cache
@@ -202,13 +204,7 @@ class JointPass(StaticPass):
             return logits[: self.form.rows].copy_(self.launch())
 
         self.fill(())
-        with capturing.aside():
-            for _ in range(2):
-                launch()
-        self._choose_attention(capturing)
-        with capturing.aside():
-            launch()
-        self.graph, self._logits = capturing.record(launch)
+        self._record(launch, capturing)
 
     def storage(self, layer: int) -> Tensor:
         return self._values[layer].flatten(2, 3)
