@@ -41,6 +41,7 @@ STRATEGY = Strategy(
         CLASSIFIER,
     ),
     proposer=_proposer,
+    price_rule=lambda params: "" if params["threshold"] else "copied",
     grid=_grid,
     needs_draft=False,
 )
