@@ -80,6 +80,13 @@ class WhyStep(serializers.Serializer[Any]):
         return {**super().get_fields(), "from": serializers.FloatField()}  # `from` is no name in Python
 
 
+class WhyPass(serializers.Serializer[Any]):
+    """The usual verification of so many texts in which no prompt was read."""
+
+    texts = serializers.IntegerField()
+    ns = serializers.FloatField()
+
+
 class WhyOut(serializers.Serializer[Any]):
     """The speed that an oracle with free drafts would have, and what each cause takes from it. Numbers are tokens per
     second."""
@@ -87,10 +94,12 @@ class WhyOut(serializers.Serializer[Any]):
     refusal = serializers.CharField(allow_blank=True, help_text="why there is no explanation; empty if there is one")
     bound = serializers.FloatField(allow_null=True)
     steps = WhyStep(many=True)
-    measured = serializers.FloatField(allow_null=True)
-    end_to_end = serializers.FloatField(allow_null=True, help_text="with the time to read the prompt")
+    measured = serializers.FloatField(allow_null=True, help_text="of decoding alone, also where there is a refusal")
+    with_prompt = serializers.FloatField(allow_null=True, help_text="with the time to read the prompt")
+    end_to_end = serializers.FloatField(allow_null=True, help_text="with the time in the queue too")
     baseline = serializers.FloatField(allow_null=True, help_text="of autoregressive")
-    row_ns = serializers.FloatField(allow_null=True, help_text="a verification of one row, measured on autoregressive")
+    row_ns = serializers.FloatField(allow_null=True, help_text="a verification of one row a text, autoregressive's")
+    passes = WhyPass(many=True, help_text="what the prompts of other texts are measured against")
     unknown = serializers.IntegerField(
         help_text="stops at which no strategy drafted; the bound counts them as too early"
     )

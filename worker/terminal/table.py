@@ -50,7 +50,8 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
     else:
         lines += [*_table(strategies, HEADINGS, _cells, document["loads"], palette), ""]
         lines += [palette.dim(note) for note in notes(strategies, baseline)]
-    more = (*remarks(strategies), *turn_notes(strategies), *regret_notes(strategies))
+    explained = (_why(row) for row in strategies if row["why"]["steps"])
+    more = (*explained, *remarks(strategies), *turn_notes(strategies), *regret_notes(strategies))
     lines += [palette.dim(note) for note in more]
     if noise := document.get("noise"):
         lines += ["", f"Noisy: {noise}"]
@@ -73,7 +74,6 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
         *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
         *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
-        *(_why(row) for row in strategies if row["why"]["steps"]),
     ]
 
 
@@ -92,12 +92,13 @@ def regret_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _why(row: Mapping[str, Any]) -> str:
-    """The way from the bound to the measured speed, in one line."""
-    why = row["why"]
-    steps = " · ".join(f"{step['title']} {step['to'] - step['from']:+.0f}" for step in why["steps"])
-    return (
-        f"{row['label']}, why not faster: bound {why['bound']:.0f} · {steps} · measured {why['measured']:.0f} tokens/s"
-    )
+    """The way from the bound to the measured speed, in one line; under load on to the queue."""
+    why, digits = row["why"], 0 if row["why"]["measured"] >= 100 else 1
+    steps = [f"{step['title']} {step['to'] - step['from']:+.{digits}f}" for step in why["steps"]]
+    way = [f"bound {why['bound']:.{digits}f}", *steps, f"measured {why['measured']:.{digits}f} tokens/s"]
+    if is_loaded([row]):
+        way += [f"with the prompt {why['with_prompt']:.{digits}f}", f"and the queue {why['end_to_end']:.{digits}f}"]
+    return f"{row['label']}, why not faster: {' · '.join(way)}"
 
 
 def is_loaded(strategies: Sequence[Mapping[str, Any]]) -> bool:
