@@ -9,10 +9,19 @@ from rest_framework import serializers
 UNKNOWN = "null if a server does not say"
 
 
+class PercentileIntervals(serializers.Serializer[Any]):
+    """95 % interval of each percentile, for itself alone: from, to. Null with too few prompts."""
+
+    p50 = serializers.ListField(child=serializers.FloatField(), allow_null=True)
+    p95 = serializers.ListField(child=serializers.FloatField(), allow_null=True)
+    p99 = serializers.ListField(child=serializers.FloatField(), allow_null=True)
+
+
 class Percentiles(serializers.Serializer[Any]):
     p50 = serializers.FloatField()
     p95 = serializers.FloatField()
     p99 = serializers.FloatField()
+    intervals = PercentileIntervals()
 
 
 class Goodput(serializers.Serializer[Any]):

@@ -114,7 +114,25 @@ def load_notes(document: Mapping[str, Any]) -> list[str]:
         "p50 / p95: in the queue · first token, from arrival · per token after the first · end to end, from arrival; "
         "gap: between deliveries, p99",
         f"goodput: requests within {promise}" if promise else "goodput: --slo counts requests that keep a promise",
+        *(_doubts(row) for row in document["strategies"] if row["samples"]),
     ]
+
+
+def _doubts(row: Mapping[str, Any]) -> str:
+    """95 % intervals of the waiting times in one line."""
+    times = {"in the queue": row["queued_ms"], "first token": row["ttft_ms"], "per token": row["tpot_ms"]}
+    times |= {"gap": row["gap_ms"], "end to end": row["e2e_ms"]}
+    found = [
+        f"{name} {percentile} {_interval(each['intervals'][percentile])}"
+        for name, each in times.items()
+        for percentile in (("p99",) if name == "gap" else ("p50", "p95"))
+        if each
+    ]
+    return f"{row['label']}, 95 % intervals: {' · '.join(found)}"
+
+
+def _interval(found: Sequence[float] | None) -> str:
+    return "{:.0f} to {:.0f} ms".format(*found) if found else "too few prompts"
 
 
 def turn_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
