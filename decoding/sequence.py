@@ -23,6 +23,15 @@ from decoding.timing import Clock
 from decoding.verify import Verdict
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Parts of a step that all of its texts share."""
+
+    texts: int  # that verify in its pass
+    prompt_rows: int  # tokens of prompts that the pass reads for others
+    prompts_ns: int  # time after the last pass in which drafts read prompts
+
+
 @dataclass(eq=False)
 class Sequence:
     prompt: abc.Sequence[int]
@@ -139,7 +148,7 @@ class Sequence:
         """Launch the verdict on the draft."""
         self._weighing = (self._ahead or self.dice).weigh(logits, self._draft)
 
-    def settle(self) -> None:
+    def settle(self, shared: Shared) -> None:
         """Wait for the verdict, emit the round's events, and append its tokens to the text."""
         draft, weighing = self._draft, self._weighing
         self.drafter.meanwhile(weighing.is_done)
@@ -149,7 +158,7 @@ class Sequence:
             self.error = error
             return
         verified = self.clock.now()
-        self._tell(draft, verdict, verified)
+        self._tell(draft, verdict, verified, shared)
         self._free_since = verified
         self.drafter.observe(draft, verdict)
         if draft.parents:
@@ -172,7 +181,7 @@ class Sequence:
         if len(self.text) >= self._end:
             self.finish("length" if self._end == self._start + self.max_new_tokens else "context")
 
-    def _tell(self, draft: Draft, verdict: Verdict, verified: int) -> None:
+    def _tell(self, draft: Draft, verdict: Verdict, verified: int, shared: Shared) -> None:
         emit = self.sink.emit
         anticipated = self.drafter.anticipated(self._round - 1)
         if anticipated:
@@ -189,6 +198,10 @@ class Sequence:
                 start_ns=self._asked,
                 end_ns=verified,
                 lost=draft.lost,
+                texts=shared.texts,
+                prompt_rows=shared.prompt_rows,
+                held_ns=self._asked - self._drafted,
+                prompts_ns=shared.prompts_ns if self._round > 1 else 0,
             )
         )
 
