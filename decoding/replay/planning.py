@@ -15,7 +15,7 @@ from torch import Tensor
 
 from decoding.disco import features, rules
 from decoding.disco.classifier import Classifier
-from decoding.disco.copies import Judge
+from decoding.disco.copies import judge_of
 from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.target_alone import texts_alone
@@ -194,7 +194,7 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     baseline = study.play(ALONE)
     estimates = study.estimates(classifier) if classifier else ()
-    judge = Judge(classifier) if classifier and classifier.knows_copies else None
+    judge = judge_of(classifier) if classifier and classifier.knows_copies else None
 
     def predicted(choice: Choice) -> Prediction:
         counts, sees = study.play(choice, estimates, costs, judge), choice.spec.sees or "nothing"
@@ -268,7 +268,7 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
 
 def best_for_copies(study: Study, costs: Costs, classifier: Classifier) -> float:
     """Threshold of `disco-suffix` that replay finds fastest."""
-    judge = Judge(classifier)
+    judge = judge_of(classifier)
     choices = [choose(disco_suffix.STRATEGY.slug, params) for params in disco_suffix.STRATEGY.grid()]
     speeds = {float(c.params["threshold"]): costs.tokens_per_s(study.play(c, judge=judge)) for c in choices}
     return max(speeds, key=lambda threshold: speeds[threshold])

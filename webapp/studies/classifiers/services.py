@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding.public import OURS
+from decoding.public import OURS, Judge, read_judge
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -25,6 +25,7 @@ from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader, whole
 
 LARGEST_CLASSIFIER = 64 * 1024 * 1024
+LARGEST_JUDGE = 64 * 1024  # bytes; each estimate takes time in proportion, and ours have 2 KiB
 
 
 @transaction.atomic
@@ -72,6 +73,12 @@ def classifier_file(*, classifier: Classifier, name: str) -> bytes:
     if file := files(classifier.upload).get(name):
         return whole(file, classifier.upload.team_id, longest=LARGEST_CLASSIFIER)
     raise NotFound(f"{classifier.name} has no file {name[:80]!r}.")
+
+
+def judge_of(classifier: Classifier) -> Judge:
+    """Return what estimates copied tokens. Raise BadStrategy or Invalid if the files hold no such thing."""
+    [weights] = [file for file in classifier.upload.files.all() if file.path.endswith(".safetensors")]
+    return read_judge(whole(weights, classifier.upload.team_id, longest=LARGEST_JUDGE), classifier.card)
 
 
 @transaction.atomic
