@@ -61,6 +61,11 @@ class Study:
     def records(self) -> list[Record]:
         return [recording.record for recording in self.recordings]
 
+    @property
+    def drafted(self) -> list[Record]:
+        """Records of the draft model; none if the pair has none."""
+        return [] if self.is_alone else self.records
+
     @cached_property
     def copied(self) -> dict[str, list[Record]]:
         """Records of every proposer, with default settings, by its label."""
@@ -92,7 +97,10 @@ class Study:
         return [features.lead(rounds).tolist() for rounds in self.rounds]
 
     def estimates(self, classifier: Classifier) -> Rows:
-        """Estimates of the tokens after which a stop rule is asked: of all but a draft's own end token."""
+        """Estimates of the tokens after which a stop rule is asked: of all but a draft's own end token. Nothing without
+        a draft model."""
+        if self.is_alone:
+            return ()
         tables = (rules.estimates(classifier, rounds).tolist() for rounds in self.rounds)
         return [
             [row[: own_end - 1] for row, own_end in zip(rows, record.own_ends, strict=True)]
@@ -213,9 +221,9 @@ def _settings(has_classifier: bool, judges_copies: bool = False, *, is_alone: bo
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 
 
-def confirmed(has_classifier: bool, *, is_alone: bool = False) -> set[str]:
+def confirmed(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> set[str]:
     """Strategies that a plan runs to test its predictions."""
-    settings = _settings(has_classifier, is_alone=is_alone)
+    settings = _settings(has_classifier, judges_copies, is_alone=is_alone)
     return {BASELINE, *(choice.strategy for choice in settings if choice.spec.role == "ranked")}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding.public import OURS, Judge, read_judge
+from decoding.public import OURS, SOURCES, Judge, read_judge
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -57,9 +57,10 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
 
 
 def usable_on(pair: Pair) -> Kept:
-    """Return the classifiers that may decide on this pair, the newest first. None is trained on a target alone, but one
-    that knows copies reads nothing but the text, so that of a pair with the same target serves."""
-    whose = {"pair__target": pair.target_id, "team": pair.team_id} if pair.is_alone else {"pair": pair}
+    """Return the classifiers that may decide on this pair, the newest first. On a target alone they judge copies, which
+    they know by the text alone: those of pairs with the same target serve too."""
+    of_copies = {"pair__target": pair.target_id, "team": pair.team_id, "card__design": SOURCES}
+    whose = of_copies if pair.is_alone else {"pair": pair}
     return Classifier.objects.filter(**whose).kept().order_by("-created")
 
 
