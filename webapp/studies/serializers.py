@@ -16,9 +16,9 @@ from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
 from webapp.registry.models import Pair
 from webapp.registry.recipe_fields import (
-    DraftedPairField,
     LimitField,
     PromptsField,
+    RecordedPairField,
     SamplingFields,
     SplitField,
     ids,
@@ -51,12 +51,12 @@ class ClassifierField(Visible):
         return [("", "the pair's newest"), *((str(one.pk), f"{one.name}, {one.created:%d %b %H:%M}") for one in rows)]
 
 
-class StudyPairField(DraftedPairField):
+class StudyPairField(RecordedPairField):
     """A form offers a target alone for the kinds that need no draft."""
 
     def blocked(self, now: Callable[[str], str]) -> set[str]:
         kind = KINDS.get(now("kind"))
-        return super().blocked(now) if kind is None or kind.needs_draft else set()
+        return super().blocked(now) if kind is None or kind.needs_draft else self.lacking("scores")
 
 
 class NewStudy(Input):

@@ -82,6 +82,8 @@ def recipe_of(
     """Make the recipe of a study; raise Invalid if a part is refused."""
     if kind.needs_draft:
         recipes.require_draft(pair, f"A study of the kind {kind.slug}")
+    if kind.records:
+        recipes.require_scores(pair, f"A study of the kind {kind.slug}")
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
     return recipe

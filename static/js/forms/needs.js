@@ -1,19 +1,18 @@
-// The form of a comparison: strategies that need a draft cannot be chosen for a pair without one, and say why.
+// The form of a comparison: strategies that need what the chosen pair lacks cannot be chosen, and say why.
 
-const alone = new Set(JSON.parse(document.getElementById("alone").textContent));
+const lacking = JSON.parse(document.getElementById("lacking").textContent); // what each pair lacks: a draft, or its scores
 const pair = document.querySelector("select[name=pair]");
-const boxes = [...document.querySelectorAll("[data-needs-draft]")];
-const held = new Set(); // chosen again as soon as the pair has a draft
+const boxes = [...document.querySelectorAll("[data-needs]")];
+const held = new Set(); // chosen again as soon as the pair has what they need
 
 function show() {
-  const isAlone = alone.has(pair.value);
   for (const box of boxes) {
-    if (isAlone && box.checked) held.add(box);
-    box.checked = isAlone ? false : box.checked || held.delete(box);
-    box.disabled = isAlone;
-    const why = document.getElementById(`why_${box.value}`);
-    why.hidden = !isAlone;
-    if (isAlone) box.setAttribute("aria-describedby", why.id);
+    const needs = box.dataset.needs.split(" "), lacks = needs.find((need) => need === lacking[pair.value]);
+    if (lacks && box.checked) held.add(box);
+    box.checked = lacks ? false : box.checked || held.delete(box);
+    box.disabled = Boolean(lacks);
+    for (const need of needs) document.getElementById(`why_${need}_${box.value}`).hidden = need !== lacks;
+    if (lacks) box.setAttribute("aria-describedby", `why_${lacks}_${box.value}`);
     else box.removeAttribute("aria-describedby");
   }
 }

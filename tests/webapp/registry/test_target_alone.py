@@ -155,11 +155,11 @@ def test_a_form_for_what_needs_a_draft_shows_it_but_does_not_offer_it(world, alo
 def test_the_form_of_a_comparison_offers_only_what_runs(world, alone):
     shown = world.page(world.bob).get(f"/comparisons/new/?pair={alone.pk}")
     boxes = {box.spec.slug: box for box in shown.context["form"].strategies}
-    assert {slug: box.is_blocked for slug, box in boxes.items()} == {
+    assert {slug: bool(box.lacks) for slug, box in boxes.items()} == {
         slug: strategy.needs_draft for slug, strategy in STRATEGIES.items() if strategy.role != "server"
     }
     opened = re.findall(r'<input type="checkbox" name="use" value="([^"]*)"([^>]*)>', shown.content.decode())
-    assert {slug: "disabled" in rest for slug, rest in opened} == {slug: box.is_blocked for slug, box in boxes.items()}
+    assert {slug: "disabled" in rest for slug, rest in opened} == {slug: bool(box.lacks) for slug, box in boxes.items()}
     usual = {choice.strategy for choice in usual_alone()}
     assert "autoregressive" in usual and {slug for slug, rest in opened if "checked" in rest} == usual
     assert {each["strategy"] for each in json.loads(shown.context["code"]["body"])["strategies"]} == usual

@@ -101,6 +101,7 @@ def train_classifier(
     a classifier of the same design, for any pair, to begin from."""
     by.require(Right.SUBMIT)
     recipes.require_draft(pair, "Training a classifier")
+    recipes.require_scores(pair, "Training a classifier")
     if start and (has := start.card.get("design", OURS)) != design:
         raise Invalid(
             f"{start.name} has the design {has}, and this training has {design}. Start from one of the same design.",
