@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -133,6 +133,10 @@ class Pair:
                 )
             self._classifiers[name] = load_classifier(folder, self.fingerprints)
         return self._classifiers[name]
+
+    def usable(self, names: Iterable[str]) -> list[str]:
+        """Return the classifiers among these that can decide here: on a target alone, those that know copies."""
+        return [name for name in names if self.draft or self.classifier(name).knows_copies]
 
     def hold(self, name: str, classifier: Classifier) -> None:
         """Let a classifier that is not stored yet be asked for by name."""

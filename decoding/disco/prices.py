@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import expm1, log, log1p, sqrt
 from typing import Any
 
+from decoding.disco.cards import threshold_of
 from decoding.replay.costs import Costs
 from decoding.words import change, percent
 
@@ -91,6 +92,11 @@ def about(stored: Mapping[str, Any] | None, rule: str) -> dict[str, Any] | None:
     if price is None:
         return None
     return {**dataclasses.asdict(price), "is_own": price.is_own, "used": price.used, "sentence": price.sentence}
+
+
+def threshold_in(card: Mapping[str, Any], prices: Prices | None, rule: str) -> float:
+    """Return the threshold of a rule: the run's own price where that is in use, otherwise the card's."""
+    return prices.rules[rule].used if prices and rule in prices.rules else threshold_of(card, rule)
 
 
 @dataclass(frozen=True)

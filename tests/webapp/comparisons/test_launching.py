@@ -128,6 +128,42 @@ def test_where_texts_are_matched_what_needs_the_drafts_scores_is_refused_before_
     assert "SLEM" not in str(allowed)
 
 
+@pytest.fixture
+def matching_texts(world):
+    by = world.actor(world.bob)
+    models = {"target": make.model(by, "target", layers=4), "draft": make.model(by, "draft", layers=1, first="b")}
+    return registry.add_pair(name="slem", **models, other_tokenizer="slem", by=by)
+
+
+@pytest.mark.parametrize("kind", ["oracle", "plan", "projection", "papers", "training"])
+def test_where_texts_are_matched_what_records_the_drafts_scores_is_refused_before_it_is_queued(
+    kind, world, ready, matching_texts
+):
+    """Each of these used to fail in its job."""
+    prompts, asks = ready[1], f"A study of the kind {kind}"
+    body, path = {"kind": kind, "pair": str(matching_texts.pk), "dataset": str(prompts.pk)}, "studies/"
+    if kind == "training":
+        body, path, asks = {**body, "name": "c"}, "classifiers/train/", "Training a classifier"
+        del body["kind"]
+    answer = world.script("submit").post(f"/api/v1/{path}", body)
+    told = answer.json()
+    assert (answer.status_code, told["field"], told["code"]) == (400, "pair", "other-tokenizer")
+    assert told["detail"].startswith(f"{asks} needs a draft that says the target's tokens") and "tli" in told["hint"]
+    assert not Job.objects.filter(kind=kind).exists()
+
+
+def test_forms_mark_what_a_pair_that_matches_texts_lacks(world, matching_texts):
+    page = world.page(world.bob).get(f"/comparisons/new/?pair={matching_texts.pk}")
+    boxes = {box.spec.slug: box for box in page.context["form"].strategies}
+    expected = {slug: "scores" if spec.needs_scores else "" for slug, spec in STRATEGIES.items() if slug in boxes}
+    assert {slug: box.lacks for slug, box in boxes.items()} == expected and "scores" in expected.values()
+    shown = page.content.decode()
+    assert 'disabled aria-describedby="why_scores_ssd"' in shown and f'"{matching_texts.pk}": "scores"' in shown
+    for form in ("/studies/new/?kind=plan", "/classifiers/train/"):
+        shown = " ".join(world.page(world.bob).get(form).content.decode().split())
+        assert f'<option value="{matching_texts.pk}" disabled>slem (matches text)</option>' in shown
+
+
 def test_another_teams_pair_cannot_be_used(world, ready):
     theirs = make.pair(world.actor(world.charlie))
     assert post(world, make.body(theirs, ready[1])).json()["field"] == "pair"
