@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from decoding.ahead import Ahead, ahead_of
 from decoding.dice import Dice, Weighing
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.ending import Decoded, Ending
@@ -53,6 +54,7 @@ class Sequence:
         self._round = 0
         self._draft = EMPTY
         self._weighing: Weighing
+        self._ahead: Ahead | None = None  # if passes begin before the last choice has been read
         self._tree: TreeReading
         self._free_since = 0  # when the target last finished
         self._began = self._drafted = self._asked = 0  # when this round began, had its draft, and asked the target
@@ -77,6 +79,7 @@ class Sequence:
         """Forget what an earlier sample left in the cache: it must not make this one look faster."""
         self.dice.commit(self.text)
         self.target.rewind(0)
+        self._ahead = ahead_of(self.target, self.drafter, self.dice, self._end)
         self._unread = self._start - 1  # the first verification reads the prompt's last token
         if not self._unread:
             self._start_rounds()
@@ -133,6 +136,8 @@ class Sequence:
         self.drafter.anticipate(text, draft)
         self._asked = self.clock.now()
         need = len(draft.tokens) + 1
+        if self._ahead:
+            return self._ahead, text[-1:], need
         if draft.parents:
             late = align(target, text)
             self._tree = TreeReading(target, late, draft.parents)
@@ -141,7 +146,7 @@ class Sequence:
 
     def weigh(self, logits: Tensor) -> None:
         """Launch the verdict on the draft."""
-        self._weighing = self.dice.weigh(logits, self._draft)
+        self._weighing = (self._ahead or self.dice).weigh(logits, self._draft)
 
     def settle(self, shared: Shared) -> None:
         """Wait for the verdict, emit the round's events, and append its tokens to the text."""

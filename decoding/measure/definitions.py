@@ -40,6 +40,9 @@ DEFINITIONS = {
     "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted",
     "drift": "of a classifier's estimates from what this run accepted: offset and slope on the logit to correct "
     "them, and their mean error before (calibration_error) and after (corrected_error)",
+    "price": "tokens that one more drafted token must bring, over the probability that it is accepted after an "
+    "accepted one: by the classifier's card, and by passes that the run weighed before its first sample (run). If they "
+    "differ by more than doubt (two standard errors, at least 15 %), the run used its own",
     "repeated_8grams": "share of the generated 8-grams that occurred before in the same generated text",
     "draft_share": "drafting's part of the decoding time; work beside a verification is no part of it",
     "verify_share": "verification's part of the decoding time",

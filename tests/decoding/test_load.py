@@ -35,7 +35,7 @@ from decoding.serving import Place, Places, serve
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.timing import Clock
 from tests.decoding.test_comparison import LETTERS, Letters, comparison, pair
-from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
+from tests.decoding.test_strategies import VOCAB, Draw, follows, law_of_three
 from tests.decoding.worlds import OURS, SHARES_ROWS, World, some_classifier, state_of, tables
 
 PROMPTS = [Prompt(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))]
@@ -103,15 +103,23 @@ def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
     assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
 
 
+def drawing_at(pair: Pair, choice: Choice, sampling: Sampling, load: Load) -> Draw:
+    """Decode a prompt once for each seed at a load, and count the first three tokens."""
+
+    def draw(seeds: range) -> Counter[tuple[int, ...]]:
+        requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in seeds]
+        answers = [answer for _, answer in pair.contestant(choice).run(requests, lambda _: Recorder(), never, load)]
+        assert len(answers) == len(seeds)
+        return Counter(tuple(answer.tokens[:3]) for answer in answers if isinstance(answer, Decoded))
+
+    return draw
+
+
 def test_three_tokens_under_load_follow_the_targets_joint_distribution() -> None:
     target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
     small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
     sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("static")
-    requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(1500)]
-    answers = small.contestant(choice).run(requests, lambda _: Recorder(), never, Load(8))
-    counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
-    assert counts.total() == 1500
-    assert chi_square(counts, law_of_three(target, 0, 1, 2)) < 54.05  # 26 degrees of freedom, 99.9 %
+    assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(8)), 1500)
 
 
 def test_every_sample_is_measured_once_and_the_requests_that_keep_the_load_up_are_not() -> None:
@@ -186,6 +194,11 @@ def test_a_conversation_whose_answers_are_not_known_yet_has_room_for_the_whole_c
         ).longest
         == 0
     )
+
+
+def test_memory_that_is_free_now_is_what_caches_may_take() -> None:
+    endless, two = pair(context=2**60), choose("static").at(Load(2))
+    assert "memory holds the caches of 1 text" in endless.hardware_of(two)
 
 
 def at_once(samples: abc.Sequence[Sample]) -> int:

@@ -10,13 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.contestants.base import Request
 from decoding.crowd import Crowd
-from decoding.ending import Decoded, Ending
 from decoding.errors import BrokenModel
 from decoding.events import Anticipated, Drafted, Event, Recorder
 from decoding.load import Load
-from decoding.loop import Batch, decode, decode_all, never
+from decoding.loop import Batch, decode, decode_all
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import stints
 from decoding.models.runner import Feed
@@ -37,10 +35,10 @@ from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.together import FREE, Beside, Tracked, simulate_together
 from decoding.ssd.simulation.track import Track
 from tests.decoding.test_comparison import LETTERS, Letters, comparison
-from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, texts
+from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, drawing_at, texts
 from tests.decoding.test_ssd_core import SSD
 from tests.decoding.test_ssd_simulator import tracked
-from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
+from tests.decoding.test_strategies import VOCAB, follows, law_of_three
 from tests.decoding.worlds import World, of_its_own, some_classifier, state_of, tables
 
 OPEN = parse_choices("ssd:4,ssd:3,branches=9,backup=by-batch")  # they choose the backup by what they measure
@@ -100,11 +98,7 @@ def test_three_tokens_under_load_follow_the_targets_joint_distribution(path: str
     small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
     small.hold("", some_classifier())
     sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), ssd(path)
-    requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(1500)]
-    answers = small.contestant(choice).run(requests, lambda _: Recorder(), never, Load(8))
-    counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
-    assert counts.total() == 1500
-    assert chi_square(counts, law_of_three(target, 0, 1, 2)) < 54.05  # 26 degrees of freedom, 99.9 %
+    assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(8)), 1500)
 
 
 @torch.inference_mode()

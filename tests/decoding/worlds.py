@@ -11,7 +11,7 @@ import torch
 
 from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
-from decoding.disco import features
+from decoding.disco import features, judging
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
@@ -45,9 +45,9 @@ def some_classifier(seed: int = 0) -> Classifier:
     """Untrained, but as decided as any. Weights for matches come last: recorded behaviour is older than these."""
     dice = torch.Generator().manual_seed(seed)
     hidden, first, last = (
-        torch.randn(*size, generator=dice) for size in ((6, len(features.NAMES) - len(features.MATCHES)), (6,), (1, 6))
+        torch.randn(*size, generator=dice) for size in ((6, len(features.NAMES) - len(judging.MATCHES)), (6,), (1, 6))
     )
-    matches = torch.randn(6, len(features.MATCHES), generator=dice)
+    matches = torch.randn(6, len(judging.MATCHES), generator=dice)
     about = {"thresholds": {"priced": 0.3, "threshold": 0.5}}
     return Classifier(torch.cat((hidden, matches), 1), first, last, torch.zeros(1), about)
 

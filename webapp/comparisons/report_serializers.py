@@ -38,6 +38,15 @@ class Drift(serializers.Serializer[Any]):
     sentence = serializers.CharField()
 
 
+class Price(serializers.Serializer[Any]):
+    card = serializers.FloatField(help_text="tokens that one more token must bring, by the classifier's card")
+    run = serializers.FloatField(help_text="the same by the passes that this run weighed before its first sample")
+    doubt = serializers.FloatField(help_text="share by which the two may differ by noise alone")
+    is_own = serializers.BooleanField(help_text="whether they differ by more, so that the run used its own")
+    used = serializers.FloatField()
+    sentence = serializers.CharField()
+
+
 class Backups(serializers.Serializer[Any]):
     share = serializers.DictField(child=serializers.FloatField(), help_text="share of the misses, by backup")
     tokens_per_s = serializers.DictField(
@@ -154,6 +163,7 @@ class StrategyReport(serializers.Serializer[Any]):
     acceptance_histogram = serializers.ListField(child=serializers.IntegerField())
     acceptance_by_position = serializers.ListField(child=serializers.FloatField())
     drift = Drift(allow_null=True, help_text="how far a classifier's estimates were from what the target accepted")
+    price = Price(allow_null=True, help_text="the price that decided how long it drafted; null if none did")
     draft_share = serializers.FloatField(allow_null=True)
     verify_share = serializers.FloatField(allow_null=True)
     repeated_8grams = serializers.FloatField(allow_null=True)

@@ -73,6 +73,7 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
         *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
+        *(f"{row['label']}: {row['price']['sentence']}" for row in strategies if row.get("price")),
         *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
     ]
 
