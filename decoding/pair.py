@@ -20,6 +20,7 @@ from decoding.errors import BadPair, BadStrategy
 from decoding.measure.misfit import misfit
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
+from decoding.replay.costs import Costs
 from decoding.spec import Choice, Sampling
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lanes, open_lanes
@@ -140,6 +141,11 @@ class Pair:
     def hold(self, name: str, classifier: Classifier) -> None:
         """Let a classifier that is not stored yet be asked for by name."""
         self._classifiers[name] = classifier
+
+    def priced(self, name: str, costs: Costs) -> Classifier:
+        """Let a classifier use its prices at these costs from now on, and return it."""
+        self.hold(name, self.classifier(name).at(costs))
+        return self._classifiers[name]
 
     def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
         """Warn of each strategy whose classifier was trained for another sampling, or on another machine."""

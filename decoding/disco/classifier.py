@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import mul
 from pathlib import Path
@@ -18,7 +18,9 @@ from torch import Tensor
 
 from decoding.disco import features, judging
 from decoding.disco.cards import threshold_of
+from decoding.disco.prices import Prices, prices_at
 from decoding.errors import BadStrategy
+from decoding.replay.costs import Costs
 
 Unit = tuple[float, float, float, float]  # weights of margin and score, the bias, the weight in the output
 
@@ -33,6 +35,7 @@ class Classifier:
     out: Tensor  # [1, H]
     out_bias: Tensor  # [1]
     card: Mapping[str, Any] = field(default_factory=dict)
+    prices: Prices | None = None  # of the run that uses it
     units: dict[tuple[float, ...], list[Unit]] = field(default_factory=dict, repr=False, compare=False)
     _glances_on: dict[torch.device, list[Tensor]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -107,8 +110,20 @@ class Classifier:
         rows, biases, says = self.hidden[:, columns].tolist(), self.hidden_bias.tolist(), self.out[0].tolist()
         return columns, list(zip(rows, biases, says, strict=True)), float(self.out_bias)
 
-    def tuned(self, rule: str) -> float:
-        """Threshold that replay found best for a rule when this classifier was made."""
+    def at(self, costs: Costs) -> Classifier:
+        """Return this classifier with its prices at these costs, used where they lie far from its card's."""
+        return replace(self, prices=prices_at(self.card, costs))
+
+    @property
+    def costs(self) -> Mapping[str, Any] | None:
+        """Costs at which its prices hold."""
+        return (self.prices and self.prices.own_costs) or self.card.get("costs")
+
+    def tuned(self, rule: str, *, as_trained: bool = False) -> float:
+        """Threshold of a rule: the run's own where that is in use, otherwise the one that replay found best when this
+        classifier was made."""
+        if self.prices and rule in self.prices.rules and not as_trained:
+            return self.prices.rules[rule].used
         return threshold_of(self.card, rule)
 
     def save(self, folder: Path) -> None:

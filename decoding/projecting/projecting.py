@@ -116,7 +116,8 @@ class Material:
         return play(requests, choice.policy, card.joint(batch), batch, own).tokens_per_s_device / batch
 
     def _prepared(self, choice: Choice, card: Card, batch: int) -> list[list[Step]]:
-        plan = plan_of(choice, self.vocab, self.classifier)
+        decides = self.classifier and self.classifier.at(card.costs(batch))
+        plan = plan_of(choice, self.vocab, decides)
         placement = ANYTIME if card.draft_devices else IN_TURN
         tracks = [text.track for text in self.texts]
         return [steps_of(trace) for trace in simulate(tracks, plan, card.prices(batch), placement).traces]

@@ -65,6 +65,7 @@ STRATEGY = Strategy(
     ),
     params=(THRESHOLD, Param("cap", "int", 20, CAP, 1, 64), NGRAM, CLASSIFIER),
     proposer=_proposer,
+    price_rule=lambda params: "" if params["threshold"] else "copied",
     grid=_grid,
     sliders=SLIDERS,
     needs_draft=False,

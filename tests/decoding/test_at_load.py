@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections import Counter
 
 import pytest
 import torch
 
-from decoding.contestants.base import Request
 from decoding.crowd import TRIAL, Crowd
 from decoding.dice import dice_for
 from decoding.drafters.base import Draft
 from decoding.drafters.model import ModelDrafter
-from decoding.ending import Decoded, Ending
 from decoding.errors import BadStrategy
-from decoding.events import Recorder
 from decoding.load import Load
-from decoding.loop import never
 from decoding.measure.crossover import paying
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
@@ -37,8 +32,8 @@ from decoding.strategies.static import SameLength
 from decoding.strategies.vllm_adaptive import AdaptiveVerification
 from decoding.strategy import Policy
 from tests.decoding.test_comparison import Letters, pair
-from tests.decoding.test_load import PROMPTS
-from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
+from tests.decoding.test_load import PROMPTS, drawing_at
+from tests.decoding.test_strategies import VOCAB, follows, law_of_three
 from tests.decoding.worlds import some_classifier, state_of, tables
 from tests.golden.behaviour import COSTS
 
@@ -323,10 +318,7 @@ def test_a_policy_that_prices_rounds_keeps_the_targets_distribution_under_load(s
     small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
     small.hold("", some_classifier())
     sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), parse_choices(settings)[0]
-    requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(1200)]
-    answers = small.contestant(choice).run(requests, lambda _: Recorder(), never, Load(4))
-    counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
-    assert chi_square(counts, law_of_three(target, 0, 1, 2)) < 54.05  # 26 degrees of freedom, 99.9 %
+    assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(4)), 1200)
 
 
 # Planning -------------------------------------------------------------------------------------------------------------

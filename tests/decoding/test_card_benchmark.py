@@ -45,9 +45,8 @@ def test_a_step_that_fails_or_hangs_is_recorded_and_the_rest_goes_on(tmp_path: P
     assert [row["state"] for row in found.values()] == ["failed with code 1", "timed out", "done"]
     assert "the card fell off" in found["breaks"]["output"][-1]
     assert found["breaks"]["rows"] == found["works"]["rows"] == [{"number": 1}]  # a row that was cut off is no row
-    child = int(found["hangs"]["output"][0])
-    deadline = time.monotonic() + 30
-    while is_running(child):
+    deadline = time.monotonic() + 300
+    while any(is_running(int(child)) for child in found["hangs"]["output"]):  # none if it had no time to start one
         assert time.monotonic() < deadline, "what a step started outlived it"
 
 

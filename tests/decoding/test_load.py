@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, abc
 from dataclasses import replace
 
@@ -24,7 +23,6 @@ from decoding.measure.request_times import Timing
 from decoding.measure.sample import Sample, sample_from_dict
 from decoding.measure.schedule import blocks, stints
 from decoding.measure.summary import baselines, report
-from decoding.models.devices import free_bytes
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
 from decoding.pair import Pair
@@ -34,7 +32,7 @@ from decoding.serving import Place, Places, serve
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.timing import Clock
 from tests.decoding.test_comparison import LETTERS, Letters, comparison, pair
-from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
+from tests.decoding.test_strategies import VOCAB, Draw, follows, law_of_three
 from tests.decoding.worlds import OURS, SHARES_ROWS, World, some_classifier, state_of, tables
 
 PROMPTS = [Prompt(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))]
@@ -102,15 +100,23 @@ def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
     assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
 
 
+def drawing_at(pair: Pair, choice: Choice, sampling: Sampling, load: Load) -> Draw:
+    """Decode a prompt once for each seed at a load, and count the first three tokens."""
+
+    def draw(seeds: range) -> Counter[tuple[int, ...]]:
+        requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in seeds]
+        answers = [answer for _, answer in pair.contestant(choice).run(requests, lambda _: Recorder(), never, load)]
+        assert len(answers) == len(seeds)
+        return Counter(tuple(answer.tokens[:3]) for answer in answers if isinstance(answer, Decoded))
+
+    return draw
+
+
 def test_three_tokens_under_load_follow_the_targets_joint_distribution() -> None:
     target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
     small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
     sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("static")
-    requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(1500)]
-    answers = small.contestant(choice).run(requests, lambda _: Recorder(), never, Load(8))
-    counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
-    assert counts.total() == 1500
-    assert chi_square(counts, law_of_three(target, 0, 1, 2)) < 54.05  # 26 degrees of freedom, 99.9 %
+    assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(8)), 1500)
 
 
 def test_every_sample_is_measured_once_and_the_requests_that_keep_the_load_up_are_not() -> None:
@@ -138,14 +144,17 @@ def test_a_waiting_request_says_how_long_it_waited() -> None:
 
 
 def test_requests_wait_where_memory_holds_too_few_caches_and_the_comparison_says_so() -> None:
-    """A table's cache takes 8 bytes for each token of its context."""
-    room = int(free_bytes(torch.device("cpu")) * SHARE_FOR_CACHES / (2 * 8 * 3.5))  # for three texts and a half
-    crowded, five = pair(context=room), choose("static").at(Load(5))
-    said = re.search(r"memory holds the caches of (\d) texts, so other requests wait", crowded.hardware_of(five))
-    assert said and 1 < (most := int(said[1])) < 5
+    crowded, five = pair(), choose("static").at(Load(5))
+    each = 2 * crowded.target.model.bytes_for(crowded.target.context)  # type: ignore[attr-defined]
+    crowded.contestants[ours.__name__] = ours.Ours(crowded, free=lambda device: int(3.5 * each / SHARE_FOR_CACHES))
+    assert "memory holds the caches of 3 texts, so other requests wait" in crowded.hardware_of(five)
     assert "memory" not in crowded.hardware_of(choose("static").at(Load(2)))
-    samples = decoded([five], SAMPLINGS["greedy"], pair=crowded)
-    assert at_once(samples) <= most
+    assert at_once(decoded([five], SAMPLINGS["greedy"], pair=crowded)) == 3
+
+
+def test_memory_that_is_free_now_is_what_caches_may_take() -> None:
+    endless, two = pair(context=2**60), choose("static").at(Load(2))
+    assert "memory holds the caches of 1 text" in endless.hardware_of(two)
 
 
 def at_once(samples: abc.Sequence[Sample]) -> int:

@@ -23,7 +23,7 @@ from decoding.strategies.budget import Budget
 from decoding.strategies.disco import AsTrained, Below, Priced
 from decoding.strategy import Policy
 from tests.decoding.test_replay_and_disco import recorded, world
-from tests.decoding.test_strategies import VOCAB, chi_square
+from tests.decoding.test_strategies import VOCAB, follows
 from tests.decoding.worlds import World, state_of, stop_of, tables
 
 LAW_LENGTH, BEFORE = 3, 4  # tokens whose joint law is tested, and tokens before them
@@ -182,8 +182,9 @@ def test_tokens_after_several_verdicts_still_follow_the_targets_joint_distributi
         Sampling(temperature=1.0, dice="ratio", max_new_tokens=BEFORE + LAW_LENGTH + 3),
         overconfident(),
     )
-    counts: Counter[tuple[int, ...]] = Counter()
-    for seed in range(1000):
-        decoded, _ = made.run(lambda parts: stop_of("priced", 4, classifier, 0.75), [0, 1], sampling, seed)
-        counts[tuple(decoded.tokens[BEFORE : BEFORE + LAW_LENGTH])] += 1
-    assert chi_square(counts, law_after(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1)) < 54.05  # 26 degrees of freedom, 99.9 %
+
+    def draw(seeds: range) -> Counter[tuple[int, ...]]:
+        runs = (made.run(lambda parts: stop_of("priced", 4, classifier, 0.75), [0, 1], sampling, s)[0] for s in seeds)
+        return Counter(tuple(run.tokens[BEFORE : BEFORE + LAW_LENGTH]) for run in runs)
+
+    assert follows(law_after(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1), draw, 1000)

@@ -10,13 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.contestants.base import Request
 from decoding.crowd import Crowd
-from decoding.ending import Decoded, Ending
 from decoding.errors import BrokenModel
-from decoding.events import Anticipated, Drafted, Event, Recorder, to_dict
+from decoding.events import Anticipated, Drafted, Event, Recorder
 from decoding.load import Load
-from decoding.loop import Batch, decode, decode_all, never
+from decoding.loop import Batch, decode, decode_all
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import stints
 from decoding.models.runner import Feed
@@ -37,11 +35,11 @@ from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.together import FREE, Beside, Tracked, simulate_together
 from decoding.ssd.simulation.track import Track
 from tests.decoding.test_comparison import LETTERS, Letters, comparison
-from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, texts
+from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, drawing_at, texts
 from tests.decoding.test_ssd_core import SSD
 from tests.decoding.test_ssd_simulator import tracked
-from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
-from tests.decoding.worlds import World, some_classifier, state_of, tables
+from tests.decoding.test_strategies import VOCAB, follows, law_of_three
+from tests.decoding.worlds import World, of_its_own, some_classifier, state_of, tables
 
 OPEN = parse_choices("ssd:4,ssd:3,branches=9,backup=by-batch")  # they choose the backup by what they measure
 PATHS = [
@@ -81,11 +79,6 @@ def events(sequence: Sequence) -> abc.Sequence[Event]:
     return sequence.sink.events
 
 
-def without_times(sequence: Sequence) -> list[dict[str, object]]:
-    rows = [to_dict(event, seq) for seq, event in enumerate(events(sequence), 1)]
-    return [{name: value for name, value in row.items() if not name.endswith("_ns")} for row in rows]
-
-
 # Exactness ------------------------------------------------------------------------------------------------------------
 
 
@@ -105,11 +98,7 @@ def test_three_tokens_under_load_follow_the_targets_joint_distribution(path: str
     small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
     small.hold("", some_classifier())
     sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), ssd(path)
-    requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(1500)]
-    answers = small.contestant(choice).run(requests, lambda _: Recorder(), never, Load(8))
-    counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
-    assert counts.total() == 1500
-    assert chi_square(counts, law_of_three(target, 0, 1, 2)) < 54.05  # 26 degrees of freedom, 99.9 %
+    assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(8)), 1500)
 
 
 @torch.inference_mode()
@@ -129,7 +118,7 @@ def test_where_the_rows_suffice_for_all_every_event_is_that_of_the_text_alone() 
     decode_all(together)
     for one, other in zip(together, batch_of(world, choice, SAMPLINGS["shared"], 4), strict=True):
         decode(other)
-        assert without_times(one) == without_times(other)
+        assert of_its_own(one) == of_its_own(other)
 
 
 @torch.inference_mode()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import random
 import signal
-from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import ClassVar, cast
 
 import pytest
 import torch
@@ -26,7 +25,7 @@ from decoding.ssd.transport.draft_process import Cores, DraftProcess, Patience, 
 from tests.decoding import models
 from tests.decoding.patient import Patient, Striking
 from tests.decoding.test_ssd_process import LINUX
-from tests.decoding.test_strategies import LENGTH, VOCAB, chi_square, law_of_three
+from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.decoding.worlds import World, state_of, tables
 
 PROMPT = [5, 17, 3, 60]
@@ -85,11 +84,19 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield here
 
 
+class OnceStruck(Patience):
+    """Patience as ever, until the draft's process was struck: then it ends soon."""
+
+    struck: ClassVar = False
+
+    def answering_s(self, slowest_s: float) -> float:
+        return 0.2 if self.struck else super().answering_s(slowest_s)
+
+
 @pytest.fixture(scope="module")
 def table_world() -> Iterator[World]:
     here = World.of_tables(12, 7)
-    patience = Patience(floor_s=1.0, per_verification=1.0)
-    with DraftProcess(partial(table_draft, 12, 7), ANYWHERE, patience) as process:
+    with DraftProcess(partial(table_draft, 12, 7), ANYWHERE) as process:
         here.draft_process = process
         yield here
 
@@ -164,9 +171,7 @@ def test_ratio_dice_keep_the_targets_law() -> None:
     sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=LENGTH + 2)
     with DraftProcess(partial(table_draft, VOCAB, 5, sharpness=0.7, noise=1.2), ANYWHERE) as process:
         here.draft_process = process
-        counts = Counter(tuple(here.run(BESIDE, [0], sampling, seed)[0].tokens[:LENGTH]) for seed in range(800))
-    law = law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0)
-    assert chi_square(counts, law) < 54.05  # 26 degrees of freedom, 99.9 %
+        assert follows(law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0), drawing(here, BESIDE, [0], sampling), 800)
 
 
 def test_one_process_serves_sample_after_sample(table_world: World) -> None:
@@ -200,19 +205,25 @@ LONG = Sampling(temperature=0.9, dice="shared", max_new_tokens=120)
 
 
 @pytest.mark.parametrize(
-    ("number", "reason"), [(signal.SIGKILL, "was ended by SIGKILL"), (signal.SIGSTOP, "did not answer within 1 s")]
+    ("number", "reason"), [(signal.SIGKILL, "was ended by SIGKILL"), (signal.SIGSTOP, "did not answer within 0.2 s")]
 )
 def test_a_lost_draft_costs_no_text_and_the_next_sample_has_another(
-    table_world: World, number: signal.Signals, reason: str
+    table_world: World, number: signal.Signals, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def strike(pid: int) -> None:
+        send(number)(pid)
+        monkeypatch.setattr(OnceStruck, "struck", number == signal.SIGSTOP)
+
+    monkeypatch.setattr(table_world.draft_process, "patience", OnceStruck())
     alone, _ = table_world.run(ALONE, [3, 1], LONG, seed=3)
     for moment in random.Random(number).sample(range(2, 20), 2):
-        decoded, recorder = struck(table_world, {moment}, send(number)).run(BESIDE, [3, 1], LONG, seed=3)
+        decoded, recorder = struck(table_world, {moment}, strike).run(BESIDE, [3, 1], LONG, seed=3)
         assert decoded == alone
         [told] = reasons(recorder.events)
         assert reason in told and told.endswith("The target went on alone.")
         after = [event.source for event in drafts(recorder.events) if event.round >= lost_in(recorder.events)]
         assert after == []
+        monkeypatch.setattr(OnceStruck, "struck", False)
         decoded, again = table_world.run(BESIDE, [3, 1], LONG, seed=3)
         assert decoded == alone and drafts(again.events) and reasons(again.events) == []
 

@@ -28,9 +28,10 @@ from decoding.ssd.transport.draft_process import DraftProcess, runner_in
 from decoding.ssd.transport.joint_server import Speculators
 from decoding.ssd.transport.messages import Asked, Recipe
 from tests.decoding.test_comparison import Letters
+from tests.decoding.test_load import drawing_at
 from tests.decoding.test_ssd_at_load import Counting
 from tests.decoding.test_ssd_beside import ANYWHERE, alike, table_draft
-from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
+from tests.decoding.test_strategies import VOCAB, follows, law_of_three
 from tests.decoding.worlds import World, some_classifier, state_of, tables
 
 ALONE, BESIDE, *OTHERS = parse_choices(
@@ -132,11 +133,7 @@ def test_three_tokens_under_ratio_dice_follow_the_targets_joint_distribution() -
     with DraftProcess(partial(table_draft, VOCAB, 5, sharpness=0.7, noise=1.2), ANYWHERE) as process:
         pair = paired(*(TableRunner(t, 4096, state_of) for t in (target, draft)), process)
         sampling, at = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), Load(8)
-        requests = [Request(BESIDE.at(at), [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(800)]
-        answers = pair.contestant(BESIDE).run(requests, lambda _: Recorder(), never, at)
-        counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
-    assert counts.total() == 800
-    assert chi_square(counts, law_of_three(target, 0, 1, 2)) < 54.05  # 26 degrees of freedom, 99.9 %
+        assert follows(law_of_three(target, 0, 1, 2), drawing_at(pair, BESIDE.at(at), sampling, at), 800)
 
 
 # One process for all --------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import random
 import struct
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from decoding.ssd.transport.mailbox import Connection, Gone, Mailbox, Silence, Slot, answering, connect
 
 ROOT = Path(__file__).resolve().parents[2]
+DEADLINE = 300.0  # s, for things that take milliseconds: the machine may be busy
 ECHO = """
 import json, sys
 from decoding.ssd.transport.mailbox import Connection, Gone, answering
@@ -100,7 +102,7 @@ def test_what_was_said_before_the_other_side_opened_is_heard() -> None:
     here, far = connect(100, 100, 100, 100)
     here.send(b"early")
     there = answering(far)
-    assert there.wait(patience_s=1.0) == b"early"
+    assert there.wait(patience_s=DEADLINE) == b"early"
     here.close()
     there.close()
 
@@ -111,15 +113,15 @@ def test_both_sides_are_heard(ends: tuple[Mailbox, Mailbox]) -> None:
         here.send(b"question %d" % number)
         assert there.has_mail and there.wait() == b"question %d" % number
         there.send(b"answer %d" % number)
-        assert here.wait(patience_s=1.0) == b"answer %d" % number
+        assert here.wait(patience_s=DEADLINE) == b"answer %d" % number
 
 
 def test_what_is_added_later_does_not_cover_the_answer(ends: tuple[Mailbox, Mailbox]) -> None:
     here, there = ends
     there.send(b"answer")
     there.add(b"P.S.")
-    assert here.wait(patience_s=1.0) == b"answer"
-    assert here.postscript(patience_s=1.0) == b"P.S."
+    assert here.wait(patience_s=DEADLINE) == b"answer"
+    assert here.postscript(patience_s=DEADLINE) == b"P.S."
     with pytest.raises(Silence):
         here.postscript(patience_s=0.01)
 
@@ -142,7 +144,7 @@ def test_what_belongs_to_an_earlier_question_is_passed_over(ends: tuple[Mailbox,
     there.post(b"fuller board")
     there.add(b"P.S.")
     assert here.posted() == b"fuller board" and here.posted() is None
-    assert here.postscript(patience_s=1.0) == b"P.S."
+    assert here.postscript(patience_s=DEADLINE) == b"P.S."
 
 
 def test_silence_has_an_end(ends: tuple[Mailbox, Mailbox]) -> None:
@@ -150,14 +152,14 @@ def test_silence_has_an_end(ends: tuple[Mailbox, Mailbox]) -> None:
     with pytest.raises(Silence):
         here.wait(patience_s=0.02)
     there.send(b"late")
-    assert here.wait(patience_s=1.0) == b"late"
+    assert here.wait(patience_s=DEADLINE) == b"late"
 
 
 def test_more_rings_than_a_bell_can_hold_disturb_nobody(ends: tuple[Mailbox, Mailbox]) -> None:
     here, there = ends
     for _ in range(70_000):
         here.send(b"?")
-        assert there.wait(patience_s=1.0) == b"?"
+        assert there.wait(patience_s=DEADLINE) == b"?"
     with pytest.raises(Silence):
         there.wait(patience_s=0.05)
 
@@ -167,9 +169,9 @@ def test_what_was_said_before_the_end_is_still_heard(ends: tuple[Mailbox, Mailbo
     there = answering(dataclasses.replace(far))
     there.send(b"last words")
     there.close()
-    assert here.wait(patience_s=1.0) == b"last words"
+    assert here.wait(patience_s=DEADLINE) == b"last words"
     with pytest.raises(Gone):
-        here.wait(patience_s=10.0)
+        here.wait(patience_s=DEADLINE)
     here.send(b"to nobody")
     here.close()
 
@@ -197,43 +199,41 @@ def test_another_process_hears_every_message_whole(echo: tuple[Mailbox, subproce
     for _ in range(3000):
         words = dice.randbytes(dice.choice([0, 1, 40, 5000]))
         here.send(words)
-        assert here.wait(patience_s=30.0) == words[::-1]
+        assert here.wait(patience_s=DEADLINE) == words[::-1]
 
 
 def test_the_death_of_either_is_told_to_the_other(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
     here, process = echo
     here.send(b"ab")
-    assert here.wait(patience_s=30.0) == b"ba"
+    assert here.wait(patience_s=DEADLINE) == b"ba"
     here.close()
-    assert process.wait(timeout=30) == 7
+    assert process.wait(timeout=DEADLINE) == 7
 
 
 def test_a_killed_process_is_gone_not_silent(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
     here, process = echo
     here.send(b"ab")
-    assert here.wait(patience_s=30.0) == b"ba"
+    assert here.wait(patience_s=DEADLINE) == b"ba"
     process.kill()
     with pytest.raises(Gone):
-        here.wait(patience_s=300.0)
+        here.wait(patience_s=DEADLINE)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_whoever_waits_long_sleeps(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
     here, process = echo
     here.send(b"ab")
-    assert here.wait(patience_s=30.0) == b"ba"
-    deadline = time.monotonic() + 30
+    assert here.wait(patience_s=DEADLINE) == b"ba"
+    deadline = time.monotonic() + DEADLINE
     while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
         assert time.monotonic() < deadline
     here.send(b"up")
-    assert here.wait(patience_s=30.0) == b"pu"
+    assert here.wait(patience_s=DEADLINE) == b"pu"
 
 
 def test_a_mailbox_has_no_name_that_could_stay_behind() -> None:
-    before = {path.name for path in Path("/dev/shm").iterdir()} if Path("/dev/shm").exists() else set()
     here, far = connect(100, 100, 100, 100)
+    assert os.fstat(far.memory).st_nlink == 0
     there = answering(far)
-    after = {path.name for path in Path("/dev/shm").iterdir()} if Path("/dev/shm").exists() else set()
-    assert after <= before
     here.close()
     there.close()

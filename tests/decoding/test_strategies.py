@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
 
-from decoding.drafters.base import Draft
+from decoding.drafters.base import Draft, Drafter
 from decoding.drafters.rule import DraftStep, StopRule
 from decoding.ending import Ending
 from decoding.errors import BadPrompt, BrokenModel
@@ -31,6 +31,10 @@ def label(value: object) -> str | None:
     return value.label if isinstance(value, Choice) else None
 
 
+def name(value: object) -> str | None:
+    return label(value) or getattr(value, "__name__", None)
+
+
 def own_text(table: torch.Tensor, prompt: Sequence[int], count: int) -> list[int]:
     text = list(prompt)
     for _ in range(count):
@@ -43,23 +47,6 @@ def test_greedy_text_is_the_targets_own(choice: Choice) -> None:
     for seed in range(5):
         decoded, _ = World.of_tables(12, seed).run(choice, [3, 1], GREEDY)
         assert decoded.tokens == own_text(tables(12, seed)[0], [3, 1], 40)
-
-
-@pytest.mark.parametrize("choice", [*RANKED, *COPYING], ids=label)
-@pytest.mark.parametrize("settings", [{}, {"repetition_penalty": 1.4}, {"top_k": 4, "top_p": 0.9}], ids=str)
-def test_shared_dice_give_every_strategy_the_same_text(choice: Choice, settings: dict[str, float]) -> None:
-    sampling = Sampling(temperature=0.9, dice="shared", max_new_tokens=40, **settings)  # type: ignore[arg-type]
-    for seed in range(4):
-        world = World.of_tables(12, seed)
-        expected, _ = world.run(choose("autoregressive"), [3, 1], sampling, seed)
-        assert world.run(choice, [3, 1], sampling, seed)[0] == expected
-
-
-@pytest.mark.parametrize("choice", RANKED, ids=label)
-def test_a_penalty_sees_only_the_context_so_greedy_text_stays_the_targets(choice: Choice) -> None:
-    sampling = Sampling(repetition_penalty=1.5, max_new_tokens=40)
-    world = World.of_tables(12, 2)
-    assert world.run(choice, [3, 1], sampling)[0] == world.run(choose("autoregressive"), [3, 1], sampling)[0]
 
 
 class Remembers(StopRule):
@@ -86,6 +73,25 @@ def remembering(parts: Parts) -> StopRule:
     return Remembers()
 
 
+@pytest.mark.parametrize("choice", [*RANKED, *COPYING, remembering], ids=name)
+@pytest.mark.parametrize("settings", [{}, {"repetition_penalty": 1.4}, {"top_k": 4, "top_p": 0.9}], ids=str)
+def test_shared_dice_give_every_strategy_the_same_text(
+    choice: Choice | Callable[[Parts], StopRule], settings: dict[str, float]
+) -> None:
+    sampling = Sampling(temperature=0.9, dice="shared", max_new_tokens=40, **settings)  # type: ignore[arg-type]
+    for seed in range(4):
+        world = World.of_tables(12, seed)
+        expected, _ = world.run(choose("autoregressive"), [3, 1], sampling, seed)
+        assert world.run(choice, [3, 1], sampling, seed)[0] == expected
+
+
+@pytest.mark.parametrize("choice", RANKED, ids=label)
+def test_a_penalty_sees_only_the_context_so_greedy_text_stays_the_targets(choice: Choice) -> None:
+    sampling = Sampling(repetition_penalty=1.5, max_new_tokens=40)
+    world = World.of_tables(12, 2)
+    assert world.run(choice, [3, 1], sampling)[0] == world.run(choose("autoregressive"), [3, 1], sampling)[0]
+
+
 VOCAB, LENGTH = 3, 3
 
 
@@ -97,24 +103,55 @@ def law_of_three(table: torch.Tensor, *prompt: int) -> dict[tuple[int, ...], flo
     }
 
 
+Draw = Callable[[range], Counter[tuple[int, ...]]]  # counts what is decoded with these seeds
+
+
+def follows(law: dict[tuple[int, ...], float], draw: Draw, draws: int) -> bool:
+    """Tell whether what is drawn follows a law of three tokens.
+
+    Where a clock decides, as in hits and prices, the same seeds give other draws each time, and 1 of 1,000 fair ones
+    look wrong. So draws that look wrong are made anew, 4 times as many, and have to look right then: 1 fair draw of
+    1,000,000 is refused, and a biased one looks worse the more is drawn."""
+    return any(chi_square(draw(seeds), law) < 54.05 for seeds in (range(draws), range(draws, 5 * draws)))
+
+
 def chi_square(counts: Counter[tuple[int, ...]], law: dict[tuple[int, ...], float]) -> float:
+    """It lies below 54.05 for 99.9 % of fair draws of three tokens: 26 degrees of freedom."""
     draws = counts.total()
     return sum((counts[words] - draws * share) ** 2 / (draws * share) for words, share in law.items())
 
 
-@pytest.mark.parametrize("dice", ["ratio", "shared"])
-@pytest.mark.parametrize("choice", [*OURS, remembering], ids=lambda c: label(c) or getattr(c, "__name__", None))
-def test_three_tokens_follow_the_targets_joint_distribution(choice: object, dice: str) -> None:
+def drawing(
+    world: World, choice: Choice | Callable[[Parts], StopRule | Drafter], prompt: Sequence[int], sampling: Sampling
+) -> Draw:
+    """Decode a prompt in a world once for each seed, and count the first three tokens."""
+    return lambda seeds: Counter(tuple(world.run(choice, prompt, sampling, seed)[0].tokens[:LENGTH]) for seed in seeds)
+
+
+def test_draws_of_another_law_are_refused() -> None:
+    target, draft = tables(VOCAB, 5, 0.7, 1.2)
+    world, sampling = World.of_tables(VOCAB, 5, sharpness=0.7, noise=1.2), Sampling(temperature=1.0, max_new_tokens=3)
+    draw = drawing(world, choose("autoregressive"), [0], sampling)
+    assert follows(law_of_three(target, 0), draw, 300)
+    assert not follows(law_of_three(draft, 0), draw, 300)
+
+
+@pytest.mark.parametrize(
+    ("choice", "dice"),
+    # With shared dice every text is that of autoregressive, as a test above says.
+    [(choose("autoregressive"), "shared"), *((choice, "ratio") for choice in (*OURS, remembering))],
+    ids=name,
+)
+def test_three_tokens_follow_the_targets_joint_distribution(
+    choice: Choice | Callable[[Parts], StopRule], dice: str
+) -> None:
     world = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
     # Longer than what is looked at, so that whole drafts are made and thrown away around it.
     sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=LENGTH + 2)  # type: ignore[arg-type]
-    counts = Counter(
-        tuple(world.run(choice, [0], sampling, seed)[0].tokens[:LENGTH])  # type: ignore[arg-type]
-        # What a coin thrown by position does to the rule that remembers shows only in many draws.
-        for seed in range(5000 if choice is remembering else 1500)
-    )
+    # What a coin thrown by position does to the rule that remembers shows only in many draws.
+    draws = 5000 if choice is remembering else 1500
     law = law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0)
-    assert chi_square(counts, law) < 54.05  # 26 degrees of freedom, 99.9 %
+    assert follows(law, drawing(world, choice, [0], sampling), draws)
 
 
 def rounds(events: Sequence[Event]) -> list[tuple[Drafted | None, Verified]]:

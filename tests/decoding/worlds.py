@@ -17,7 +17,7 @@ from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
 from decoding.drafters.rule import StopRule
 from decoding.ending import Decoded, Ending
-from decoding.events import Recorder
+from decoding.events import Recorder, to_dict
 from decoding.loop import Batch, decode
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner, hashed
@@ -73,6 +73,15 @@ def tables(vocab: int, seed: int = 0, sharpness: float = 1.5, noise: float = 0.8
     dice = torch.Generator().manual_seed(seed)
     target = sharpness * torch.randn(STATES, vocab, generator=dice, dtype=torch.float64)
     return target, target + noise * torch.randn(STATES, vocab, generator=dice, dtype=torch.float64)
+
+
+def of_its_own(sequence: Sequence) -> list[dict[str, object]]:
+    """A text's events without times, and without who shared its passes."""
+    assert isinstance(sequence.sink, Recorder)
+    rows = [to_dict(event, seq) for seq, event in enumerate(sequence.sink.events, 1)]
+    return [
+        {name: value for name, value in row.items() if not name.endswith(("_ns", "texts", "_rows"))} for row in rows
+    ]
 
 
 @dataclass

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,22 +16,19 @@ import pytest
 
 from decoding import processor
 from tests.launcher.up import DEADLINE, ROOT, Up, add_pair, family, until
+from tests.ports import free_port, free_ports
 from tests.webapp.postgres import Server
 from worker.supervisor import valkey
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as line:
-        return int(line.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     folder = tmp_path_factory.mktemp("shared")
     (folder / "store").mkdir()
-    server, port = Server.made(free_port()), free_port()
+    own, port = free_ports(2)
+    server = Server.made(own)
     command = list(valkey.broker(folder).command)
     command[command.index("--port") + 1] = str(port)
     broker = subprocess.Popen([*command, "--bind", "127.0.0.1"], env={**os.environ, "PYTHONPATH": str(ROOT)})

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import random
 import re
 import shutil
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from websockets.sync.client import connect
 
 from tests.launcher.up import DEADLINE, ROOT, Up, until
 from tests.launcher.visitor import Visitor
+from tests.ports import free_port, free_ports
 
 EXAMPLES = ROOT / "docker" / "proxy"
 NAME = "lab.test"
@@ -34,18 +33,6 @@ pytestmark = [
     pytest.mark.proxy,
     pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed here"),
 ]
-
-
-def free_ports(count: int) -> list[int]:
-    """Below those that the system gives to clients, any of which could take one before the proxy does."""
-    with ExitStack() as held:
-        found: list[int] = []
-        while len(found) < count:
-            port = random.randrange(20_000, 32_000)
-            with suppress(OSError):
-                held.enter_context(socket.create_server(("127.0.0.1", port)))
-                found.append(port)
-        return found
 
 
 def authority_of(kind: str, folder: Path) -> Path:
@@ -223,7 +210,7 @@ def test_nothing_of_drafthouse_answers_under_another_name(lab: Visitor) -> None:
 
 def test_no_secret_of_an_address_is_in_the_proxys_log(kind: str, tmp_path: Path) -> None:
     """With nothing behind it, a proxy has much to complain about."""
-    with proxy(kind, f"127.0.0.1:{free_ports(1)[0]}", tmp_path) as visitor:
+    with proxy(kind, f"127.0.0.1:{free_port()}", tmp_path) as visitor:
         assert visitor.ask("GET", "/shared/s3cret/?ticket=t1cket", Authorization="Bearer t0ken").status == 502
     log = (tmp_path / "log").read_text()
     assert not any(secret in log for secret in ("s3cret", "t1cket", "t0ken"))

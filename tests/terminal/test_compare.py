@@ -208,7 +208,7 @@ def test_ctrl_c_shows_and_writes_what_is_done(box: Path, tmp_path: Path) -> None
     while b" 4/16000 samples" not in shown:
         shown += os.read(terminal, 4096)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     os.close(terminal)
 
     assert process.returncode == 130

@@ -63,7 +63,7 @@ class StrategyBox:
 
     @property
     def needs(self) -> dict[str, str]:
-        """Needs that some pairs do not meet, and for each why the strategy cannot run there."""
+        """Parts that it needs of a pair that some pairs lack, and why it cannot run with these."""
         return needs_of(self.spec)
 
     @property

@@ -82,7 +82,7 @@ class Pair(Entry):
 
     @property
     def lacks(self) -> str:
-        """Return what some strategies need and it lacks: "draft", or "scores" of the target's tokens; else nothing."""
+        """Part that it lacks that some strategies need: "draft", or "scores" of the target's tokens; empty: nothing."""
         return "draft" if self.is_alone else "scores" if self.matches_text else ""
 
     @property

@@ -12,8 +12,9 @@ from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, stints
 from decoding.pair import Pair
+from decoding.replay.weighing import settle_prices
 from decoding.spec import Choice
-from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Which
+from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Weighed, Which
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
@@ -38,6 +39,8 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             cancelled=cancelled,
         )
         comparison.warm_up()
+        if prices := settle_prices(comparison, order.prices):
+            emit(Weighed(prices))
         running = {choice.label for choice in comparison.choices}
         finished = [sample for sample in order.finished if sample.strategy in running]
         before = {(sample.strategy, sample.prompt, sample.repeat): sample for sample in finished}

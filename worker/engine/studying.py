@@ -60,8 +60,8 @@ def plan(order: PairOrder, loads: Sequence[int], residents: Residents, emit: Emi
 
 def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, cancelled: Cancelled) -> dict[str, Any]:
     """The plan's document; empty if somebody cancels."""
-    classifiers = {name: pair.classifier(name) for name in pair.usable(order.pair.classifiers)}
-    chosen, count = next(iter(classifiers), None), len(order.prompts)
+    usable = pair.usable(order.pair.classifiers)
+    chosen, count = next(iter(usable), None), len(order.prompts)
     steps = _steps_of_plan(order, loads, chosen, pair, emit)
     recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():
@@ -69,6 +69,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     steps("measuring costs", 0, 1)
     before = noise.mark(os.getpid())
     costs = probing.probe(pair, order.prompts, order.sampling, chosen)
+    classifiers = {name: pair.priced(name, costs) for name in usable}
     steps("measuring costs", 1, 1)
     simulating = Simulating(
         pair,

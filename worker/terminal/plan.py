@@ -77,6 +77,8 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
     before = noise.mark(os.getpid())
     classifier = usable_classifier(pair)
     material = Material(bench, ready, study, probe(pair, bench.prompts, bench.sampling, classifier), classifier)
+    if classifier is not None:
+        pair.priced(classifier, material.costs)
     best: Sequence[Prediction] = ()
     found: dict[str, Any] = {"at_load": None, "misfit": misfit_of(bench, ready), "classifier": classifier}
     if found["misfit"]:

@@ -17,6 +17,7 @@ from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.sample import Sample
 from decoding.measure.worst import USUAL, lines, ranked_by_loss
 from decoding.prompts.prompt import first_turns
+from decoding.replay.weighing import settle_prices
 from worker import noise
 from worker.servers import local_pids
 from worker.started_server import started
@@ -62,6 +63,7 @@ def run(args: Arguments) -> bool:
             say(crowded(others, loaded.threads))
         say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
         comparison.warm_up()
+        prices = settle_prices(comparison, {})
         with interrupt:
             samples, noisy = decode_all(comparison, args, trace, beside)
         complete = len(samples) + len(comparison.left_out) == args.sample_count
@@ -75,6 +77,7 @@ def run(args: Arguments) -> bool:
             servers=[about(server) for server in servers],
             hardware=loaded.hardware(args.choices),
             runners={choice.label: loaded.pair.runner_of(choice) for choice in args.choices},
+            prices=prices,
         )
         write_results(args, outcome, samples, json_file, worst_file)
     say_missing(comparison, len(samples), args.sample_count)

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from decoding.capturing import Capturing
+from decoding.models.fast.attention import attend_at_once, attend_in_steps
 from decoding.models.fast.fused import Kernels
-from decoding.models.fast.passes import StaticPasses, attend_at_once, attend_in_steps
+from decoding.models.fast.passes import StaticPasses
 from decoding.models.fast.runner import FastRunner, Model
 from decoding.models.runner import ModelRunner, align
 from decoding.ssd.transport.two_lanes import Lane

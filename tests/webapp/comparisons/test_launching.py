@@ -272,10 +272,12 @@ def test_the_bin_hides_and_gives_back(world, ready):
 
 def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_that_the_machine_is_another(world, ready):
     by = world.actor(world.bob)
-    classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
+    own = classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
     asked = make.body(*ready, strategies=[{"strategy": "disco"}])
     made = Comparison.objects.get(pk=post(world, asked).json()["id"])
-    Comparison.objects.filter(pk=made.pk).update(hardware={"device_name": "another machine"})
+    price = {"card": 0.4, "run": 0.8, "doubt": 0.15}
+    prices = {str(own.pk): {"rules": {"priced": price}, "costs": {"target": [0]}}}
+    Comparison.objects.filter(pk=made.pk).update(hardware={"device_name": "another machine"}, prices=prices)
     made.refresh_from_db()
     make.decode_all(made)
     for sample in Sample.objects.filter(run__strategy="disco"):
@@ -286,9 +288,13 @@ def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_th
     assert drift["autoregressive"] is None
     assert drift["disco"]["tokens"] == 150 and drift["disco"]["slope"] < 0.5
     assert drift["disco"]["calibration_error"] == pytest.approx(0.3)
+    prices = {row["strategy"]: row["price"] for row in report["strategies"]}
+    assert prices["autoregressive"] is None
+    assert (prices["disco"]["run"], prices["disco"]["used"], prices["disco"]["is_own"]) == (0.8, 0.8, True)
     assert any("measured on a machine; this runs on another machine" in line for line in report["warnings"])
     page = world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
     assert "estimates were off by 0.300 on average over 150 tokens of this run" in page.replace("&#x27;", "'")
+    assert "+100 % is more than the doubt of 15 %, so it used its own price." in page
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 from webapp.config.connections import Config, Limits
 from webapp.config.server import configured, listen
 
-PATIENCE = 20  # s; nothing here takes that long, it only keeps a failure from hanging
+PATIENCE = 300  # s; nothing here takes that long, it only keeps a failure from hanging
 SHORT = Limits(header_s=0.3, body_s=0.3, body_bytes_per_s=10_000, reading_s=0.5, connections=6, connections_each=3)
 MUCH = b"x" * 64 * 1024
 

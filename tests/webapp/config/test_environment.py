@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import pytest
 import redis
 from psycopg import sql
 
+from tests.ports import free_port
 from tests.webapp.live.conftest import _program, _wait_for
 from tests.webapp.postgres import Server
 
@@ -46,11 +46,6 @@ def settings(data: Path, **environment: str) -> list:
     done = run(TOLD, data, **environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
 
 
 @pytest.fixture
