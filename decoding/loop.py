@@ -14,7 +14,7 @@ from collections import abc
 from decoding.crowd import Crowd
 from decoding.ending import Decoded
 from decoding.models.runner import Feed, extend_all, run_together
-from decoding.sequence import Sequence, Shared
+from decoding.sequence import Sequence, SharedPass
 
 PIECE = 64  # tokens of prompts that one step reads while other texts grow
 
@@ -63,7 +63,7 @@ class Batch:
         run_together([sequence.drafting() for sequence in growing])
         drafted = _prepared([sequence for sequence in growing if not sequence.error])
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
-        shared = Shared(len(drafted), sum(len(tokens) for _, tokens, _ in pieces.values()), self._prompts_ns)
+        shared = SharedPass(len(drafted), sum(len(tokens) for _, tokens, _ in pieces.values()), self._prompts_ns)
         logits = extend_all([*(sequence.ask() for sequence in drafted), *pieces.values()])
         for sequence, rows in zip(drafted, logits, strict=False):
             sequence.weigh(rows)

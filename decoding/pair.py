@@ -103,10 +103,10 @@ class Pair:
         """Name the software that runs the models under the choice."""
         return self.contestant(choice).runner(choice)
 
-    def hardware_of(self, choice: Choice) -> str:
-        """Describe what the choice has to itself, for people."""
+    def hardware_of(self, choice: Choice, longest: int = 0) -> str:
+        """Describe what the choice has to itself, for people. `longest` is the longest text's number of tokens."""
         contestant = self.contestant(choice)
-        return "; ".join(filter(None, (contestant.hardware(choice), contestant.waiting(choice))))
+        return "; ".join(filter(None, (contestant.hardware(choice), contestant.waiting(choice, longest))))
 
     def begin(self, choices: Sequence[Choice]) -> None:
         """Start what the choices need besides the models. Refuse, in a sentence, what this machine cannot run."""

@@ -24,8 +24,8 @@ from decoding.verify import Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """Parts of a step that all of its texts share."""
+class SharedPass:
+    """Facts of the target's pass that several texts share."""
 
     texts: int  # that verify in its pass
     prompt_rows: int  # tokens of prompts that the pass reads for others
@@ -148,7 +148,7 @@ class Sequence:
         """Launch the verdict on the draft."""
         self._weighing = (self._ahead or self.dice).weigh(logits, self._draft)
 
-    def settle(self, shared: Shared) -> None:
+    def settle(self, shared: SharedPass) -> None:
         """Wait for the verdict, emit the round's events, and append its tokens to the text."""
         draft, weighing = self._draft, self._weighing
         self.drafter.meanwhile(weighing.is_done)
@@ -181,7 +181,7 @@ class Sequence:
         if len(self.text) >= self._end:
             self.finish("length" if self._end == self._start + self.max_new_tokens else "context")
 
-    def _tell(self, draft: Draft, verdict: Verdict, verified: int, shared: Shared) -> None:
+    def _tell(self, draft: Draft, verdict: Verdict, verified: int, shared: SharedPass) -> None:
         emit = self.sink.emit
         anticipated = self.drafter.anticipated(self._round - 1)
         if anticipated:

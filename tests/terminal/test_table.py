@@ -176,5 +176,5 @@ def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput()
     assert f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}     90 %  24 identical" in lines[4]
     assert "goodput: requests within ttft 500 ms" in lines
     assert next(line for line in lines if line.startswith("static:4 @8, 95 % intervals: ")).endswith(
-        "gap p99 too few prompts · end to end p50 398 to 402 ms · end to end p95 too few prompts"
+        "per token p50 16 to 20 ms · end to end p50 398 to 402 ms · too few prompts for p95, p99"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from decoding.contestants.servers.alone import ServersAlone
 from decoding.errors import BrokenModel, DrafthouseError
@@ -59,7 +60,10 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
 def ground(order: ToCompare, residents: Residents) -> tuple[Pair | ServersAlone, Loaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
-        return load_pair(order.pair, residents, order.choices, order.servers.reach())
+        pair, loaded = load_pair(order.pair, residents, order.choices, order.servers.reach())
+        longest = Comparison(pair, order.prompts, order.choices, order.sampling).longest
+        by_strategy = {choice.label: pair.hardware_of(choice, longest) for choice in order.choices}
+        return pair, replace(loaded, hardware={**loaded.hardware, "by_strategy": by_strategy})
     alone = ServersAlone(order.servers.reach())
     hardware = {choice.label: alone.hardware_of(choice) for choice in order.choices}
     runners = {choice.label: alone.runner_of(choice) for choice in order.choices}

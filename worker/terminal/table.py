@@ -123,17 +123,16 @@ def _doubts(row: Mapping[str, Any]) -> str:
     """95 % intervals of the waiting times in one line."""
     times = {"in the queue": row["queued_ms"], "first token": row["ttft_ms"], "per token": row["tpot_ms"]}
     times |= {"gap": row["gap_ms"], "end to end": row["e2e_ms"]}
-    found = [
-        f"{name} {percentile} {_interval(each['intervals'][percentile])}"
-        for name, each in times.items()
-        for percentile in (("p99",) if name == "gap" else ("p50", "p95"))
-        if each
-    ]
-    return f"{row['label']}, 95 % intervals: {' · '.join(found)}"
+    asked = [(name, p, each["intervals"][p]) for name, each in times.items() if each for p in _shown(name)]
+    known = ["{} {} {:.0f} to {:.0f} ms".format(name, p, *found) for name, p, found in asked if found]
+    missing = ", ".join(sorted({p for _, p, found in asked if not found}))
+    few = [f"too few prompts for {missing}"] if missing else []
+    return f"{row['label']}, 95 % intervals: {' · '.join([*known, *few])}"
 
 
-def _interval(found: Sequence[float] | None) -> str:
-    return "{:.0f} to {:.0f} ms".format(*found) if found else "too few prompts"
+def _shown(name: str) -> tuple[str, ...]:
+    """Percentiles of a waiting time that the table shows."""
+    return ("p99",) if name == "gap" else ("p50", "p95")
 
 
 def turn_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -37,19 +37,20 @@ class Model(Protocol):
     decoder: Decoder
 
     def new_runner(self) -> FastRunner: ...
-    def new_runners(self, count: int) -> Sequence[ModelRunner]: ...
+    def new_runners(self, count: int, room: int = 0) -> Sequence[ModelRunner]: ...
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]: ...
-    def bytes_for(self, tokens: int) -> int: ...
+    def bytes_for(self, room: int) -> int: ...
     def passes_over(self, cache: Cache) -> Passes: ...
 
 
 class FastRunner:
     """A model with one cache."""
 
-    def __init__(self, model: Model, cache: Cache) -> None:
+    def __init__(self, model: Model, cache: Cache, context: int) -> None:
+        """`context` is the most tokens that its text can have; the cache holds them."""
         self.model = model
         self.vocab_size = model.vocab_size
-        self.context = model.context
+        self.context = context
         self.device = model.device
         self.facts = model.facts
         self.decoder = model.decoder
