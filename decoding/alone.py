@@ -28,10 +28,7 @@ def needs(spec: Strategy) -> str:
     if spec.needs_draft:
         return ""
     if spec.needs_classifier:
-        return (
-            "Needs no draft model, but a classifier of the design sources, which is trained on a pair of the target "
-            "and a draft."
-        )
+        return "Needs no draft model, but a classifier of the design sources."
     return "Needs no draft model."
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from decoding.alone import lacks_draft
 from decoding.disco import features, judging, training
 from decoding.disco.cards import OURS, PAPER, SOURCES
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import with_copies
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled, Progress
-from decoding.errors import BadStrategy
+from decoding.errors import BadPair, BadStrategy
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,15 @@ class How:
 
     def label(self, recordings: Sequence[Recording]) -> Labelled:
         """Label the tokens that this design learns from."""
-        labelled = training.label(recordings)
+        is_drafted = any(recording.is_drafted for recording in recordings)
+        labelled = training.label(recordings) if is_drafted else training.NOTHING
         return with_copies(labelled, recordings) if self.design == SOURCES else labelled
 
-    def check(self) -> None:
+    def check(self, is_alone: bool = False) -> None:
+        """Refuse a start of another design, and on a target alone a design that learns from drafts only."""
+        if is_alone and self.design != SOURCES:
+            what = lacks_draft(f"A classifier of the design {self.design}")
+            raise BadPair(f"{what} Take the design {SOURCES}, which learns from copies too.")
         if self.start and not any(network.fits(self.start) for network in self.networks):
             raise BadStrategy(
                 f"The classifier to start from sees {', '.join(sorted(self.start.sees))} with {len(self.start.hidden)} "

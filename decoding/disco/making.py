@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
@@ -42,6 +43,11 @@ ABLATIONS: dict[str, Sequence[str]] = {
     "top-k only": features.NAMES[: features.TOP],
     "no echoes": features.GLANCE,
     "no position": [name for name in features.QUICK if name != "position"],
+}
+ABLATIONS_OF_COPIES: dict[str, Sequence[str]] = {
+    "length of the match only": ("match",),
+    "share among the followers only": ("share",),
+    "no position": judging.MATCHES,
 }
 PARTS = ("training", "validation", "test")  # of the material
 ABLATION_HIDDEN = 32  # enough for all features; only measured, never used live
@@ -107,7 +113,7 @@ def make_classifier(
 ) -> Classifier:
     """Make the classifier and fill in its card; the caller stores it. `others` are further prompt sets, by name, to
     test it on. `texts` are texts that earlier runs have written."""
-    how.check()
+    how.check(pair.draft is None)
     recorded = record(
         pair, material, sampling, others=others, texts=texts, on_progress=on_progress, cancelled=cancelled
     )
@@ -126,7 +132,7 @@ def record(
 ) -> Recorded:
     """Record all prompts before anything is timed: copies of the pair would disturb the timing."""
     parts = [material.training, material.validation, material.test, *others.values()]
-    with Scribes(pair, copies_for(pair, sum(map(len, parts)))) as scribes:
+    with Scribes(pair, copies_for(pair, sum(map(len, parts)))) if pair.draft else nullcontext() as scribes:
 
         def one(name: str, prompts: Sequence[Prompt], tails: bool = True) -> Study:
             hears = partial(_recorded, on_progress, name, len(prompts))
@@ -159,11 +165,13 @@ def learn(
 ) -> Classifier:
     labelled = [how.label(part.recordings) for part in (recorded.training, recorded.validation, recorded.test)]
     network, classifier, costs = _fastest_network(pair, recorded, labelled, material, sampling, how, on_progress)
-    thresholds = _tuned(recorded.validation, costs, classifier)
-    if classifier.knows_copies:
+    thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
+    if classifier.knows_copies or pair.draft is None:
         thresholds[judging.RULE] = planning.best_for_copies(recorded.validation, costs, classifier)
-    rule = rule_of(how.design)
-    judge = Judge(recorded.test, labelled[2], costs, lambda: RULES[rule](thresholds[rule], planning.CAP))
+    if pair.draft:
+        tested = _tested(recorded, labelled, costs, classifier, thresholds, network, how, on_progress)
+    else:
+        tested = _tested_on_copies(recorded, labelled, costs, classifier, thresholds, how, on_progress)
     return dataclasses.replace(
         classifier,
         card={
@@ -180,19 +188,62 @@ def learn(
             "data": {name: _digest(getattr(material, name)) for name in PARTS},
             "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
             "metrics": dataclasses.asdict(_measured(classifier, labelled[2])),
-            "ablations": _ablations(labelled, on_progress),
-            "learning": curve(
-                recorded.training.recordings, classifier, lambda part: how.train(network, part, labelled[1]), judge
-            ),
             "costs": dataclasses.asdict(costs),
-            "predicted": _predicted(recorded.test, costs, classifier, thresholds),
-            "elsewhere": {
-                name: _elsewhere(study, costs, classifier, thresholds) for name, study in recorded.others.items()
-            },
-            "sweep": planning.sweep(recorded.test, costs, classifier),
+            **tested,
             "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
         },
     )
+
+
+def _tested(
+    recorded: Recorded,
+    labelled: Sequence[Labelled],
+    costs: Costs,
+    classifier: Classifier,
+    thresholds: dict[str, float],
+    network: Network,
+    how: How,
+    on_progress: OnProgress,
+) -> dict[str, Any]:
+    """Return the parts of the card that say how well it judges drafted tokens."""
+    rule = rule_of(how.design)
+    judge = Judge(recorded.test, labelled[2], costs, lambda: RULES[rule](thresholds[rule], planning.CAP))
+    learns = lambda part: how.train(network, part, labelled[1])  # noqa: E731
+    return {
+        "ablations": _ablations(labelled, ABLATIONS, on_progress),
+        "learning": curve(recorded.training.recordings, classifier, learns, judge),
+        "predicted": _predicted(recorded.test, costs, classifier, thresholds),
+        "elsewhere": {
+            name: _elsewhere(study, costs, classifier, thresholds) for name, study in recorded.others.items()
+        },
+        "sweep": planning.sweep(recorded.test, costs, classifier),
+    }
+
+
+def _tested_on_copies(
+    recorded: Recorded,
+    labelled: Sequence[Labelled],
+    costs: Costs,
+    classifier: Classifier,
+    thresholds: dict[str, float],
+    how: How,
+    on_progress: OnProgress,
+) -> dict[str, Any]:
+    """Return the parts of the card that say how well it judges copied tokens."""
+
+    def predicted(study: Study) -> dict[str, float]:
+        return planning.copying(study, costs, classifier, thresholds[judging.RULE])
+
+    def elsewhere(study: Study) -> dict[str, Any]:
+        found = _measured(classifier, how.label(study.recordings))
+        about = {"auc": found.auc, "calibration_error": found.calibration_error}
+        return {"prompts": len(study.recordings), **about, "predicted": predicted(study)}
+
+    return {
+        "ablations": _ablations(labelled, ABLATIONS_OF_COPIES, on_progress),
+        "predicted": predicted(recorded.test),
+        "elsewhere": {name: elsewhere(study) for name, study in recorded.others.items()},
+    }
 
 
 def _fastest_network(
@@ -213,6 +264,8 @@ def _fastest_network(
     on_progress(Step("measuring costs", 0, 1))
     prices = probing.probe_each(pair, material.validation, sampling, [network.name for network in networks])
     on_progress(Step("measuring costs", 1, 1))
+    if len(networks) == 1:
+        return networks[0], first, prices[0]
     classifier, costs = fastest(recorded.validation, list(zip(candidates, prices, strict=True)))
     network = next(n for n, each in zip(networks, candidates, strict=True) if each is classifier)
     return network, classifier, costs
@@ -270,14 +323,16 @@ def _measured(classifier: Classifier, part: Labelled) -> metrics.Metrics:
     return metrics.measure(classifier(part.rows), part.accepted)
 
 
-def _ablations(labelled: Sequence[Labelled], on_progress: OnProgress) -> dict[str, Any]:
+def _ablations(
+    labelled: Sequence[Labelled], sets: Mapping[str, Sequence[str]], on_progress: OnProgress
+) -> dict[str, Any]:
     rows = {}
-    for number, (name, columns) in enumerate(ABLATIONS.items(), start=1):
+    for number, (name, columns) in enumerate(sets.items(), start=1):
         found = _measured(
             training.train(labelled[0], labelled[1], columns=columns, hidden=ABLATION_HIDDEN), labelled[2]
         )
         rows[name] = {"auc": found.auc, "f1": found.f1, "bce": found.bce}
-        on_progress(Step("ablations", number, len(ABLATIONS)))
+        on_progress(Step("ablations", number, len(sets)))
     return rows
 
 

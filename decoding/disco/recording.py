@@ -46,6 +46,11 @@ class Recording:
     preferred: Tensor = NOTHING  # int [N, PREFERRED], the draft's best tokens at each position, best first
     seed: int = 0  # of the sample's dice
 
+    @property
+    def is_drafted(self) -> bool:
+        """Whether a draft model was recorded along the text: a target alone has none."""
+        return self.static.shape[1] > 0
+
     def proposed(self, proposer: Proposer) -> Proposed:
         """The same text as a proposer sees it."""
         prompt, text = self.tokens[: self.prompt_tokens], self.tokens[self.prompt_tokens :]

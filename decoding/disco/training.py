@@ -35,6 +35,9 @@ class Labelled:
     prompts: Tensor  # [n], index of the recording
 
 
+NOTHING = Labelled(torch.empty(0, len(features.NAMES)), torch.empty(0), torch.empty(0, dtype=torch.int64))
+
+
 @dataclass(frozen=True)
 class Progress:
     epoch: int

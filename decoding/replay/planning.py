@@ -282,6 +282,23 @@ def best_for_copies(study: Study, costs: Costs, classifier: Classifier) -> float
     return max(speeds, key=lambda threshold: speeds[threshold])
 
 
+def copying(study: Study, costs: Costs, classifier: Classifier, threshold: float) -> dict[str, float]:
+    """Speed-ups of strategies that copy: of each the best setting on these prompts, or if the classifier judges its
+    copies, this threshold."""
+    baseline, judge = study.play(ALONE), judge_of(classifier)
+
+    def speedup(choice: Choice) -> float:
+        return costs.speedup(study.play(choice, judge=judge), baseline)
+
+    found = dict[str, float]()
+    for strategy in STRATEGIES.values():
+        if strategy.proposer and strategy.judges_copies:
+            found[strategy.slug] = speedup(choose(strategy.slug, {disco_suffix.THRESHOLD.name: threshold}))
+        elif strategy.proposer:
+            found[f"best {strategy.slug}"] = max(speedup(choose(strategy.slug, one)) for one in strategy.grid())
+    return found
+
+
 def price_of_a_token(study: Study, costs: Costs, classifier: Classifier) -> float:
     """Threshold of the priced rule. It depends on the tokens per second, and they depend on it, so iterate."""
     estimates = study.estimates(classifier)

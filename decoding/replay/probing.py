@@ -64,14 +64,14 @@ def samples(prompt_count: int, *, classifiers: int, is_alone: bool = False) -> i
 def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
     """Costs of a verification by rows, a drafted token, a look at the draft's own probability, a tree, a choice between
     two sources, and a classifier's decision. A target alone has only the first."""
-    if pair.draft is None:
-        return probed_alone(pair, prompts, sampling)
     return probe_each(pair, prompts, sampling, [classifier] if classifier is not None else [])[0]
 
 
 def probe_each(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifiers: Sequence[str]) -> list[Costs]:
     """Probe several classifiers at once. The costs differ only in the decision. Without a classifier there is one
-    result, whose decision costs nothing."""
+    result, whose decision costs nothing. On a target alone no decision does."""
+    if pair.draft is None:
+        return [probed_alone(pair, prompts, sampling)] * max(1, len(classifiers))
     rules = [partial(estimating, Below(EVEN_ODDS, CAP), pair.classifier(name), no_words) for name in classifiers]
     costs, decisions = probed(pair, prompts, sampling, rules, pair.target.device.type != "cpu")
     return [dataclasses.replace(costs, decision=decision) for decision in decisions or [0.0]]

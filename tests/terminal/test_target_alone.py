@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from decoding import alone
 from tests.decoding.models import LLAMA, save
 from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare
+from worker.terminal.parser import BadArguments
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,7 +86,7 @@ def test_a_classifier_that_is_missing_is_told_before_anything_loads(
 @pytest.mark.parametrize(
     ("main", "what"),
     [
-        (train_disco.main, "Training a classifier"),
+        (train_disco.main, "Training a classifier of the design ours"),
         (papers.main, "The study of the papers"),
     ],
 )
@@ -125,6 +127,32 @@ def test_a_projection_covers_copies_and_says_what_needs_a_draft(box: Path, capsy
     assert {row["strategy"] for row in found["settings"]} == {"autoregressive", "lookup", "suffix", "suffix-memory"}
     assert found["left_out"]["ssd"] == "this pair has no draft model" and found["map"] is None
     assert "Left out: disco-lookup (this pair has no classifier)." in told and "Best strategy by" not in told
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Arguments of the starter target alone with a classifier beside it, which has learned from copies."""
+    folder, starter = tmp_path_factory.mktemp("taught"), ROOT / "starter"
+    shutil.copytree(starter / "pair" / "target", folder / "target")
+    asked = ["--target", str(folder / "target"), "--prompts", str(starter / "prompts" / "edits.jsonl")]
+    train_disco.run([*asked, "--limit", "10", "--max-new-tokens", "40", "--design", "sources"])
+    return [*asked, "--limit", "2", "--max-new-tokens", "8"]
+
+
+def test_a_classifier_of_copies_is_trained_and_planned_with(
+    taught: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Training used to need a draft, and a plan left out what a classifier judges."""
+    with pytest.raises(BadArguments, match="perhaps of a draft for this target"):
+        train_disco.run([*taught, "--design", "sources"])
+    plan.run([*taught, "--load", "1,2", "--json", str(tmp_path / "plan.json")])
+    found = json.loads((tmp_path / "plan.json").read_text())
+    settings = {row["strategy"]: row for row in found["settings"]}
+    assert {"disco-lookup", "disco-suffix", "lookup", "suffix"} <= settings.keys() and "disco-hybrid" not in settings
+    assert settings["disco-suffix"]["measured"] and found["classifier"] == ""
+    assert {"disco-lookup", "disco-suffix"} <= {row["strategy"] for row in found["at_load"]["rows"]}
+    project.run([*taught, "--card", "two-cores-epyc"])
+    assert "disco-suffix" in capsys.readouterr().out.partition("Left out")[0]
 
 
 def test_a_plan_asks_no_classifier_of_the_targets_pair(tmp_path: Path) -> None:

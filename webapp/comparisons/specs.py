@@ -184,8 +184,6 @@ def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
     if choice.spec.judges_copies:
         there = there.filter(card__design=SOURCES)
         learned, hint = " that has learned from copied tokens", "Train one with the design `sources`."
-    if pair.is_alone:
-        hint = f"Train one with the design `sources` on a pair of {pair.target.name} and a draft: it serves here too."
     found = next((one for one in there if asked in (str(one.pk), str(one.pk)[:8])), None) if asked else there.first()
     if found is None:
         which = f"classifier {str(asked)[:40]!r}{learned}." if asked else f"classifier{learned} yet."

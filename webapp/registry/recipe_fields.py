@@ -22,24 +22,18 @@ class PairField(Visible):
         return f"{instance}{LACKS[instance.lacks]}"
 
 
-class DraftedPairField(PairField):
-    """A pair for work that needs a draft: forms offer no other, and services refuse the others in a sentence."""
+class RecordedPairField(PairField):
+    """A pair for work that records what its draft says of the target's tokens: forms offer no other, and services
+    refuse the others in a sentence."""
 
     def blocked(self, now: Callable[[str], str]) -> set[str]:
         """Ids of the choices that a form shows but does not offer, by what it holds in other fields."""
-        return self.lacking("draft")
+        return self.lacking("draft", "scores")
 
     def lacking(self, *what: str) -> set[str]:
         """Ids of the pairs that lack one of these."""
         pairs = self.get_queryset().select_related(None).only("draft", "findings", "other_tokenizer")
         return {str(pair.pk) for pair in pairs if pair.lacks in what}
-
-
-class RecordedPairField(DraftedPairField):
-    """A pair for work that records what the draft says of the target's tokens."""
-
-    def blocked(self, now: Callable[[str], str]) -> set[str]:
-        return self.lacking("draft", "scores")
 
 
 class PromptsField(Visible):

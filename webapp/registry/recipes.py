@@ -72,10 +72,10 @@ def checked(
     return Recipe(pair, dataset, split, min(limit or there, there), sampling_of(sampling or {}, within="sampling."))
 
 
-def require_draft(pair: Pair, what: str) -> None:
+def require_draft(pair: Pair, what: str, hint: str = "Choose a pair with a draft.") -> None:
     """Refuse `what`, which needs a draft, for a target alone."""
     if pair.is_alone:
-        raise Invalid(alone.lacks_draft(what), field="pair", code="no-draft", hint="Choose a pair with a draft.")
+        raise Invalid(alone.lacks_draft(what), field="pair", code="no-draft", hint=hint)
 
 
 def require_scores(pair: Pair, what: str) -> None:

@@ -8,14 +8,15 @@ from typing import Any
 
 from rest_framework.serializers import Serializer
 
+from decoding.public import OURS
 from webapp.accounts.actor import Actor
 from webapp.core.forms import Form
 from webapp.jobs import line
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Queue
-from webapp.registry import recipes
 from webapp.registry.models import Dataset, Pair
 from webapp.studies import services
+from webapp.studies.classifiers import services as classifying
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,9 @@ def of_study(
     return Plan(recipe.limit, pair.weight_bytes, line.outlook(queue))
 
 
-def of_training(*, pair: Pair, dataset: Dataset, queue: Queue = Queue.CPU, limit: int | None = None, **_: Any) -> Plan:
-    recipes.require_draft(pair, "Training a classifier")
-    recipes.require_scores(pair, "Training a classifier")
+def of_training(
+    *, pair: Pair, dataset: Dataset, queue: Queue = Queue.CPU, limit: int | None = None, design: str = OURS, **_: Any
+) -> Plan:
+    classifying.check_training(pair, design)
     count = sum(min(limit or there, there) for there in dataset.splits.values())
     return Plan(count, pair.weight_bytes, line.outlook(queue))

@@ -140,15 +140,26 @@ def setting(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def verdict_of_classifier(classifier: Classifier) -> str:
     predicted = classifier.card.get("predicted", {})
-    rules = {name: value for name, value in predicted.items() if name.startswith("disco:") and value}
-    static = predicted.get("best static")
-    if not rules or not static:
+    rules = {name: value for name, value in predicted.items() if _asks(name) and value}
+    others = {name: value for name, value in predicted.items() if name.startswith("best ") and value}
+    if not rules or not others:
         return classifier.name
-    best = max(rules, key=lambda name: rules[name])
-    gain, promise = rules[best] / static, f"{best} is predicted to be {rules[best]:.2f} times as fast as autoregressive"
+    best, rival = (max(found, key=lambda name: found[name]) for found in (rules, others))
+    gain, other = rules[best] / others[rival], _called(rival)
+    promise = f"{best} is predicted to be {rules[best]:.2f} times as fast as autoregressive"
     if gain < 1.005:
-        return f"{promise}, no more than the best static lookahead with {static:.2f}."
-    return f"{promise}, {100 * (gain - 1):.0f} % faster than the best static lookahead."
+        return f"{promise}, no more than {other} with {others[rival]:.2f}."
+    return f"{promise}, {100 * (gain - 1):.0f} % faster than {other}."
+
+
+def _asks(name: str) -> bool:
+    """Whether a prediction is of a strategy that asks a classifier: `SLUG`, or `SLUG:RULE`."""
+    spec = STRATEGIES.get(name.partition(":")[0])
+    return spec is not None and spec.needs_classifier
+
+
+def _called(best: str) -> str:
+    return "the best static lookahead" if best == "best static" else f"the best setting of {best.removeprefix('best ')}"
 
 
 def asking() -> str:

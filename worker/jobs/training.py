@@ -47,7 +47,9 @@ class Train(PairOrder):
                 "recording validation": len(material.validation),
                 "recording test": len(material.test),
                 "training": 0,
-                "measuring costs": probing.samples(len(material.validation), classifiers=len(how.networks)),
+                "measuring costs": probing.samples(
+                    len(material.validation), classifiers=len(how.networks), is_alone=self.pair.draft is None
+                ),
                 "ablations": 0,
             },
         )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from decoding.disco.cards import DESIGNS, OURS, learning_sentence
+from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence
 from decoding.disco.texts import Texts, texts_of
 from decoding.errors import BadPrompts
 from decoding.prompts.prompt import Prompt
@@ -15,6 +15,8 @@ from decoding.words import percent
 from worker.terminal.bench import parser_of, read_bench
 from worker.terminal.files import require_folder
 from worker.terminal.guarded import guarded
+from worker.terminal.material import Material
+from worker.terminal.parser import BadArguments
 from worker.terminal.prompt_files import read_prompt_file
 
 
@@ -36,28 +38,39 @@ def run(argv: Sequence[str]) -> None:
         "--start", type=Path, metavar="DIR", help="a classifier of the same design, for any pair, to begin from"
     )
     args = parser.parse_args(argv)
-    bench = read_bench(args, None, all_splits=True, drafting="Training a classifier")
+    drafting = "" if args.design == SOURCES else f"Training a classifier of the design {args.design}"
+    bench = read_bench(args, None, all_splits=True, drafting=drafting)
     others = {path.name: _tested_on(read_prompt_file(path, None, args.limit)) for path in args.also}
     texts = _texts(args.texts) if args.texts else {}
-    out = args.out or bench.material.own_classifier
+    out = args.out or _beside(bench.material)
     require_folder(out)
 
+    from decoding.disco import making
     from decoding.disco.classifier import load_classifier  # loads torch: slips are told before that
     from decoding.disco.designs import How
-    from decoding.disco.making import Material, make_classifier
     from worker.terminal.studying import Steps, loaded
 
-    material = Material.of(bench.prompts)
+    material = making.Material.of(bench.prompts)
     how = How(args.design, load_classifier(args.start) if args.start else None)
     how.check()
     steps = Steps()
-    classifier = make_classifier(
+    classifier = making.make_classifier(
         loaded(bench).pair, material, bench.sampling, others=others, texts=texts, how=how, on_progress=steps
     )
     steps.close()
     classifier.save(out)
     print(report(classifier.card))
     print(f"\nStored in {out}.")
+
+
+def _beside(material: Material) -> Path:
+    """Return the folder beside the target. On a target alone, refuse to replace what may be a pair's classifier."""
+    own = material.own_classifier
+    if material.draft is None and own.is_dir():
+        raise BadArguments(
+            f"{own} holds a classifier, perhaps of a draft for this target. Give --out DIR; --out {own} replaces it."
+        )
+    return own
 
 
 def _designs() -> str:
@@ -91,19 +104,28 @@ def report(card: Mapping[str, Any]) -> str:
         *(f"{name:20} {r['auc']:6.3f} {r['f1']:6.3f} {r['bce']:6.3f}" for name, r in card["ablations"].items()),
         "",
         "predicted speed-up over autoregressive, test prompts, at settings tuned on others"
-        " (best static: chosen on the test prompts themselves)",
+        " (best: chosen on the test prompts themselves)",
         *(f"  {name:18} {speedup:5.2f}" for name, speedup in card["predicted"].items()),
         *_elsewhere(card["elsewhere"]),
-        *_learning(card["learning"]),
+        *_learning(card.get("learning")),
         "",
-        f"one decision costs {costs['decision'] * 1e6:.1f} µs, one drafted token {costs['draft'] * 1e6:.0f} µs, "
-        f"one verification {costs['target'][1] * 1e6:.0f} µs",
+        _costs(costs),
     ]
     return "\n".join(lines)
 
 
-def _learning(learning: Mapping[str, Any]) -> list[str]:
+def _costs(costs: Mapping[str, Any]) -> str:
+    verification = f"one verification {costs['target'][1] * 1e6:.0f} µs"
+    if not costs["draft"]:
+        return f"{verification}; a copied token takes no pass of its own"
+    decision, token = costs["decision"] * 1e6, costs["draft"] * 1e6
+    return f"one decision costs {decision:.1f} µs, one drafted token {token:.0f} µs, {verification}"
+
+
+def _learning(learning: Mapping[str, Any] | None) -> list[str]:
     """Show what fewer prompts would have been worth."""
+    if not learning:
+        return []
     points = learning["points"]
     rows = [f"{p['prompts']:8} {p['auc']:6.3f} {p['speedup']:9.2f}   {_interval(p)}" for p in points]
     return ["", f"{'prompts':>8} {'AUC':>6} {'speed-up':>9}   95 % interval", *rows, learning_sentence(learning)]
@@ -122,7 +144,7 @@ def _elsewhere(others: Mapping[str, Any]) -> list[str]:
     for name, found in others.items():
         speeds = found["predicted"]
         lines.append(f"{name:24} {found['auc']:6.3f} " + " ".join(f"{speeds[name]:15.2f}" for name in names))
-        if max(speed for name, speed in speeds.items() if ":" in name) < 1.0:  # disco:RULE
+        if max(speed for name, speed in speeds.items() if name.startswith("disco")) < 1.0:
             lines.append(f"  slower than autoregressive on {name}: train another classifier there")
     return lines
 

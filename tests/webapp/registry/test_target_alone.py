@@ -113,7 +113,23 @@ def test_a_study_of_copies_is_launched(world, alone, prompts, asked):
     assert Study.objects.get().pair == alone
 
 
-def test_a_classifier_is_neither_trained_nor_added(world, alone, prompts):
+def test_a_classifier_of_copies_is_trained_and_added(world, alone, prompts):
+    """Both used to need a draft."""
+    by, body = world.actor(world.bob), {"name": "c", "pair": str(alone.pk)}
+    assert (
+        post(world, "classifiers/train/", {**body, "dataset": str(prompts.pk), "design": "sources"}).status_code == 202
+    )
+    upload = make.upload(by, make.card(design="sources"))
+    assert post(world, "classifiers/", {**body, "upload": str(upload.pk)}).status_code == 201
+    asked = make.body(alone, prompts, strategies=[{"strategy": "disco-lookup"}])
+    assert post(world, "comparisons/", asked).json()["runs"][-1]["params"]["classifier"] == str(
+        Classifier.objects.get().pk
+    )
+    shown = " ".join(world.page(world.bob).get(f"/classifiers/train/?pair={alone.pk}").content.decode().split())
+    assert f'<option value="{alone.pk}" disabled>' in shown  # until the design is sources
+
+
+def test_a_classifier_of_drafted_tokens_is_neither_trained_nor_added(world, alone, prompts):
     by = world.actor(world.bob)
     body = {"name": "c", "pair": str(alone.pk)}
     training = post(world, "classifiers/train/", {**body, "dataset": str(prompts.pk)})
@@ -134,17 +150,17 @@ def test_copies_are_judged_by_a_classifier_of_a_pair_with_the_same_target(world,
     refused = post(world, "comparisons/", body)
     assert (refused.status_code, refused.json()["field"]) == (400, "strategies.0.params.classifier")
     assert refused.json()["detail"] == "alone has no classifier that has learned from copied tokens yet."
-    assert "with the design `sources` on a pair of target and a draft" in refused.json()["hint"]
+    assert "Train one with the design `sources`." in refused.json()["hint"]
     assert not Comparison.objects.exists()
     made = classifying.add_classifier(pair=paired, upload=make.upload(by, make.card(design="sources")), **ours)
     answer = post(world, "comparisons/", body)
     assert (answer.status_code, answer.json()["runs"][-1]["params"]["classifier"]) == (202, str(made.pk))
     page = world.page(world.bob).get(f"/comparisons/new/?pair={alone.pk}")
     assert f'<option value="{made.pk}">c</option>' in page.content.decode()
-    assert "trained on a pair of the target and a draft." in page.content.decode()
+    assert "Needs no draft model, but a classifier of the design sources." in page.content.decode()
 
 
-@pytest.mark.parametrize("page", ["/studies/new/?kind=papers", "/classifiers/train/", "/classifiers/new/"])
+@pytest.mark.parametrize("page", ["/studies/new/?kind=papers", "/classifiers/train/"])
 def test_a_form_for_what_needs_a_draft_shows_it_but_does_not_offer_it(world, alone, page):
     paired = make.pair(world.actor(world.bob))
     shown = " ".join(world.page(world.bob).get(page).content.decode().split())

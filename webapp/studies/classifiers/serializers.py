@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from decoding.public import DESIGNS, OURS
+from decoding.public import DESIGNS, OURS, SOURCES
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import MeasuringQueue, Priority
-from webapp.registry.recipe_fields import DraftedPairField, LimitField, PromptsField, RecordedPairField, SamplingFields
+from webapp.registry.recipe_fields import LimitField, PairField, PromptsField, RecordedPairField, SamplingFields
 from webapp.registry.serializers import COMMON, Uploaded
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload, UploadedFile
@@ -24,15 +25,24 @@ def classifier_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
     return both.exclude(pk__in=models).exclude(pk__in=Classifier.objects.values("upload"))
 
 
+class TrainedPairField(RecordedPairField):
+    """A form offers a target alone for the design that learns from copies."""
+
+    def blocked(self, now: Callable[[str], str]) -> set[str]:
+        return self.lacking("scores") if now("design") == SOURCES else super().blocked(now)
+
+
 class NewClassifier(Input):
     name = Name(max_length=200)
-    pair = DraftedPairField(help_text="a pair with a draft: the classifier judges its tokens")
+    pair = PairField(help_text="the classifier judges its draft's tokens; on a target alone, copies (design sources)")
     upload = Uploaded(classifier_uploads)
 
 
 class ToBeTrained(Input):
     name = Name(max_length=200)
-    pair = RecordedPairField(help_text="a pair with a draft: the classifier judges its tokens")
+    pair = TrainedPairField(
+        help_text="the classifier judges its draft's tokens; on a target alone, copies (design sources)"
+    )
     dataset = PromptsField()
 
 

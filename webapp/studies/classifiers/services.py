@@ -32,7 +32,6 @@ LARGEST_JUDGE = 64 * 1024  # bytes; each estimate takes time in proportion, and 
 def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Classifier:
     """Add one safetensors file with a JSON card beside it, as training writes them."""
     by.require(Right.SUBMIT)
-    recipes.require_draft(pair, "A classifier")
     uploads.require_complete(upload)
     names = sorted(file.name for file in upload.files.all())
     weights = [file for file in upload.files.all() if file.path.endswith(".safetensors")]
@@ -49,6 +48,7 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
         )
     checkpoints.safetensors_header(FileReader(weights[0], upload.team_id), weights[0].path)
     card = cards.of_upload(upload)
+    _require_copies(pair, card.get("design", OURS))
     classifier = Classifier.objects.create(
         team=by.home, created_by=by.user, name=name, pair=pair, upload=upload, card=card, metrics=cards.metrics_of(card)
     )
@@ -82,6 +82,22 @@ def judge_of(classifier: Classifier) -> Judge:
     return read_judge(whole(weights, classifier.upload.team_id, longest=LARGEST_JUDGE), classifier.card)
 
 
+def check_training(pair: Pair, design: str) -> None:
+    """Refuse a training that cannot record what it learns from."""
+    recipes.require_scores(pair, "Training a classifier")
+    _require_copies(pair, design)
+
+
+def _require_copies(pair: Pair, design: str) -> None:
+    """On a target alone, refuse a design that knows drafted tokens only."""
+    if design != SOURCES:
+        recipes.require_draft(
+            pair,
+            f"A classifier of the design {design}",
+            "Choose a pair with a draft, or the design `sources`, which learns from copies too.",
+        )
+
+
 @transaction.atomic
 def train_classifier(
     *,
@@ -100,8 +116,7 @@ def train_classifier(
     holds the fields of Sampling. Under ratio dice it learns from chances of acceptance, not from yes and no. `start` is
     a classifier of the same design, for any pair, to begin from."""
     by.require(Right.SUBMIT)
-    recipes.require_draft(pair, "Training a classifier")
-    recipes.require_scores(pair, "Training a classifier")
+    check_training(pair, design)
     if start and (has := start.card.get("design", OURS)) != design:
         raise Invalid(
             f"{start.name} has the design {has}, and this training has {design}. Start from one of the same design.",
