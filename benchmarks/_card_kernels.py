@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from importlib import metadata
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from benchmarks._card import Card
 from decoding.dice import best
-from decoding.models.fast.passes import Attend, attend_at_once, attend_in_steps
+from decoding.models.fast.attention import Attend, attend_at_once, attend_in_steps
 
 PACKAGES = ("transformers", "tokenizers", "numpy", "safetensors", "pytest", "triton")
 VARIABLES = ("TORCH", "PYTORCH", "CUDA", "CUBLAS", "NVIDIA_TF32", "OMP")
@@ -86,12 +87,12 @@ def attend(card: Card) -> None:
     for slots in SLOTS[:1] if card.is_tiny else SLOTS:
         for rows in ROWS:
             queries = torch.randn(heads, rows * GROUP, width, device=card.device, dtype=torch.bfloat16)
-            keys, values = cache[:, :, :slots].unbind(0)
-            _attend(card, queries, keys, values)
+            _attend(card, queries, cache[:, :, :slots])
 
 
-def _attend(card: Card, queries: Tensor, keys: Tensor, values: Tensor) -> None:
+def _attend(card: Card, queries: Tensor, storage: Tensor) -> None:
     """Hide the first and the last quarter, as a window and a half-filled bucket do."""
+    keys, values = storage.unbind(0)
     rows, slots = queries.shape[1], keys.shape[1]
     seen = slice(slots // 4, slots * 3 // 4)
     mask = torch.full((rows, slots), float("-inf"), device=card.device, dtype=queries.dtype)
@@ -99,7 +100,10 @@ def _attend(card: Card, queries: Tensor, keys: Tensor, values: Tensor) -> None:
     scores = queries.double() @ keys.double().transpose(1, 2) * queries.shape[-1] ** -0.5 + mask.double()
     want = scores.softmax(-1) @ values.double()
     row: dict[str, Any] = {}
-    for name, (way, backend) in _ways(card, seen).items():
+    ways = _ways(card, seen)
+    if not card.is_tiny and find_spec("triton"):
+        ways["split, without a mask"] = _split(storage, seen, rows // GROUP), None
+    for name, (way, backend) in ways.items():
         with sdpa_kernel(backend) if backend else nullcontext():
             row[name] = _attended(card, partial(way, queries, keys, values, mask), want)
     card.say(section="attend", slots=slots, rows=rows // GROUP, **row)
@@ -121,6 +125,20 @@ def _ways(card: Card, seen: slice) -> dict[str, tuple[Attend, SDPBackend | None]
         ways["cudnn"] = attend_at_once, SDPBackend.CUDNN_ATTENTION
         ways["flash without a mask"] = unmasked, SDPBackend.FLASH_ATTENTION
     return ways
+
+
+def _split(storage: Tensor, seen: slice, rows: int) -> Attend:
+    """Make the way that chains attend in without a mask: in rows that all see the same keys."""
+    from decoding.models.fast import triton_kernels
+
+    texts, positions = storage[:, :, None], torch.full((rows,), seen.stop - 1, device=storage.device)
+
+    def split(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        dealt = queries.transpose(0, 1).reshape(rows, -1, queries.shape[2])
+        mixed: Tensor = triton_kernels.attend(dealt, texts, positions, seen.stop - seen.start)
+        return mixed.view(rows * GROUP, -1, queries.shape[2]).transpose(0, 1)
+
+    return split
 
 
 def _attended(card: Card, work: Callable[[], Tensor], want: Tensor) -> Any:

@@ -32,8 +32,9 @@ def passes(card: Card) -> None:
     names = runner.decoder.kernels.names
     card.say(section="fused kernels", names=names)
     _queued(card, runner, text, steps, size)
-    for turn in range(3):
-        _decoded(card, runner, text, steps, size, turn)
+    for drafter in (NoDraft(), Waits()):
+        for turn in range(3):
+            _decoded(card, runner, drafter, text, steps, size, turn)
     if not card.is_tiny:
         _kernels(card, runner, text)
     if names or card.is_tiny:
@@ -81,15 +82,24 @@ def _next(logits: Tensor) -> Tensor | list[int]:
     return chosen.tolist() if chosen.device.type == "cpu" else chosen
 
 
-def _decoded(card: Card, runner: FastRunner, text: list[int], steps: int, size: int, turn: int) -> None:
-    """Time a token in the real loop, which waits for each choice. The first turn captures."""
+class Waits(NoDraft):
+    """Says that it might draft, so no pass begins before the host has read the last choice."""
+
+    drafts = True
+
+
+def _decoded(
+    card: Card, runner: FastRunner, drafter: NoDraft, text: list[int], steps: int, size: int, turn: int
+) -> None:
+    """Time a token in the real loop. The first turn captures."""
     sampling, recorder = Sampling(max_new_tokens=steps, ignore_eos=True), Recorder()
     dice, ending = dice_for(sampling, runner.vocab_size, 1), Ending(frozenset())
-    decode(Sequence(text, steps, ending, runner, NoDraft(), dice, recorder, Clock()))
+    decode(Sequence(text, steps, ending, runner, drafter, dice, recorder, Clock()))
     rounds = [event for event in recorder.events if isinstance(event, Verified)]
     read = next(event.prefill_ns for event in recorder.events if isinstance(event, Started))
     each = (rounds[-1].end_ns - rounds[0].end_ns) / (len(rounds) - 1) / 1e9
-    card.say(section="loop", turn=turn, ms=1e3 * each, GBps=size / each / 1e9, prefill_ms=read / 1e6)
+    row = {"waits": drafter.drafts, "turn": turn, "prefill_ms": read / 1e6}
+    card.say(section="loop", **row, ms=1e3 * each, GBps=size / each / 1e9)
 
 
 def _kernels(card: Card, runner: FastRunner, text: list[int]) -> None:

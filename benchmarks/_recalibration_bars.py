@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -20,11 +21,14 @@ from decoding.disco import training
 from decoding.disco.classifier import Classifier
 from decoding.disco.designs import USUAL
 from decoding.disco.making import Material, Recorded, Step, record
+from decoding.disco.prices import about
+from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay import probing
 from decoding.replay.costs import Costs
-from decoding.replay.planning import CAP, HEURISTIC, STATICS, Rows, Study, price_of_a_token
+from decoding.replay.planning import CAP, HEURISTIC, STATICS, Rows, Study, price_of_a_token, sweep
+from decoding.replay.weighing import settle_prices
 from decoding.spec import Choice, Sampling, choose
 from decoding.strategies.disco import AsTrained, Priced
 from decoding.strategy import Policy
@@ -37,6 +41,7 @@ Where = tuple[str, str]  # prompt set, sampling
 THRESHOLDS = [choose("threshold", {"threshold": step / 20, "cap": cap}) for step in range(1, 20) for cap in (8, CAP)]
 PLAIN = [*STATICS, HEURISTIC, *THRESHOLDS]
 SPIN = "while True: pass"
+FACTORS = (1.0, 0.25, 4.0)  # of the price of drafting on a card; 1: the right one
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,41 @@ class Cell:
     def kept(self) -> float:
         """Recalibrated over as trained."""
         return self.recalibrated / self.as_trained
+
+
+@dataclass(frozen=True)
+class Spoiled:
+    """A classifier whose card has the draft's price times a factor, on its own kind of text. Speeds are relative to
+    those at the right price."""
+
+    factor: float
+    card_price: float
+    used_price: float  # as a run with the true costs finds it
+    as_spoiled: float
+    used: float
+    classifier: Classifier
+
+    @property
+    def name(self) -> str:
+        return "right" if self.factor == 1.0 else f"card x{self.factor:g}"
+
+
+def spoiled(of: Trained, recorded: Recorded, costs: Costs) -> list[Spoiled]:
+    estimates = recorded.test.estimates(of.classifier)
+
+    def speed(price: float) -> float:
+        return costs.tokens_per_s(recorded.test.count(lambda: Priced(price, CAP), estimates), "estimate")
+
+    def made(factor: float) -> Spoiled:
+        wrong = dataclasses.replace(costs, draft=factor * costs.draft)
+        price = price_of_a_token(recorded.validation, wrong, of.classifier)
+        card = {"thresholds": {"priced": price, "threshold": 0.5}, "costs": dataclasses.asdict(wrong), "sweep": shape}
+        classifier = dataclasses.replace(of.classifier, card=card)
+        used = classifier.at(costs).tuned("priced")
+        return Spoiled(factor, price, used, speed(price) / right, speed(used) / right, classifier)
+
+    shape, right = sweep(recorded.validation, costs, of.classifier), speed(of.price)
+    return [made(factor) for factor in FACTORS]
 
 
 def trained(where: Where, recorded: Recorded, costs: Costs, busy: Costs) -> list[Trained]:
@@ -139,26 +179,39 @@ def replayed(recordings: Mapping[Where, Recorded], costs: Costs, busy: Costs) ->
 
 
 def confirmed(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, plain: Choice, right: Trained, wrong: Trained
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    plain: Choice,
+    classifiers: Mapping[str, Classifier],
 ) -> list[dict[str, Any]]:
-    """Run the wrong and the right classifier, both ways, beside the best plain rule."""
-    pair.hold("right", right.with_card())
-    pair.hold("wrong", wrong.with_card())
+    """Run these classifiers, both ways, beside the best plain rule, after the run has weighed its passes."""
+    for name, each in classifiers.items():
+        pair.hold(name, each)
     choices = [choose("autoregressive"), plain] + [
-        choose("disco", {"classifier": name, "recalibrate": way})
-        for name in ("right", "wrong")
-        for way in (True, False)
+        choose("disco", {"classifier": name, "recalibrate": way}) for name in classifiers for way in (True, False)
     ]
+    began = time.perf_counter()
+    prices = settle_prices(Comparison(pair, prompts, choices, sampling), {})
+    say(Step(f"weighing took {time.perf_counter() - began:.1f} s", 1, 1))
     done = run(pair, prompts, choices, sampling, 1)
-    return [{"label": each.label, "over_plain": done.ratio(each, plain)} for each in choices[1:]]
+    return [
+        {
+            "label": each.label,
+            "over_plain": done.ratio(each, plain),
+            "price": about(prices.get(str(each.params.get("classifier"))), each.price_rule),
+        }
+        for each in choices[1:]
+    ]
 
 
-def bars_of(cells: Sequence[Cell]) -> list[Bar]:
+def bars_of(cells: Sequence[Cell], cards: Sequence[Spoiled]) -> list[Bar]:
     right, wrong = ([each for each in cells if each.is_right is is_right] for is_right in (True, False))
     return [
         Bar("wrong classifier / best plain rule, worst", min(each.recalibrated for each in wrong), 0.97),
         Bar("right classifier, busy prices / best plain rule, worst", min(each.busy for each in right), 0.97),
         Bar("right classifier / as trained, worst", min(each.kept for each in right), 0.99),
+        Bar("card with the draft 4x too dear or cheap / right card, worst", min(each.used for each in cards), 0.99),
     ]
 
 
@@ -188,11 +241,14 @@ def _measured(bench: Bench, sets: Mapping[str, Sequence[Prompt]], given: argpars
     worst = min((each for each in cells if each.where == here), key=lambda each: each.as_trained)
     wrong = next(each for each in classifiers if each.name == worst.classifier)
     plain = best_plain(recordings[here].validation, costs)
-    ran = confirmed(ready.pair, materials["code"].test[: given.run], bench.sampling, plain, right, wrong)
+    cards = spoiled(right, recordings[here], costs)
+    chosen = {"wrong": wrong.with_card(), **{each.name: each.classifier for each in cards}}
+    ran = confirmed(ready.pair, materials["code"].test[: given.run], bench.sampling, plain, chosen)
     return {
         "cells": [{**dataclasses.asdict(each), "kept": each.kept} for each in cells],
         "prices": {each.name: [each.price, each.busy_price] for each in classifiers},
-        "bars": [{**dataclasses.asdict(bar), "reached": bar.reached} for bar in bars_of(cells)],
+        "bars": [{**dataclasses.asdict(bar), "reached": bar.reached} for bar in bars_of(cells, cards)],
+        "spoiled": [{name: value for name, value in vars(each).items() if name != "classifier"} for each in cards],
         "ran": {"wrong": wrong.name, "right": right.name, "prompts": given.run, "rows": ran},
         "hardware": dataclasses.asdict(ready.target.runner.facts),
     }
@@ -211,8 +267,14 @@ def show(result: Mapping[str, Any]) -> None:
         print(
             f"  {', '.join(row['where']):14} {row['classifier']:42} {figures}{'  its own' if row['is_right'] else ''}"
         )
+    for row in result["spoiled"]:
+        print(
+            f"  Card with the draft's price x{row['factor']:g}: a token costs {row['card_price']:.3f}, used "
+            f"{row['used_price']:.3f}; speed over the right card's {row['as_spoiled']:.3f}, as used {row['used']:.3f}"
+        )
     print(f"\nRun side by side on {result['ran']['prompts']} prompts; wrong: {result['ran']['wrong']}")
     for row in result["ran"]["rows"]:
-        print(f"  {row['label']:56} {row['over_plain']:6.3f}")
+        price = f"   {row['price']['sentence']}" if row["price"] else ""
+        print(f"  {row['label']:56} {row['over_plain']:6.3f}{price}")
     for bar in result["bars"]:
         print(f"  {bar['what']:56} {bar['figure']:6.3f}   >= {bar['bar']:<5} {'yes' if bar['reached'] else 'NO'}")

@@ -4,8 +4,9 @@
 
 Records code and prose, greedy and at the pair's sampling, and trains both of our networks on each. Then, by replay on
 test prompts: the priced rule with every classifier on every kind of text, with recalibration and as trained, over the
-best plain rule that validation prompts chose. A second price is taken while other processes use the machine. Last, one
-interleaved run confirms the worst case. Passes cost what the card of the pair's own classifier says. If the pair has
+best plain rule that validation prompts chose. A second price is taken while other processes use the machine, and two
+cards have the draft's price 4 times too high or low. Last, one interleaved run weighs its passes and confirms the worst
+cases. Passes cost what the card of the pair's own classifier says. If the pair has
 none, they cost what is measured here.
 """
 

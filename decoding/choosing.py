@@ -35,8 +35,8 @@ class Choosing:
         self.device = device
         self._look = look
         self._logits = torch.zeros(1, vocab, device=device)
-        self._penalties = torch.ones(1, vocab, device=device)  # for the text and the draft so far
-        self._noise = torch.zeros(1, vocab, device=device)
+        self.penalties = torch.ones(1, vocab, device=device)  # for the text and the draft so far
+        self.noise = torch.zeros(1, vocab, device=device)
         self._number = torch.zeros(1, device=device)  # of drafted tokens
         self._capturing = Capturing(device) if device.type == "cuda" else None
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -52,9 +52,9 @@ class Choosing:
         """Launch the choice of a draft's token of this number, counted from 1. Note the token in `penalties`."""
         self._logits.copy_(logits[:, : self._logits.shape[1]])
         if noise is not None:
-            self._noise.copy_(noise)
+            self.noise.copy_(noise)
         if penalties is not None:
-            self._penalties[0].copy_(penalties)
+            self.penalties[0].copy_(penalties)
         if self._look:
             self._number.fill_(number)
         if self._graph:
@@ -62,20 +62,26 @@ class Choosing:
         else:
             self._put_out = self._launches()
         if penalties is not None:
-            penalties.copy_(self._penalties[0])
+            penalties.copy_(self.penalties[0])
         scores, preferences, values = self._put_out
         return Launched(scores.clone(), preferences, values.clone())
 
-    def _launches(self) -> tuple[Tensor, Tensor, Tensor]:
-        penalty, scores = self.sampling.repetition_penalty, self._logits
+    def choose(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Launch the choice from logits [1, V] by `penalties` and `noise`, and note the token in `penalties`. Return
+        scores, preferences, and the token [1], negative if the model is broken."""
+        penalty, scores = self.sampling.repetition_penalty, logits
         if penalty != 1.0:
-            scores = penalised(scores, self._penalties, penalty)
+            scores = penalised(scores, self.penalties, penalty)
         scores = tempered(scores, self.sampling)
-        preferences = scores if self.sampling.is_greedy else scores + self._noise
+        preferences = scores if self.sampling.is_greedy else scores + self.noise
         chosen = best(preferences)
-        token = chosen.clamp(min=0)
         if penalty != 1.0:
-            self._penalties.scatter_(1, token[:, None], penalty)
+            self.penalties.scatter_(1, chosen.clamp(min=0)[:, None], penalty)
+        return scores, preferences, chosen
+
+    def _launches(self) -> tuple[Tensor, Tensor, Tensor]:
+        scores, preferences, chosen = self.choose(self._logits)
+        token = chosen.clamp(min=0)
         seen = [self._look(scores, preferences, token, self._number).double()] if self._look else []
         return scores, preferences, torch.cat([chosen.double(), *seen])
 

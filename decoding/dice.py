@@ -186,10 +186,7 @@ class Greedy(Dice):
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
 
     def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
-        own = on_its_way(self.choose(logits, draft.aheads).ids)
-        if draft.parents:
-            return Weighing(logits.device, lambda: by_tree(_read(own), draft.tokens, draft.parents))
-        return Weighing(logits.device, lambda: by_equality(_read(own), draft.tokens))
+        return weighed(self.choose(logits, draft.aheads).ids, draft.tokens, draft.parents)
 
 
 class Shared(Greedy):
@@ -271,6 +268,14 @@ def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
     if sampling.is_greedy:
         return Greedy(sampling, vocab, seed)
     return (Shared if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
+
+
+def weighed(ids: Tensor, tokens: Sequence[int] = (), parents: Sequence[int] = ()) -> Weighing:
+    """Begin to judge a draft by the target's own choices."""
+    own = on_its_way(ids)
+    if parents:
+        return Weighing(ids.device, lambda: by_tree(_read(own), tokens, parents))
+    return Weighing(ids.device, lambda: by_equality(_read(own), tokens))
 
 
 def _padded(aheads: Sequence[Ahead]) -> npt.NDArray[np.int64]:

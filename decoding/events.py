@@ -109,6 +109,10 @@ class Verified:
     start_ns: int
     end_ns: int
     lost: str = ""  # why the target goes on alone, if the draft was lost before this round
+    texts: int = 1  # texts whose drafts the same pass verified
+    prompt_rows: int = 0  # tokens of other texts' prompts that the same pass read
+    held_ns: int = 0  # part of the wait after this text had its draft: the others still drafted or prepared
+    prompts_ns: int = 0  # part of the wait in which drafts read the prompts of other texts
 
 
 @dataclass(frozen=True, slots=True)

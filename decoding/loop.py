@@ -8,12 +8,13 @@ a bounded piece at a time, so that no text waits long for the prompt of another.
 from __future__ import annotations
 
 import sys
+import time
 from collections import abc
 
 from decoding.crowd import Crowd
 from decoding.ending import Decoded
 from decoding.models.runner import Feed, extend_all, run_together
-from decoding.sequence import Sequence
+from decoding.sequence import Sequence, SharedPass
 
 PIECE = 64  # tokens of prompts that one step reads while other texts grow
 
@@ -48,6 +49,7 @@ class Batch:
     def __init__(self, crowd: Crowd | None = None) -> None:
         self.sequences: list[Sequence] = []
         self.crowd = crowd or Crowd()
+        self._prompts_ns = 0  # time in which drafts read prompts at the end of the last step
 
     def admit(self, sequence: Sequence) -> None:
         sequence.drafter.join(self.crowd)
@@ -61,13 +63,16 @@ class Batch:
         run_together([sequence.drafting() for sequence in growing])
         drafted = _prepared([sequence for sequence in growing if not sequence.error])
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
+        shared = SharedPass(len(drafted), sum(len(tokens) for _, tokens, _ in pieces.values()), self._prompts_ns)
         logits = extend_all([*(sequence.ask() for sequence in drafted), *pieces.values()])
         for sequence, rows in zip(drafted, logits, strict=False):
             sequence.weigh(rows)
         for sequence in drafted:
-            sequence.settle()
+            sequence.settle(shared)
+        began = time.perf_counter_ns()
         for (sequence, (_, tokens, _)), rows in zip(pieces.items(), logits[len(drafted) :], strict=True):
             sequence.read(len(tokens), rows)
+        self._prompts_ns = time.perf_counter_ns() - began if pieces else 0
         if self.crowd.costs and drafted:
             self.crowd.played([sequence.drafted for sequence in drafted])
         return self._part()

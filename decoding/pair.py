@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from decoding.errors import BadPair, BadStrategy
 from decoding.measure.misfit import misfit
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
+from decoding.replay.costs import Costs
 from decoding.spec import Choice, Sampling
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lanes, open_lanes
@@ -102,10 +103,10 @@ class Pair:
         """Name the software that runs the models under the choice."""
         return self.contestant(choice).runner(choice)
 
-    def hardware_of(self, choice: Choice) -> str:
-        """Describe what the choice has to itself, for people."""
+    def hardware_of(self, choice: Choice, longest: int = 0) -> str:
+        """Describe what the choice has to itself, for people. `longest` is the longest text's number of tokens."""
         contestant = self.contestant(choice)
-        return "; ".join(filter(None, (contestant.hardware(choice), contestant.waiting(choice))))
+        return "; ".join(filter(None, (contestant.hardware(choice), contestant.waiting(choice, longest))))
 
     def begin(self, choices: Sequence[Choice]) -> None:
         """Start what the choices need besides the models. Refuse, in a sentence, what this machine cannot run."""
@@ -133,9 +134,18 @@ class Pair:
             self._classifiers[name] = load_classifier(folder, self.fingerprints)
         return self._classifiers[name]
 
+    def usable(self, names: Iterable[str]) -> list[str]:
+        """Return the classifiers among these that can decide here: on a target alone, those that know copies."""
+        return [name for name in names if self.draft or self.classifier(name).knows_copies]
+
     def hold(self, name: str, classifier: Classifier) -> None:
         """Let a classifier that is not stored yet be asked for by name."""
         self._classifiers[name] = classifier
+
+    def priced(self, name: str, costs: Costs) -> Classifier:
+        """Let a classifier use its prices at these costs from now on, and return it."""
+        self.hold(name, self.classifier(name).at(costs))
+        return self._classifiers[name]
 
     def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
         """Warn of each strategy whose classifier was trained for another sampling, or on another machine."""

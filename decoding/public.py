@@ -11,10 +11,11 @@ from decoding.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S,
 from decoding.contestants.servers.endpoint import NAME as SERVER_NAME
 from decoding.contestants.servers.guard import Allowed, allowed
 from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of
+from decoding.disco.judging import Judge, read_judge
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
 from decoding.events import Event, Started, Verified, from_dict
 from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
-from decoding.measure import spent, summary, worst
+from decoding.measure import passes, spent, summary, worst
 from decoding.measure.crossover import across_loads, load_of, paying
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.intervals import fewest_rows, median_interval

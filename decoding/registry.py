@@ -9,7 +9,7 @@ from typing import Any
 from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
 from decoding.disco.classifier import Classifier
-from decoding.disco.copies import Judge
+from decoding.disco.copies import judge_of
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
 from decoding.drafters.best_source import BestSourceDrafter
@@ -157,7 +157,7 @@ def build(choice: Choice, parts: Parts) -> Drafter:
         drafter: Drafter = spec.build(parts, **params)
         return drafter
     classifier = parts.classifier(params[CLASSIFIER.name]) if spec.needs_classifier else None
-    judge = Judge(classifier) if classifier and spec.judges_copies else None
+    judge = judge_of(classifier) if classifier and spec.judges_copies else None
     if spec.mixes:
         return parts.mixing(choice.mix(parts.memory, parts.clock.now, judge), classifier)
     if spec.proposer:

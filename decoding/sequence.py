@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from decoding.ahead import Ahead, ahead_of
 from decoding.dice import Dice, Weighing
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.ending import Decoded, Ending
@@ -20,6 +21,15 @@ from decoding.models.devices import Launched
 from decoding.models.runner import Feed, ModelRunner, Steps, TreeReading, align
 from decoding.timing import Clock
 from decoding.verify import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPass:
+    """Facts of the target's pass that several texts share."""
+
+    texts: int  # that verify in its pass
+    prompt_rows: int  # tokens of prompts that the pass reads for others
+    prompts_ns: int  # time after the last pass in which drafts read prompts
 
 
 @dataclass(eq=False)
@@ -44,6 +54,7 @@ class Sequence:
         self._round = 0
         self._draft = EMPTY
         self._weighing: Weighing
+        self._ahead: Ahead | None = None  # if passes begin before the last choice has been read
         self._tree: TreeReading
         self._free_since = 0  # when the target last finished
         self._began = self._drafted = self._asked = 0  # when this round began, had its draft, and asked the target
@@ -68,6 +79,7 @@ class Sequence:
         """Forget what an earlier sample left in the cache: it must not make this one look faster."""
         self.dice.commit(self.text)
         self.target.rewind(0)
+        self._ahead = ahead_of(self.target, self.drafter, self.dice, self._end)
         self._unread = self._start - 1  # the first verification reads the prompt's last token
         if not self._unread:
             self._start_rounds()
@@ -124,6 +136,8 @@ class Sequence:
         self.drafter.anticipate(text, draft)
         self._asked = self.clock.now()
         need = len(draft.tokens) + 1
+        if self._ahead:
+            return self._ahead, text[-1:], need
         if draft.parents:
             late = align(target, text)
             self._tree = TreeReading(target, late, draft.parents)
@@ -132,9 +146,9 @@ class Sequence:
 
     def weigh(self, logits: Tensor) -> None:
         """Launch the verdict on the draft."""
-        self._weighing = self.dice.weigh(logits, self._draft)
+        self._weighing = (self._ahead or self.dice).weigh(logits, self._draft)
 
-    def settle(self) -> None:
+    def settle(self, shared: SharedPass) -> None:
         """Wait for the verdict, emit the round's events, and append its tokens to the text."""
         draft, weighing = self._draft, self._weighing
         self.drafter.meanwhile(weighing.is_done)
@@ -144,7 +158,7 @@ class Sequence:
             self.error = error
             return
         verified = self.clock.now()
-        self._tell(draft, verdict, verified)
+        self._tell(draft, verdict, verified, shared)
         self._free_since = verified
         self.drafter.observe(draft, verdict)
         if draft.parents:
@@ -167,7 +181,7 @@ class Sequence:
         if len(self.text) >= self._end:
             self.finish("length" if self._end == self._start + self.max_new_tokens else "context")
 
-    def _tell(self, draft: Draft, verdict: Verdict, verified: int) -> None:
+    def _tell(self, draft: Draft, verdict: Verdict, verified: int, shared: SharedPass) -> None:
         emit = self.sink.emit
         anticipated = self.drafter.anticipated(self._round - 1)
         if anticipated:
@@ -184,6 +198,10 @@ class Sequence:
                 start_ns=self._asked,
                 end_ns=verified,
                 lost=draft.lost,
+                texts=shared.texts,
+                prompt_rows=shared.prompt_rows,
+                held_ns=self._asked - self._drafted,
+                prompts_ns=shared.prompts_ns if self._round > 1 else 0,
             )
         )
 

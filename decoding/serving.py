@@ -26,22 +26,26 @@ class Place:
 
 
 class Places:
-    """Places are made when so many are first needed, and used again by later texts."""
+    """Places are made when so many are first needed, or longer ones, and used again by later texts."""
 
     def __init__(self, target: Model, draft: Model | None) -> None:
         self._target, self._draft = target, draft
         self._all: list[Place] = []
         self._free: list[Place] = []
+        self._room = 0
 
-    def take(self, most: int) -> Place | None:
-        """Take a free place, the lowest first, unless `most` are in use."""
+    def take(self, most: int, room: int = 0) -> Place | None:
+        """Take a free place, the lowest first, unless `most` are in use. `room` is the most tokens of a text in any of
+        them; 0: the whole context."""
         used = len(self._all) - len(self._free)
         if used >= most:
             return None
-        if len(self._all) < most and not used:  # texts share passes best if their places were made together
+        is_enough = len(self._all) >= most and (not self._room or 0 < room <= self._room)
+        if not is_enough and not used:  # texts share passes best if their places were made together
             self._all, self._free = [], []  # free their memory first
-            targets = self._target.new_runners(most)
-            drafts = self._draft.new_runners(most) if self._draft else [None] * most
+            self._room = room
+            targets = self._target.new_runners(most, room)
+            drafts = self._draft.new_runners(most, room) if self._draft else [None] * most
             self._all = [Place(target, draft) for target, draft in zip(targets, drafts, strict=True)]
             self._free = list(self._all)
         return self._free.pop(0)
@@ -69,14 +73,16 @@ def serve(
     begin: Begin,
     cancelled: abc.Callable[[], bool],
     crowd: Crowd | None = None,
+    room: int = 0,
 ) -> Answers:
-    """Decode the requests of the queue, `most` at once. Clocks stop while the caller looks at an answer."""
+    """Decode the requests of the queue, `most` at once, each in a place for `room` tokens. Clocks stop while the caller
+    looks at an answer."""
     clock, batch = Clock(), Batch(crowd)
     running: dict[Sequence, tuple[Request, Place]] = {}
 
     def admit() -> None:
         queue.arrive(clock.now())
-        while not queue.is_empty and (place := places.take(most)):
+        while not queue.is_empty and (place := places.take(most, room)):
             arrived = queue.take()
             with places.given_back_on_error(place):
                 sequence = begin(arrived, place, Clock(beside=clock), clock.now() - arrived.at_ns)

@@ -100,6 +100,11 @@ class Choice:
         return {param.name: self.params.get(param.name, param.default) for param in self.spec.params}
 
     @property
+    def price_rule(self) -> str:
+        """The rule of its classifier whose price decides how long it drafts; empty if no price of a classifier does."""
+        return self.spec.price_rule(self.settled)
+
+    @property
     def label(self) -> str:
         """Shortest command-line spelling, and the load if there is one: `static:4`, `threshold:0.4,cap=10 @8`."""
         return self.settings + self.load.suffix

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from decoding.events import Event
 from decoding.measure.sample import Sample
@@ -25,10 +26,18 @@ class ToCompare(PairOrder):
     settled: frozenset[tuple[str, int]]  # prompt's id and repeat: nothing is left to do for these
     finished: Sequence[Sample]  # of the prompts that are not settled: decoded before, by this attempt or another
     given_up: frozenset[Which]  # these broke, and are not tried again
+    prices: Mapping[str, Any]  # of its classifiers, as an earlier engine weighed them
     servers: ServersAsked = NO_SERVERS  # those that the choices name
 
     def memory(self) -> int:
         return self.memory_to_run(self.choices) if self.pair else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed(Report):
+    """Prices of the comparison's classifiers, by name: every sample uses them."""
+
+    prices: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from webapp.registry.prompt_sets import prompt_of
 from webapp.studies.models import Classifier
 from worker import noise
 from worker.attempt import Attempt
-from worker.comparison_messages import Audited, Began, Broke, Decoded, Grown, ToCompare, Which
+from worker.comparison_messages import Audited, Began, Broke, Decoded, Grown, ToCompare, Weighed, Which
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
 from worker.messages import Loaded, Report
@@ -75,6 +75,7 @@ class ComparisonRows:
             settled=frozenset(settled),
             finished=self._numbers_outside(settled),
             given_up=frozenset(self.broken),
+            prices=self.comparison.prices,
             servers=servers_asked({run.endpoint for run in self.runs.values() if run.endpoint}),
         )
 
@@ -84,6 +85,9 @@ class ComparisonRows:
                 hardware = {"drafthouse": version(), **report.hardware}
                 self.attempt.insist(lambda: comparisons.begin(job=self.job, hardware=hardware))
                 self.device = _device(hardware)
+            case Weighed():
+                self.comparison.prices = {**report.prices}
+                self.attempt.insist(lambda: comparisons.weighed(job=self.job, prices=report.prices))
             case Began():
                 self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid, self._beside), True
                 self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))

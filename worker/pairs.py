@@ -80,10 +80,11 @@ class ReadyPair:
     target: Loaded
     draft: Loaded | None
 
-    def hardware(self, choices: Sequence[Choice]) -> dict[str, Any]:
+    def hardware(self, choices: Sequence[Choice], longest: int = 0) -> dict[str, Any]:
+        """Describe the machine, and what each choice has for texts of so many tokens."""
         facts = self.target.runner.facts
         return describe_machine(facts.device, facts.device_name, facts.threads) | {
-            "by_strategy": {choice.label: self.pair.hardware_of(choice) for choice in choices},
+            "by_strategy": {choice.label: self.pair.hardware_of(choice, longest) for choice in choices},
         }
 
 

@@ -9,6 +9,7 @@ from decoding.spec import Sampling
 from webapp.core.problems import NotFound
 from webapp.registry.prompt_sets import prompt_of
 from webapp.studies import services as studies
+from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study
 from worker.attempt import Attempt
 from worker.database import storable
@@ -41,8 +42,9 @@ def run(attempt: Attempt, order: PairOrder) -> None:
 
 
 def classifiers(attempt: Attempt, study: Study) -> list[Classifier]:
-    """Classifiers of the study's pair: the chosen one first, or else the newest. DISCO runs with the first."""
-    kept = Classifier.objects.filter(pair=study.pair).kept().select_related("upload").order_by("-created")
+    """Classifiers that can decide on the study's pair: the chosen one first, or else the newest. DISCO runs with the
+    first."""
+    kept = classifying.usable_on(study.pair).select_related("upload")
     found = attempt.insist(lambda: list(kept[: studies.MOST_CLASSIFIERS]))
     if not (asked := study.asked_classifier):
         return found

@@ -26,6 +26,7 @@ class Request:
     seed: int
     ending: Ending
     text: str = ""  # the prompt, for a contestant that takes no token ids
+    longest: int = 0  # tokens of the longest text of its comparison, prompt and answer; 0: not known
     due_ns: int = 0  # when it arrives if the load is as recorded, since the load began
 
 
@@ -56,8 +57,9 @@ class Contestant(ABC):
     def hardware(self, choice: Choice) -> str:
         """Describe the hardware that the choice runs on, for display."""
 
-    def waiting(self, choice: Choice) -> str:
-        """Say why fewer requests are decoded together than the load asks for; empty if that is not so."""
+    def waiting(self, choice: Choice, longest: int = 0) -> str:
+        """Say why fewer requests are decoded together than the load asks for; empty if that is not so. `longest` is
+        that of the requests."""
         return ""
 
     def must_match(self, sampling: Sampling) -> bool:

@@ -29,11 +29,18 @@ if TYPE_CHECKING:
 
 SHARE_FOR_CACHES = 0.8  # of the memory that is free
 
+AHEAD = 256  # tokens behind the longest text, so that drafts and branches see no end that the context has not
+
 SPECS: tuple[Strategy, ...] = ()  # ours are in decoding.strategies
 
 
 def contestant(pair: Pair) -> Contestant:
     return Ours(pair)
+
+
+def room_for(longest: int) -> int:
+    """Tokens that a place must hold; 0: the whole context."""
+    return longest and longest + AHEAD
 
 
 class Ours(Contestant):
@@ -72,7 +79,7 @@ class Ours(Contestant):
 
         first = next(requests)
         process = self._pair.process_of(first.choice)
-        most = self._most(first.choice, load)
+        most, room = self._most(first.choice, load, first.longest), room_for(first.longest)
         crowd = self._crowd(first, most)
 
         def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
@@ -81,7 +88,7 @@ class Ours(Contestant):
 
         queue = Queue(itertools.chain([first], requests), load)
         with process.cores.for_target() if process else nullcontext():
-            yield from serve(queue, self.places, most, begin, cancelled, crowd)
+            yield from serve(queue, self.places, most, begin, cancelled, crowd, room)
 
     def _crowd(self, request: Request, most: int) -> Crowd:
         """Return the crowd of a choice. It outlives the texts, because what it knows is about the machine."""
@@ -96,22 +103,24 @@ class Ours(Contestant):
 
         choice, pair = request.choice, self._pair
         classifier = pair.classifier(str(choice.settled[CLASSIFIER.name])) if choice.spec.needs_classifier else None
-        return measure(pair, self.places, most, request.sampling, classifier)
+        room = room_for(request.longest)
+        return measure(pair, self.places, most, request.sampling, classifier, room)
 
-    def _most(self, choice: Choice, load: Load) -> int:
+    def _most(self, choice: Choice, load: Load, longest: int) -> int:
         """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches. The
         draft's process has its own."""
         pair = self._pair
         runners = (pair.target, pair.draft, pair.draft if pair.process_of(choice) else None)
-        each = sum(runner.model.bytes_for(runner.context) for runner in runners if runner)
+        each = sum(runner.model.bytes_for(room_for(longest)) for runner in runners if runner)
         return max(1, min(load.most_at_once, int(self._room // each)))
 
-    def waiting(self, choice: Choice) -> str:
+    def waiting(self, choice: Choice, longest: int = 0) -> str:
         if choice.load == ONE:
             return ""
-        most, reasons = self._most(choice, choice.load), list[str]()
+        most, reasons = self._most(choice, choice.load, longest), list[str]()
         if most < choice.load.most_at_once:
-            reasons.append(f"memory holds the caches of {most} text{'s' if most > 1 else ''}, so other requests wait")
+            texts = f"{most} text{'s' if most > 1 else ''} of {room_for(longest) or self._pair.target.context:,} tokens"
+            reasons.append(f"memory holds the caches of {texts}, so other requests wait")
         if self._pair.target.facts.runner == "transformers":
             reasons.append("the transformers runner reads texts one after another")
         return "; ".join(reasons)

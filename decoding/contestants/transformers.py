@@ -131,7 +131,7 @@ class Transformers(Contestant):
 
         return described(self._pair.target.device)
 
-    def waiting(self, choice: Choice) -> str:
+    def waiting(self, choice: Choice, longest: int = 0) -> str:
         return "" if choice.load == ONE else "generate answers requests one after another"
 
     def _generate(self, arrived: Arrived[Request], sink: EventSink, began_ns: int) -> Decoded:

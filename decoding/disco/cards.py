@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from decoding.errors import BadStrategy
 from decoding.words import percent
 
 OURS, PAPER, SOURCES = "ours", "paper", "sources"
@@ -19,6 +20,17 @@ PAYS = 0.01  # a gain in speed below this is none
 def rule_of(design: str) -> str:
     """Rule of `disco` that belongs to a design."""
     return "threshold" if design == PAPER else "priced"
+
+
+def threshold_of(card: Mapping[str, Any], rule: str) -> float:
+    """Threshold that replay found best for a rule when the classifier was made."""
+    thresholds = card.get("thresholds") or {}
+    if rule not in thresholds:
+        raise BadStrategy(
+            f"The classifier's card tells no threshold for the rule {rule}. Set `threshold`, or train a classifier "
+            "again."
+        )
+    return float(thresholds[rule])
 
 
 def learning_sentence(learning: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import mul
 from pathlib import Path
@@ -16,11 +16,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from decoding.disco import features
+from decoding.disco import features, judging
+from decoding.disco.cards import threshold_of
+from decoding.disco.prices import Prices, prices_at
 from decoding.errors import BadStrategy
+from decoding.replay.costs import Costs
 
 Unit = tuple[float, float, float, float]  # weights of margin and score, the bias, the weight in the output
-TENSORS = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
 
 
 @dataclass
@@ -33,6 +35,7 @@ class Classifier:
     out: Tensor  # [1, H]
     out_bias: Tensor  # [1]
     card: Mapping[str, Any] = field(default_factory=dict)
+    prices: Prices | None = None  # of the run that uses it
     units: dict[tuple[float, ...], list[Unit]] = field(default_factory=dict, repr=False, compare=False)
     _glances_on: dict[torch.device, list[Tensor]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -60,7 +63,7 @@ class Classifier:
         def of(name: str) -> Tensor:
             return weights[:, features.NAMES.index(name)]
 
-        biases = self.hidden_bias + of("position") * ((ahead + 1) / features.POSITION_SCALE)
+        biases = self.hidden_bias + of("position") * ((ahead + 1) / judging.POSITION_SCALE)
         for number, echo in enumerate(echoes, start=1):
             biases = biases + of(f"echo_{number}") * echo
         made = list(zip(of("margin").tolist(), of("score").tolist(), biases.tolist(), says, strict=True))
@@ -76,24 +79,24 @@ class Classifier:
             self._glances_on[scores.device] = [part.to(scores.device) for part in parts]
         weights, bias, says, last = self._glances_on[scores.device]
         margin, score = features.margin_and_score(scores, preferences, token)
-        seen = torch.cat((margin, score, number[:, None] / features.POSITION_SCALE), -1)
+        seen = torch.cat((margin, score, number[:, None] / judging.POSITION_SCALE), -1)
         hidden = (seen.T * weights).sum(0) + bias  # only three numbers, so a matrix product would cost more to set up
         return ((hidden.relu() * says).sum(-1) + last).sigmoid()
 
     @cached_property
     def quick(self) -> bool:
         """Whether the classifier uses QUICK features alone of a drafted token, which cost next to nothing."""
-        return self.sees <= {*features.QUICK, *features.MATCHES}
+        return self.sees <= {*features.QUICK, *judging.MATCHES}
 
     @cached_property
     def glances(self) -> bool:
         """Whether the classifier uses GLANCE features alone of a drafted token."""
-        return self.sees <= {*features.GLANCE, *features.MATCHES}
+        return self.sees <= {*features.GLANCE, *judging.MATCHES}
 
     @cached_property
     def knows_copies(self) -> bool:
         """Whether it has learned from copied tokens too."""
-        return "copied" in self.sees
+        return not self.sees.isdisjoint(judging.MATCHES)
 
     @cached_property
     def sees(self) -> set[str]:
@@ -107,22 +110,28 @@ class Classifier:
         rows, biases, says = self.hidden[:, columns].tolist(), self.hidden_bias.tolist(), self.out[0].tolist()
         return columns, list(zip(rows, biases, says, strict=True)), float(self.out_bias)
 
-    def tuned(self, rule: str) -> float:
-        """Threshold that replay found best for a rule when this classifier was made."""
-        thresholds = self.card.get("thresholds") or {}
-        if rule not in thresholds:
-            raise BadStrategy(
-                f"The classifier's card tells no threshold for the rule {rule}. Set `threshold`, or train a classifier "
-                "again."
-            )
-        return float(thresholds[rule])
+    def at(self, costs: Costs) -> Classifier:
+        """Return this classifier with its prices at these costs, used where they lie far from its card's."""
+        return replace(self, prices=prices_at(self.card, costs))
+
+    @property
+    def costs(self) -> Mapping[str, Any] | None:
+        """Costs at which its prices hold."""
+        return (self.prices and self.prices.own_costs) or self.card.get("costs")
+
+    def tuned(self, rule: str, *, as_trained: bool = False) -> float:
+        """Threshold of a rule: the run's own where that is in use, otherwise the one that replay found best when this
+        classifier was made."""
+        if self.prices and rule in self.prices.rules and not as_trained:
+            return self.prices.rules[rule].used
+        return threshold_of(self.card, rule)
 
     def save(self, folder: Path) -> None:
         """Write both files under temporary names first, so that no reader finds half a classifier."""
         folder.mkdir(parents=True, exist_ok=True)
         weights, card = folder / "classifier.safetensors", folder / "card.json"
         tensors = (self.hidden, self.hidden_bias, self.out, self.out_bias)
-        save_file({name: t.contiguous() for name, t in zip(TENSORS, tensors, strict=True)}, f"{weights}.part")
+        save_file({name: t.contiguous() for name, t in zip(judging.TENSORS, tensors, strict=True)}, f"{weights}.part")
         Path(f"{card}.part").write_text(json.dumps(self.card, indent=2) + "\n")
         Path(f"{weights}.part").replace(weights)
         Path(f"{card}.part").replace(card)
@@ -137,7 +146,7 @@ def load_classifier(folder: Path, pair: Sequence[str] | None = None) -> Classifi
     try:
         card = json.loads((folder / "card.json").read_text())
         tensors = load_file(folder / "classifier.safetensors")
-        hidden, hidden_bias, out, out_bias = (tensors[name] for name in TENSORS)
+        hidden, hidden_bias, out, out_bias = (tensors[name] for name in judging.TENSORS)
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise BadStrategy(
             f"The classifier in {folder.name} cannot be read ({error}); it may be torn. Train it again."

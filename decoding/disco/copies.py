@@ -1,54 +1,35 @@
-"""Copied tokens for a classifier: their features, labels for its training, and its estimates of them."""
+"""Copied tokens for a classifier: their features, labels for its training, and its judge of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
 
 import torch
 
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
+from decoding.disco.judging import SEEN, Judge, seen_of
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
-from decoding.errors import BadStrategy
 from decoding.proposing import Match
 from decoding.strategies.disco_lookup import JudgedLookup
 from decoding.strategies.lookup import NGRAM
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.strategy import LONGEST
 
-RULE = "copied"  # the threshold for copies, on the card
-BEFORE = features.NAMES.index("position")
+BEFORE = features.NAMES.index(SEEN[0])  # features of a drafted token alone
 
 
 def row_of(match: Match, ahead: int) -> list[float]:
     """Features of a copied token with so many tokens of the draft before it."""
-    position = (ahead + 1) / features.POSITION_SCALE
-    return [*[0.0] * BEFORE, position, 1.0, log(match.length), log(match.times), match.times / match.total]
+    return [*[0.0] * BEFORE, *seen_of(match, ahead)]
 
 
-class Judge:
-    """Estimates copied tokens. Few combinations of features occur, so it remembers its answers."""
-
-    def __init__(self, classifier: Classifier) -> None:
-        if not classifier.knows_copies:
-            raise BadStrategy(
-                "This classifier has learned nothing about copied tokens; train one with the design sources: "
-                "train-disco --design sources."
-            )
-        self._classifier = classifier
-        self._known: dict[tuple[Match, int], float] = {}
-
-    @property
-    def threshold(self) -> float:
-        return self._classifier.tuned(RULE)
-
-    def __call__(self, match: Match, ahead: int) -> float:
-        asked = match, ahead
-        if asked not in self._known:
-            self._known[asked] = self._classifier.one(row_of(match, ahead))
-        return self._known[asked]
+def judge_of(classifier: Classifier) -> Judge:
+    """Make the judge of a classifier. Raise BadStrategy if it has learned nothing about copied tokens."""
+    rows = classifier.hidden[:, [features.NAMES.index(name) for name in SEEN]].tolist()
+    units = zip(rows, classifier.hidden_bias.tolist(), classifier.out[0].tolist(), strict=True)
+    return Judge(list(units), float(classifier.out_bias), classifier.card)
 
 
 def with_copies(labelled: Labelled, recordings: Sequence[Recording]) -> Labelled:

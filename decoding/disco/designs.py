@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from decoding.disco import features, training
+from decoding.disco import features, judging, training
 from decoding.disco.cards import OURS, PAPER, SOURCES
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import with_copies
@@ -32,7 +32,7 @@ NETWORKS: dict[str, tuple[Network, ...]] = {
         Network("one that hears echoes", features.QUICK, training.HIDDEN),
         Network("one that takes a glance", features.GLANCE, 3),
     ),
-    SOURCES: (Network("one that hears matches", (*features.QUICK, *features.MATCHES), 2 * training.HIDDEN),),
+    SOURCES: (Network("one that hears matches", (*features.QUICK, *judging.MATCHES), 2 * training.HIDDEN),),
     PAPER: (Network("one as published", features.PUBLISHED, 64),),
 }
 

@@ -11,18 +11,17 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from decoding.disco.echoes import LONGEST
+from decoding.disco.judging import MATCHES, POSITION_SCALE
 
 TOP = 10  # as published
 LEAST_SCORE = -1e4  # replaces minus infinity, the score of a token that truncation rules out
-POSITION_SCALE = 20.0  # the published cap; positions are divided by it
 
 # The published inputs are the ten highest probabilities, the entropy and the position. Ours add: the probability of the
 # token itself (under sampling another than the highest), its margin (under shared dice it tells much, since the target
 # adds the same noise), its raw score, whether the text has gone on like this before (decoding.disco.echoes), and the
 # probability of the round's previous token.
-# A copied token has a position and the features of the match that it was copied by, and nothing of the draft model's;
-# for drafted tokens, those of a match are 0 (decoding.disco.copies).
-MATCHES = ("copied", "match", "count", "share")
+# A copied token has a position and the features of the match that it was copied by, and nothing of the draft model's
+# (decoding.disco.judging).
 NAMES = (
     *(f"top_{i + 1}" for i in range(TOP)),
     "entropy",

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from decoding.chance import CHANCE_VERSION
-from decoding.disco import copies, features, metrics, training
+from decoding.disco import features, judging, metrics, training
 from decoding.disco.cards import rule_of
 from decoding.disco.classifier import Classifier
 from decoding.disco.designs import USUAL, How, Network
@@ -161,7 +161,7 @@ def learn(
     network, classifier, costs = _fastest_network(pair, recorded, labelled, material, sampling, how, on_progress)
     thresholds = _tuned(recorded.validation, costs, classifier)
     if classifier.knows_copies:
-        thresholds[copies.RULE] = planning.best_for_copies(recorded.validation, costs, classifier)
+        thresholds[judging.RULE] = planning.best_for_copies(recorded.validation, costs, classifier)
     rule = rule_of(how.design)
     judge = Judge(recorded.test, labelled[2], costs, lambda: RULES[rule](thresholds[rule], planning.CAP))
     return dataclasses.replace(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import exp
 
-from decoding.disco import features
+from decoding.disco import features, judging
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.features import glance
@@ -96,7 +96,7 @@ class Full(Estimating):
         self._echoes.take(step.token)
         static = features.describe_one(step.scores, step.preferences, step.token, echoes)
         estimate = self.classifier.one(
-            [*static, self._previous, (len(step.ahead) + 1) / features.POSITION_SCALE, *features.UNMATCHED]
+            [*static, self._previous, (len(step.ahead) + 1) / judging.POSITION_SCALE, *features.UNMATCHED]
         )
         self._previous = static[features.OWN]
         return self._weigh(estimate)

@@ -91,6 +91,7 @@ EMPTY = Draft((), None, 0, "length", "none", 0)
 class Drafter(ABC):
     """Proposes tokens for one sample. Only `propose` must be written; the other methods do nothing by default."""
 
+    drafts = True  # whether it ever proposes a token
     shares_preparation = False  # whether the loop calls `opening` and `branching`
 
     @abstractmethod

@@ -8,5 +8,7 @@ from decoding.drafters.base import EMPTY, Draft, Drafter
 
 
 class NoDraft(Drafter):
+    drafts = False
+
     def propose(self, text: Sequence[int], limit: int) -> Draft:
         return EMPTY

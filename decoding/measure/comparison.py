@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 
@@ -89,6 +90,12 @@ class Comparison:
                 users = [self._request(Key(choice, prompt, 0), sampling)] * choice.load.concurrency
                 for _ in self.pair.contestant(choice).run(users, lambda _: Recorder(), self.cancelled, choice.load):
                     pass
+
+    @cached_property
+    def longest(self) -> int:
+        """Tokens of the longest text, which sizes the caches of texts that are decoded together; 0: not known, or
+        every text has the cache alone."""
+        return self.reading.longest() if any(choice.load != ONE for choice in self.choices) else 0
 
     @property
     def models(self) -> Pair:
@@ -269,7 +276,7 @@ class Comparison:
         if key.prompt.max_tokens and key.prompt.max_tokens < sampling.max_new_tokens:
             sampling = dataclasses.replace(sampling, max_new_tokens=key.prompt.max_tokens)
         tokens, text = self.tokens(key.prompt, key.repeat), self.reading.text(key.prompt, key.repeat)
-        return Request(key.choice, tokens, sampling, seed, self._ending(sampling), text)
+        return Request(key.choice, tokens, sampling, seed, self._ending(sampling), text, self.longest)
 
     def _audit(self, sample: Sample, baseline: Sample) -> Audit:
         choice = next(choice for choice in self.choices if choice.label == sample.strategy)

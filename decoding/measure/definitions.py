@@ -40,6 +40,9 @@ DEFINITIONS = {
     "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted",
     "drift": "of a classifier's estimates from what this run accepted: offset and slope on the logit to correct "
     "them, and their mean error before (calibration_error) and after (corrected_error)",
+    "price": "tokens that one more drafted token must bring, over the probability that it is accepted after an "
+    "accepted one: by the classifier's card, and by passes that the run weighed before its first sample (run). If they "
+    "differ by more than doubt (two standard errors, at least 15 %), the run used its own",
     "repeated_8grams": "share of the generated 8-grams that occurred before in the same generated text",
     "draft_share": "drafting's part of the decoding time; work beside a verification is no part of it",
     "verify_share": "verification's part of the decoding time",
@@ -51,7 +54,8 @@ DEFINITIONS = {
     "predicted_hit_rate": "what the draft's side expected of hit_rate when it chose its branches",
     "hidden_share": "of the time that the draft model worked, the part that lay within a verification",
     "why": "from the tokens per second of a bound to the measured ones, cause by cause; the bound is an oracle with "
-    "free drafts that verifies only where the draft is refused, at the price of one row, measured on autoregressive",
+    "free drafts that verifies only where the draft is refused, at the price of one row a text, measured on "
+    "autoregressive at the same load; with_prompt and end_to_end add the time to read the prompt, then the queue",
     "backups": "what answered the misses. share: of the misses; tokens_per_s: of a text, from a miss that the backup "
     "answered to the next that another one did; critical_batch: by Theorem 17 at the times and rates of this run, the "
     "number of texts at once from which a backup without a model is better (the one that was tried, else random "

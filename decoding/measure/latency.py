@@ -12,10 +12,9 @@ from decimal import Decimal
 from typing import Any
 
 from decoding.errors import BadLoad
+from decoding.measure import percentiles
 from decoding.measure.request_times import gap_in_bin
 from decoding.measure.sample import Sample
-
-PERCENTILES = (50, 95, 99)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,49 +66,27 @@ def tpot_ms(sample: Sample) -> float:
     return max(0.0, e2e_ms(sample) - ttft_ms(sample)) / later if later > 0 else 0.0
 
 
-Percentiles = dict[str, float]
-
-
-def percentiles(values: Sequence[float]) -> Percentiles | None:
-    ordered = sorted(values)
-    return {f"p{p}": _quantile(ordered, p / 100) for p in PERCENTILES} if ordered else None
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Interpolate between the two nearest values."""
-    at = share * (len(ordered) - 1)
-    low = ordered[math.floor(at)]
-    return low + (at - math.floor(at)) * (ordered[math.ceil(at)] - low)
-
-
-def _gap_percentiles(samples: Iterable[Sample]) -> Percentiles | None:
-    counts: Counter[int] = Counter()
+def _gaps(samples: Iterable[Sample]) -> Counter[float]:
+    """Gaps of all requests in ms, counted in bins."""
+    counts: Counter[float] = Counter()
     for sample in samples:
-        counts.update(dict(map(tuple, sample.timing.gaps)))  # type: ignore[arg-type]
-    total = sum(counts.values())
-    found: Percentiles = {}
-    for percent in PERCENTILES if total else ():
-        left = math.ceil(percent / 100 * total)
-        for number in sorted(counts):
-            left -= counts[number]
-            if left <= 0:
-                found[f"p{percent}"] = gap_in_bin(number) / 1e6
-                break
-    return found or None
+        for number, count in sample.timing.gaps:
+            counts[gap_in_bin(number) / 1e6] += count
+    return counts
 
 
 def figures(samples: Sequence[Sample], objective: Objective) -> dict[str, Any]:
     """A row's figures under load, as in the JSON document. All samples have the same load."""
     if not samples:
         return {}
-    device = throughput(samples)
+    device, prompts = throughput(samples), len({sample.conversation or sample.prompt for sample in samples})
     kept = sum(map(objective.is_kept, samples)) / len(samples)
     return {
-        "ttft_ms": percentiles([ttft_ms(s) for s in samples]),
-        "tpot_ms": percentiles([tpot_ms(s) for s in samples]),
-        "gap_ms": _gap_percentiles(samples),
-        "e2e_ms": percentiles([e2e_ms(s) for s in samples]),
-        "queued_ms": percentiles([s.timing.queued_ns / 1e6 for s in samples]),
+        "ttft_ms": percentiles.of_values([ttft_ms(s) for s in samples], prompts),
+        "tpot_ms": percentiles.of_values([tpot_ms(s) for s in samples], prompts),
+        "gap_ms": percentiles.of_bins(_gaps(samples), prompts),
+        "e2e_ms": percentiles.of_values([e2e_ms(s) for s in samples], prompts),
+        "queued_ms": percentiles.of_values([s.timing.queued_ns / 1e6 for s in samples], prompts),
         "tokens_per_s_user": statistics.median(s.end_to_end_tokens_per_s for s in samples),
         "tokens_per_s_device": device,
         "goodput": {"share": kept, "tokens_per_s_device": kept * device, **objective.to_dict()},

@@ -28,8 +28,8 @@ def _machine(label: str, card: Mapping[str, Any], machine: str) -> str:
     if not machine or not isinstance(measured, str) or measured in ("", machine):
         return ""
     return (
-        f"{label} uses a classifier whose prices were measured on {measured}; this runs on {machine}. Its drafts may "
-        "be too long or too short: train one on this machine."
+        f"{label} uses a classifier whose prices were measured on {measured}; this runs on {machine}. The run "
+        "weighs its own passes first, and uses their prices if they differ."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from contextlib import suppress
 
 from decoding.chat.messages import Message
 from decoding.ending import Ending
@@ -20,6 +21,7 @@ class Reading:
         self._pair = pair
         self._prompts = {prompt.id: prompt for prompt in prompts}
         self._ending = Ending(frozenset(), sampling.stop, pair.tokenizer.decode if pair.tokenizer else None)
+        self._new_tokens = sampling.max_new_tokens
         self._baselines: dict[tuple[str, int], Sample] = {}  # by prompt and repeat
         self._texts: dict[tuple[str, int], str] = {}
         self._tokens: dict[tuple[str, int], list[int]] = {}
@@ -72,6 +74,17 @@ class Reading:
                 )
             self._tokens[at] = tokens
         return self._tokens[at]
+
+    def longest(self) -> int:
+        """Tokens that prompt and answer of the longest text have at most; 0 if a later turn follows an answer that is
+        not known yet."""
+        lengths = [0]
+        for prompt in self._prompts.values():
+            if prompt.follows:
+                return 0
+            with suppress(BadPrompt):
+                lengths.append(len(self.tokens(prompt)))
+        return max(lengths) + self._new_tokens
 
     def _rendered(self, prompt: Prompt, repeat: int) -> str:
         if self._pair.renderer is None or prompt.chat is None:

@@ -215,7 +215,8 @@ def sample_from_dict(record: Mapping[str, Any]) -> Sample:
     if "timing" in known:
         known["timing"] = Timing(**known["timing"])
     if known.get("spent"):
-        known["spent"] = Spent(**known["spent"])
+        passes = tuple(tuple(each) for each in known["spent"].get("passes", ()))
+        known["spent"] = Spent(**{**known["spent"], "passes": passes})
     return Sample(**known)
 
 

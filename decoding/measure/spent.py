@@ -6,10 +6,11 @@ or something else than the draft proposed. Whether a stop was too early, another
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from decoding.events import Event, Started
+from decoding.events import Event, Started, Verified
 from decoding.ssd import accounting
 
 CAUSES = {  # in the order of the waterfall
@@ -18,10 +19,13 @@ CAUSES = {  # in the order of the waterfall
     "rejected": "drafted past a refusal",
     "misses": "misses",
     "waits": "waits",
+    "others": "waits for others' drafts",
+    "prompts": "others' prompts",
     "width": "verification width",
     "overhead": "overhead",
 }
 OF_DRAFTS = ("drafting", "rejected", "misses", "waits")  # causes whose time a round's draft decides
+OF_LOAD = ("others", "prompts")  # causes that only texts which share passes have
 BOUND = "bound"
 
 # A text as the rounds made it, one letter a token. The first two are of drafted tokens, the others end a round.
@@ -34,6 +38,7 @@ REPLACED = "m"  # the draft's backup drafted before it
 UNTIMED = "u"  # the round belongs to the prompt's time
 ENDS = (REFUSED, STOPPED, EMPTY, REPLACED)
 BY_DRAFT_MODEL = ("", "neural")  # backups
+Passes = tuple[tuple[int, bool, int, int], ...]  # texts in a pass, whether it read prompts too, passes, their ns
 PAIR = "pair"  # the drafter of all strategies that use the pair's draft, one token after another
 
 
@@ -48,6 +53,9 @@ class Spent:
     rejected: int
     misses: int
     waits: int
+    others: int = 0
+    prompts: int = 0  # between passes; what they add to passes is known by comparing passes
+    passes: Passes = ()  # empty: an earlier version did not keep them
 
 
 # One round ------------------------------------------------------------------------------------------------------------
@@ -68,6 +76,13 @@ def _drafting(each: accounting.Round) -> dict[str, int]:
         taken["rejected"] = own * _past_refusal(each) // len(draft.tokens)
         taken["drafting"] = own - taken["rejected"]
     return taken
+
+
+def _beside(each: accounting.Round) -> dict[str, int]:
+    """Nanoseconds that a round waited for other texts, by cause."""
+    verdict = each.verdict
+    held = verdict.held_ns - _ns(each.preparing_s) if verdict.texts > 1 else 0
+    return {"others": max(0, held), "prompts": verdict.prompts_ns}
 
 
 def _past_refusal(each: accounting.Round) -> int:
@@ -99,15 +114,25 @@ def spent_in(events: Sequence[Event], drafter: str, copies: bool) -> Spent:
     it can only copy."""
     rounds, since = list(accounting.rounds(events)), _prefill_ns(events)
     timed = [each for each in rounds if each.verdict.start_ns >= since]
-    taken = [_drafting(each) for each in timed]
+    taken = [_drafting(each) | _beside(each) for each in timed]
     drafts = [each.draft for each in rounds if each.draft]
     is_usual = all(draft.source != "copied" and not draft.rows for draft in drafts)
     return Spent(
         places="".join(_letters(each, each.verdict.start_ns >= since, copies) for each in rounds),
         drafter=PAIR if is_usual else drafter,
         drafted=sum(each.draft is not None for each in timed),
-        **{cause: sum(one[cause] for one in taken) for cause in OF_DRAFTS},
+        passes=_passes(timed),
+        **{cause: sum(one[cause] for one in taken) for cause in (*OF_DRAFTS, *OF_LOAD)},
     )
+
+
+def _passes(timed: Iterable[accounting.Round]) -> Passes:
+    counts, ns = Counter[tuple[int, bool]](), Counter[tuple[int, bool]]()
+    for verdict in (each.verdict for each in timed):
+        kind = verdict.texts, verdict.prompt_rows > 0
+        counts[kind] += 1
+        ns[kind] += verdict.end_ns - verdict.start_ns
+    return tuple((*kind, counts[kind], ns[kind]) for kind in sorted(counts))
 
 
 def _prefill_ns(events: Iterable[Event]) -> int:
@@ -122,21 +147,30 @@ class Behind:
     ns: Mapping[str, int]
 
 
-def rounds_behind(events: Sequence[Event], ends: Iterable[str], row_ns: float) -> Iterator[Behind]:
-    """Yield the rounds of a trace. `ends` are those of `Texts`, `row_ns` is the price of a verification of one row."""
+def rounds_behind(
+    events: Sequence[Event], ends: Iterable[str], row_ns: float, for_prompts: Callable[[Verified], float]
+) -> Iterator[Behind]:
+    """Yield the rounds of a trace. `ends` are those of `Texts`, `row_ns` is the price of a pass of one row a text, and
+    `for_prompts` says what the prompts of others added to a pass."""
     since = _prefill_ns(events)
     timed = (each for each in accounting.rounds(events) if each.verdict.start_ns >= since)
     for each, end in zip(timed, ends, strict=False):
         verify, wait = each.verdict.end_ns - each.verdict.start_ns, each.verdict.start_ns - each.free_ns
-        ns = {BOUND: 0, **dict.fromkeys(CAUSES, 0), **_drafting(each)}
+        reading = round(for_prompts(each.verdict))
+        ns = {BOUND: 0, **dict.fromkeys(CAUSES, 0), **_drafting(each), **_beside(each)}
         ns[end.rstrip("?")] += round(row_ns)
-        ns["width"] = verify - round(row_ns)
+        ns["prompts"] += reading
+        ns["width"] = verify - round(row_ns) - reading
         ns["overhead"] = verify + wait - sum(ns.values())
         yield Behind(each, ns)
 
 
 def is_behind(behind: Behind, cause: str) -> bool:
-    """Whether a round belongs to a bar. Every round has overhead; only a round with a draft has width."""
+    """Whether a round belongs to a bar. Every round has overhead. Only a round with a draft has width, or one whose
+    pass other texts shared."""
+    verdict = behind.round.verdict
     if cause == "width":
-        return behind.round.draft is not None
+        return behind.round.draft is not None or verdict.texts > 1
+    if cause == "prompts":
+        return verdict.prompt_rows + verdict.prompts_ns > 0
     return cause == "overhead" or behind.ns[cause] != 0

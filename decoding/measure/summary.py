@@ -6,8 +6,10 @@ import dataclasses
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from decoding.disco.prices import about
 from decoding.load import ONE, Load
 from decoding.measure import latency, why
 from decoding.measure.drift import drift
@@ -25,6 +27,7 @@ from decoding.measure.speedups import (
 from decoding.spec import Choice
 from decoding.ssd import accounting
 from decoding.strategies import BASELINE
+from decoding.strategy import CLASSIFIER
 
 
 def repeated_8grams(tokens: Sequence[int]) -> float:
@@ -100,8 +103,11 @@ def report(
     samples: Sequence[Sample],
     baseline: str = BASELINE,
     objective: latency.Objective = latency.NO_OBJECTIVE,
+    *,
+    prices: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
-    """Rows of all choices, in the order of `choices`. `runners` names the runner of each label.
+    """Rows of all choices, in the order of `choices`. `runners` names the runner of each label. `prices` are those that
+    the run weighed, by the classifier's name.
 
     Speed-ups are relative to the strategy that `baseline` labels, at the same load."""
     by_label: dict[str, list[Sample]] = {choice.label: [] for choice in choices}
@@ -122,7 +128,15 @@ def report(
         length = None if label == reference else break_even_tokens(own, by_label.get(reference, []))
         speed = decode_speed if choice.load == ONE else end_to_end_speed
         by_turn = _by_turn(own, by_label.get(reference, []), speed)
-        rows.append({**row, "by_turn": by_turn, "break_even_tokens": length, **latency.figures(own, objective)})
+        rows.append(
+            {
+                **row,
+                "price": about(prices.get(str(choice.settled.get(CLASSIFIER.name))), choice.price_rule),
+                "by_turn": by_turn,
+                "break_even_tokens": length,
+                **latency.figures(own, objective),
+            }
+        )
     found = zip(rows, why.reasons(choices, by_label), regrets(choices, by_label), strict=True)
     return [{**row, "why": reason, "regret": regret} for row, reason, regret in found]
 

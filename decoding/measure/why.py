@@ -1,8 +1,9 @@
 """Reasons why a strategy is not faster: the time from an oracle's bound to the measured run, cause by cause.
 
 The bound is what an oracle with free drafts would need on the same text: it verifies only where the draft is refused,
-each time at the measured price of one row. Every cause adds time to that, measured in the events of the run. The
-causes add up to the time of the run exactly: `overhead` is what no other cause explains. Standard library only.
+each time at the measured price of one row. Under load that is autoregressive's pass of one row a text, for as many
+texts. Every cause adds time to that, measured in the events of the run. The causes add up to the time of the run
+exactly: `overhead` is what no other cause explains. Standard library only.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.load import ONE
+from decoding.load import ONE, Load
+from decoding.measure import passes
 from decoding.measure.sample import Sample
-from decoding.measure.spent import BOUND, CAUSES, OF_DRAFTS
+from decoding.measure.spent import BOUND, CAUSES, OF_DRAFTS, OF_LOAD
 from decoding.measure.texts import Texts
 from decoding.spec import Choice
 
@@ -24,65 +26,81 @@ ADVICE = {
     "misses": "Outcomes were not prepared: prepare more branches, or a better backup.",
     "waits": "The target waits for the draft: give the draft a device of its own, or fewer branches.",
     "width": "A verification of several rows costs far more than one of a single row: take a shorter lookahead.",
+    "others": "Texts wait for the longest draft of the batch: take a shorter lookahead, or `budget`.",
+    "prompts": "New requests' prompts take much of the time: send shorter prompts, or fewer requests at once.",
     "overhead": "Much time is spent outside both models: use fewer stop strings or a quieter machine.",
 }
+RARE = ("misses", "waits", "others", "prompts")  # bars that are left out where they are empty
 LARGE = 0.1  # of autoregressive's speed: a smaller loss is not advised on
 FEW = 1.5  # times autoregressive's speed: a lower bound means that the draft is refused too often
 
 NOTHING_FINISHED = "No sample of it has finished."
-NO_ROUNDS = "A server does not report its rounds, so nobody can say where its time went."
+NO_ROUNDS = "A server does not report its rounds, so the bound and the losses of drafting are unknown."
 NO_DRAFTS = "It drafted nothing, so no time was lost to drafting."
 NOT_KEPT = "An earlier version of Drafthouse ran it and did not keep where its rounds ended. Run it again."
 NO_PRICE = "No autoregressive sample has finished, so the price of one row is not known."
-SHARED = "Under load, requests share verifications, so no request has a time of its own."
+WITH_PROMPTS = "Every verification also read prompts of other texts, so their time is part of the verification width."
 
 
 def reasons(choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]]) -> Iterator[dict[str, Any]]:
-    """Yield why each choice is not faster. Autoregressive alone has the price of one row, whatever is pinned."""
-    alone = [choice for choice in choices if choice.load == ONE]
-    plain = next((by_label[choice.label] for choice in alone if choice.spec.role == "baseline"), [])
-    texts = Texts(sample for choice in alone for sample in by_label[choice.label])
+    """Yield why each choice is not faster. Autoregressive at the same load has the price of one row, whatever is
+    pinned."""
+    plain: dict[Load, Sequence[Sample]] = {}
+    texts: dict[Load, Texts] = {}
+    for load in {choice.load for choice in choices}:
+        beside = [choice for choice in choices if choice.load == load]
+        plain[load] = next((by_label[choice.label] for choice in beside if choice.spec.role == "baseline"), [])
+        texts[load] = Texts(sample for choice in beside for sample in by_label[choice.label])
     for choice in choices:
-        yield why(by_label[choice.label], plain, texts) if choice.load == ONE else refused(SHARED)
-
-
-def refused(refusal: str) -> dict[str, Any]:
-    return {"refusal": refusal, "bound": None, "steps": [], "measured": None, "end_to_end": None, "baseline": None,
-            "row_ns": None, "unknown": 0, "largest": "", "sentence": refusal}  # fmt: skip
+        yield why(by_label[choice.label], plain[choice.load], texts[choice.load])
 
 
 def why(own: Sequence[Sample], plain: Sequence[Sample], texts: Texts) -> dict[str, Any]:
-    """Divide the time of one strategy's samples. `plain` are autoregressive's. A refusal says why it cannot be done."""
+    """Divide the time of one strategy's samples. `plain` are autoregressive's at the same load. A refusal says why it
+    cannot be done; what was measured is given all the same."""
+    found = {**_UNKNOWN, **_whole(own), "baseline": _speed(plain) or None}
     if refusal := _refusal(own, plain):
-        return refused(refusal)
-    row_ns = price_of_row(plain)
+        return {**found, "refusal": refusal, "sentence": refusal}
+    together = passes.of(own)
+    line, row_ns = passes.usual(together), passes.price_of_row(together, passes.of(plain))
     ends = [end for sample in own for end in texts.ends(sample)]
-    ns = _by_cause(own, ends, row_ns)
-    tokens, baseline = sum(sample.timed_tokens for sample in own), _speed(plain)
+    ns = _by_cause(own, ends, row_ns, passes.of_prompts(together, line))
+    bound, steps = _falling(ns, sum(sample.timed_tokens for sample in own))
+    found |= {
+        "bound": bound,
+        "steps": steps,
+        "row_ns": row_ns,
+        "passes": [{"texts": size, "ns": mean} for size, mean in line],
+        "unknown": sum(end.endswith("?") for end in ends),
+        "largest": _largest(bound, steps, _speed(plain)),
+    }
+    never_apart = own[0].load != ONE and all(read_prompts for _, read_prompts, _, _ in together)
+    return {**found, "sentence": " ".join([_sentence(found), *[WITH_PROMPTS] * never_apart])}
+
+
+_UNKNOWN: dict[str, Any] = {
+    "refusal": "", "bound": None, "steps": [], "row_ns": None, "passes": [], "unknown": 0, "largest": "",
+}  # fmt: skip
+
+
+def _whole(own: Sequence[Sample]) -> dict[str, float | None]:
+    """Tokens per second of decoding alone, with the prompt, and with the time in the queue."""
+    tokens, decode_ns = (sum(getattr(sample, name) for sample in own) for name in ("timed_tokens", "decode_ns"))
+    with_prompt_ns = decode_ns + sum(sample.prefill_ns for sample in own)
+    queued_ns = sum(sample.timing.queued_ns for sample in own)
+    spans = {"measured": decode_ns, "with_prompt": with_prompt_ns, "end_to_end": with_prompt_ns + queued_ns}
+    return {name: tokens * 1e9 / span if tokens and span else None for name, span in spans.items()}
+
+
+def _falling(ns: Mapping[str, float], tokens: int) -> tuple[float, list[dict[str, Any]]]:
+    """Return the bound in tokens per second, and what each cause takes from it, one after another."""
     steps, at = [], ns[BOUND]
     for cause, title in CAUSES.items():
-        if ns[cause] or cause not in ("misses", "waits"):
+        if ns[cause] or cause not in RARE:
             step = {"name": cause, "title": title, "from": tokens * 1e9 / at, "to": tokens * 1e9 / (at + ns[cause])}
             steps.append({**step, "seconds": ns[cause] / 1e9})
             at += ns[cause]
-    found = {
-        "refusal": "",
-        "bound": tokens * 1e9 / ns[BOUND],
-        "steps": steps,
-        "measured": tokens * 1e9 / at,
-        "end_to_end": tokens * 1e9 / (at + sum(sample.prefill_ns for sample in own)),
-        "baseline": baseline,
-        "row_ns": row_ns,
-        "unknown": sum(end.endswith("?") for end in ends),
-        "largest": _largest(tokens * 1e9 / ns[BOUND], steps, baseline),
-    }
-    return {**found, "sentence": _sentence(found)}
-
-
-def price_of_row(plain: Sequence[Sample]) -> float:
-    """Nanoseconds of a verification of one row: autoregressive's mean; 0 if nothing was measured."""
-    passes = sum(sample.num_target_passes or 0 for sample in plain)
-    return sum(sample.verify_ns for sample in plain) / passes if passes else 0.0
+    return tokens * 1e9 / ns[BOUND], steps
 
 
 def _refusal(own: Sequence[Sample], plain: Sequence[Sample]) -> str:
@@ -91,20 +109,21 @@ def _refusal(own: Sequence[Sample], plain: Sequence[Sample]) -> str:
         NO_ROUNDS: not all(sample.has_rounds for sample in own),
         NOT_KEPT: not all(sample.spent for sample in own),
         NO_DRAFTS: not any(sample.spent and sample.spent.drafted for sample in own),
-        NO_PRICE: not price_of_row(plain),
+        NO_PRICE: not passes.price_of_row(passes.of(own), passes.of(plain)),
     }
     return next((refusal for refusal, holds in checks.items() if holds), "")
 
 
-def _by_cause(own: Sequence[Sample], ends: Sequence[str], row_ns: float) -> dict[str, float]:
+def _by_cause(own: Sequence[Sample], ends: Sequence[str], row_ns: float, for_prompts: float) -> dict[str, float]:
     ns: dict[str, float] = {BOUND: 0.0, **dict.fromkeys(CAUSES, 0.0)}
     for end in ends:
         ns[end.rstrip("?")] += row_ns
     for sample in own:
         assert sample.spent
-        for cause in OF_DRAFTS:
+        for cause in (*OF_DRAFTS, *OF_LOAD):
             ns[cause] += getattr(sample.spent, cause)
-    ns["width"] = sum(sample.verify_ns for sample in own) - len(ends) * row_ns
+    ns["prompts"] += for_prompts
+    ns["width"] = sum(sample.verify_ns for sample in own) - len(ends) * row_ns - for_prompts
     ns["overhead"] = sum(sample.decode_ns for sample in own) - sum(ns.values())
     return ns
 

@@ -63,16 +63,17 @@ class Model(Protocol):
         """Make a runner with an empty cache."""
         ...
 
-    def new_runners(self, count: int) -> Sequence[ModelRunner]:
-        """Make runners whose texts are to share passes."""
+    def new_runners(self, count: int, room: int = 0) -> Sequence[ModelRunner]:
+        """Make runners whose texts are to share passes. `room` is the most tokens that a text will have, so that its
+        cache need hold no more; 0: the model's whole context."""
         ...
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         """Extend several runners of this model, each by its own tokens. Return the logits of each."""
         ...
 
-    def bytes_for(self, tokens: int) -> int:
-        """Memory that a cache of so many tokens takes."""
+    def bytes_for(self, room: int) -> int:
+        """Memory that the cache of such a runner takes."""
         ...
 
 

@@ -42,18 +42,22 @@ class TableModel:
     state_of: StateOf = last_token
 
     def new_runner(self) -> TableRunner:
-        runner = TableRunner(self.table, self.context, self.state_of)
-        runner.model = self
-        return runner
+        return self.new_runners(1)[0]
 
-    def new_runners(self, count: int) -> list[TableRunner]:
-        return [self.new_runner() for _ in range(count)]
+    def new_runners(self, count: int, room: int = 0) -> list[TableRunner]:
+        runners = [TableRunner(self.table, self._held(room), self.state_of) for _ in range(count)]
+        for runner in runners:
+            runner.model = self
+        return runners
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         return extend_each(feeds)
 
-    def bytes_for(self, tokens: int) -> int:
-        return 8 * tokens
+    def bytes_for(self, room: int) -> int:
+        return 8 * self._held(room)
+
+    def _held(self, room: int) -> int:
+        return min(room or self.context, self.context)
 
 
 class TableRunner:

@@ -106,14 +106,14 @@ class TransformersModel:
     def new_runner(self) -> TransformersRunner:
         return TransformersRunner(self)
 
-    def new_runners(self, count: int) -> list[TransformersRunner]:
+    def new_runners(self, count: int, room: int = 0) -> list[TransformersRunner]:
         return [self.new_runner() for _ in range(count)]
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         return extend_each(feeds)
 
-    def bytes_for(self, tokens: int) -> int:
-        return tokens * self._bytes_per_token
+    def bytes_for(self, room: int) -> int:
+        return min(room or self.context, self.context) * self._bytes_per_token
 
     def new_reader(self) -> Reader:
         return RereadingReader(self.module) if self.rereads else CachingReader(self.module)

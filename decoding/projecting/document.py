@@ -27,7 +27,7 @@ def document(
     on_progress: OnProgress = lambda phase, done, due: None,
     cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
-    """Project and draw the map."""
+    """Project, and draw the map. A pair without a draft has none: the map is of the draft's price and acceptance."""
     fixes_the_text, classifier = sampling.fixes_the_text, material.classifier
     rows = project(
         material,
@@ -36,13 +36,16 @@ def document(
         on_progress=lambda done, due: on_progress(PROJECTING, done, due),
         cancelled=cancelled,
     )
-    fields = draw_map(
-        material,
-        card,
-        fixes_the_text=fixes_the_text,
-        on_progress=lambda done, due: on_progress(MAPPING, done, due),
-        cancelled=cancelled,
-    )
+    drawn = None
+    if not material.is_alone:
+        fields = draw_map(
+            material,
+            card,
+            fixes_the_text=fixes_the_text,
+            on_progress=lambda done, due: on_progress(MAPPING, done, due),
+            cancelled=cancelled,
+        )
+        drawn = map_as_dict(fields, pair_on(material, card))
     return {
         "format": FORMAT,
         "label": "simulated",
@@ -50,5 +53,5 @@ def document(
         "settings": [as_dict(row) for row in rows],
         "left_out": material.left_out(fixes_the_text),
         "misfit": misfit("This projection", classifier.card, sampling) if classifier else "",
-        "map": map_as_dict(fields, pair_on(material, card)),
+        "map": drawn,
     }

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import judge_of
+from decoding.disco.judging import Judge
 from decoding.loop import never
 from decoding.projecting.card import Card
 from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, steps_of_trees, tokens_per_s
 from decoding.projecting.texts import Text
 from decoding.replay.at_load import play
 from decoding.replay.costs import OwnWork
-from decoding.replay.planning import Study
+from decoding.replay.planning import Rows, Study
 from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Choice, choose
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
@@ -47,18 +50,26 @@ class Material:
     texts: Sequence[Text]
     vocab: int
     classifier: Classifier | None = None
+    is_alone: bool = False  # the pair has no draft model
+
+    @cached_property
+    def judge(self) -> Judge | None:
+        """The classifier's judge of copies; None if it knows nothing about them."""
+        return judge_of(self.classifier) if self.classifier and self.classifier.knows_copies else None
 
     @classmethod
     def of(cls, study: Study, vocab: int, classifier: Classifier | None) -> Material:
         """Take some texts of every part of the prompts, as many as are projected within seconds."""
         recordings = study.recordings
         stride = max(1, round(sum(len(recording.matches) for recording in recordings) / MOST_TOKENS))
-        said = study.estimates(classifier) if classifier else [()] * len(recordings)
+        nothing: Rows = [()] * len(recordings)
+        said = (study.estimates(classifier) if classifier else ()) or nothing
+        confidences = nothing if study.is_alone else study.confidences
         texts = [
-            Text(track_of(recordings[i], said[i]), study.confidences[i], study.seen(i, ()).words)
+            Text(track_of(recordings[i], said[i]), confidences[i], study.seen(i, ()).words)
             for i in range(0, len(recordings), stride)
         ]
-        return cls(texts, vocab, classifier)
+        return cls(texts, vocab, classifier, study.is_alone)
 
     def settings(self, fixes_the_text: bool = True) -> dict[str, list[Choice]]:
         """Settings to try, by strategy. Bounds know what no strategy can know, and peers are not ours."""
@@ -74,6 +85,8 @@ class Material:
 
     def _lacks(self, strategy: Strategy, fixes_the_text: bool) -> str:
         """Say why it cannot be played; empty if it can."""
+        if self.is_alone and strategy.needs_draft:
+            return "this pair has no draft model"
         if not any(True for _ in strategy.grid()):
             return "a search has no settings of it to try"
         if self.classifier is None and strategy.needs_classifier:
@@ -82,8 +95,8 @@ class Material:
             return "its simulation needs a fixed text: greedy or shared dice"
         if strategy.mixes:
             return "a machine card has no price for choosing between copies and drafts"
-        if strategy.judges_copies:
-            return "the recordings hold no estimates of copied tokens"
+        if strategy.judges_copies and self.judge is None:
+            return "the classifier has not learned from copied tokens"
         return ""
 
     def speed(self, choice: Choice, card: Card, batch: int) -> float:
@@ -92,8 +105,8 @@ class Material:
             return tokens_per_s(self._prepared(choice, card, batch), card, batch)
         if choice.spec.proposer:
             memory: dict[str, Any] = {}
-            steps = [[*steps_of_proposer(text.proposed(choice.proposer(memory)), card)] for text in self.texts]
-            return tokens_per_s(steps, card, batch)
+            read = [text.proposed(choice.proposer(memory, self.judge)) for text in self.texts]
+            return tokens_per_s([[*steps_of_proposer(each, card)] for each in read], card, batch)
         if choice.spec.tree:
             policy = choice.tree_policies()
             return tokens_per_s([[*steps_of_trees(t.ranked, policy(), card, batch)] for t in self.texts], card, batch)
@@ -103,7 +116,8 @@ class Material:
         return play(requests, choice.policy, card.joint(batch), batch, own).tokens_per_s_device / batch
 
     def _prepared(self, choice: Choice, card: Card, batch: int) -> list[list[Step]]:
-        plan = plan_of(choice, self.vocab, self.classifier)
+        decides = self.classifier and self.classifier.at(card.costs(batch))
+        plan = plan_of(choice, self.vocab, decides)
         placement = ANYTIME if card.draft_devices else IN_TURN
         tracks = [text.track for text in self.texts]
         return [steps_of(trace) for trace in simulate(tracks, plan, card.prices(batch), placement).traces]

@@ -44,6 +44,7 @@ ROUNDS = 4  # of a setting in a turn
 COLD = 2  # before them: they find the caches of another setting
 LENGTH = 96  # tokens of the texts, as in the middle of a usual answer
 GROWTH = 2 * (COLD + ROUNDS) * (1 + max(LOOKAHEADS))  # at most, in a turn: among so many texts, and among all
+ROOM = 2 * max(*PROMPTS, *PIECES)  # tokens of a place; `LENGTH` and its growth fit too
 
 
 class Fixed(StopRule):
@@ -73,12 +74,13 @@ class Times:
 
 
 def measure(
-    pair: Pair, places: Places, most: int, sampling: Sampling, classifier: Classifier | None = None
+    pair: Pair, places: Places, most: int, sampling: Sampling, classifier: Classifier | None = None, room: int = ROOM
 ) -> JointCosts:
-    """Measure 1, 2, 4, … texts, up to `most` of them. With a classifier, a draft step includes its looks.
+    """Measure 1, 2, 4, … texts, up to `most` of them, in places for so many tokens. With a classifier, a draft step
+    includes its looks.
 
     All settings take turns, so that a busy moment falls on a few rounds of each."""
-    probing = Probing(pair, places, most, sampling, classifier)
+    probing = Probing(pair, places, most, sampling, classifier, room)
     for _ in range(TURNS):
         probing.take_turn()
     return probing.costs()
@@ -88,9 +90,10 @@ class Probing:
     """Prices that are measured in turns. What runs between two turns meets the machine that they meet."""
 
     def __init__(
-        self, pair: Pair, places: Places, most: int, sampling: Sampling, classifier: Classifier | None = None
-    ) -> None:
-        self._pair, self._places, self._most = pair, places, most
+        self, pair: Pair, places: Places, most: int, sampling: Sampling, classifier: Classifier | None = None,
+        room: int = ROOM,
+    ) -> None:  # fmt: skip
+        self._pair, self._places, self._most, self._room = pair, places, most, room
         self._sampling, self._classifier = sampling, classifier
         self._times: dict[tuple[int, int], Times] = defaultdict(Times)  # by texts and lookahead
         self._prompts: dict[int, list[float]] = {length: [] for length in PROMPTS}
@@ -99,7 +102,7 @@ class Probing:
 
     def take_turn(self) -> None:
         pair, sampling, classifier = self._pair, self._sampling, self._classifier
-        taken = [place for _ in range(self._most) if (place := self._places.take(self._most))]
+        taken = [place for _ in range(self._most) if (place := self._places.take(self._most, self._room))]
         sizes = [size for size in (2**power for power in range(9)) if size < len(taken)] + [len(taken)]
         try:
             with torch.inference_mode():
@@ -229,7 +232,7 @@ def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
 
 def _text(pair: Pair, place: Place, rule: StopRule, number: int, sampling: Sampling, clock: Clock) -> Text:
     """A text that does not end. What it says does not matter: a pass takes the same time."""
-    contexts = [runner.context for runner in (pair.target, place.draft) if runner]
+    contexts = [runner.context for runner in (place.target, place.draft) if runner]
     length = max(1, min(LENGTH, min(contexts) - GROWTH))
     prompt = [(7 * number + 3 * at) % pair.vocab for at in range(length)]
     dice = dice_for(sampling, pair.vocab, number)

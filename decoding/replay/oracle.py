@@ -72,8 +72,12 @@ def analyse(
     lookahead: int,
     copied: Mapping[str, Sequence[Record]] = MappingProxyType({}),
 ) -> Analysis:
-    """Compute the figures of one prompt set. Figure 2 shows the sample with the median variation. `copied` are the
-    records of proposers along the same texts."""
+    """Compute the figures of one prompt set. Figure 2 shows the sample with the median variation. `records` are the
+    draft model's, `copied` those of proposers along the same texts. Without a draft model, the figures are those of the
+    best copy at each position."""
+    sources = {**({DRAFT_MODEL: records} if records else {}), **copied}
+    best = [_best(each) for each in zip(*sources.values(), strict=True)]
+    records = records or best
     rounds = [lookaheads(record) for record in records]
     flat = [n for one in rounds for n in one]
     counted = Counter(flat)
@@ -93,21 +97,15 @@ def analyse(
             lookahead,
             _static([records[typical]], lookahead),
         ),
-        sources=_sources(records, copied),
+        sources={name: _oracle(each) for name, each in {**sources, BEST: best}.items()} if copied else {},
     )
-
-
-def _sources(records: Sequence[Record], copied: Mapping[str, Sequence[Record]]) -> dict[str, Passes]:
-    if not copied:
-        return {}
-    found = {DRAFT_MODEL: _oracle(records)} | {name: _oracle(each) for name, each in copied.items()}
-    best = [_best(each) for each in zip(records, *copied.values(), strict=True)]
-    return {**found, BEST: _oracle(best)}
 
 
 def _best(sources: Sequence[Record]) -> Record:
     """Record of whoever knows at each position which source is right for longest. Its draft passes are not counted."""
-    runs, limits = (tuple(map(max, *each)) for each in zip(*((r.runs, r.limits) for r in sources), strict=True))
+    runs, limits = (
+        tuple(map(max, zip(*each, strict=True))) for each in zip(*((r.runs, r.limits) for r in sources), strict=True)
+    )
     return Record(runs, limits, is_copied=True)
 
 

@@ -52,8 +52,9 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str,
 
 
 def judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
-    """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on."""
-    if not classifiers:
+    """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on. A target
+    alone has no drafted tokens to judge."""
+    if not classifiers or recorded.is_alone:
         return []
     baseline = costs.tokens_per_s(recorded.play(ALONE))
     statics = [costs.tokens_per_s(recorded.play(choice)) for choice in STATICS]

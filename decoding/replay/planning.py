@@ -15,7 +15,7 @@ from torch import Tensor
 
 from decoding.disco import features, rules
 from decoding.disco.classifier import Classifier
-from decoding.disco.copies import Judge
+from decoding.disco.copies import judge_of
 from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.target_alone import texts_alone
@@ -61,6 +61,11 @@ class Study:
     def records(self) -> list[Record]:
         return [recording.record for recording in self.recordings]
 
+    @property
+    def drafted(self) -> list[Record]:
+        """Records of the draft model; none if the pair has none."""
+        return [] if self.is_alone else self.records
+
     @cached_property
     def copied(self) -> dict[str, list[Record]]:
         """Records of every proposer, with default settings, by its label."""
@@ -92,7 +97,10 @@ class Study:
         return [features.lead(rounds).tolist() for rounds in self.rounds]
 
     def estimates(self, classifier: Classifier) -> Rows:
-        """Estimates of the tokens after which a stop rule is asked: of all but a draft's own end token."""
+        """Estimates of the tokens after which a stop rule is asked: of all but a draft's own end token. Nothing without
+        a draft model."""
+        if self.is_alone:
+            return ()
         tables = (rules.estimates(classifier, rounds).tolist() for rounds in self.rounds)
         return [
             [row[: own_end - 1] for row, own_end in zip(rows, record.own_ends, strict=True)]
@@ -194,7 +202,7 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     baseline = study.play(ALONE)
     estimates = study.estimates(classifier) if classifier else ()
-    judge = Judge(classifier) if classifier and classifier.knows_copies else None
+    judge = judge_of(classifier) if classifier and classifier.knows_copies else None
 
     def predicted(choice: Choice) -> Prediction:
         counts, sees = study.play(choice, estimates, costs, judge), choice.spec.sees or "nothing"
@@ -213,9 +221,9 @@ def _settings(has_classifier: bool, judges_copies: bool = False, *, is_alone: bo
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 
 
-def confirmed(has_classifier: bool, *, is_alone: bool = False) -> set[str]:
+def confirmed(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> set[str]:
     """Strategies that a plan runs to test its predictions."""
-    settings = _settings(has_classifier, is_alone=is_alone)
+    settings = _settings(has_classifier, judges_copies, is_alone=is_alone)
     return {BASELINE, *(choice.strategy for choice in settings if choice.spec.role == "ranked")}
 
 
@@ -268,7 +276,7 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
 
 def best_for_copies(study: Study, costs: Costs, classifier: Classifier) -> float:
     """Threshold of `disco-suffix` that replay finds fastest."""
-    judge = Judge(classifier)
+    judge = judge_of(classifier)
     choices = [choose(disco_suffix.STRATEGY.slug, params) for params in disco_suffix.STRATEGY.grid()]
     speeds = {float(c.params["threshold"]): costs.tokens_per_s(study.play(c, judge=judge)) for c in choices}
     return max(speeds, key=lambda threshold: speeds[threshold])

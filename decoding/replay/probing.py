@@ -112,7 +112,7 @@ def _copied(comparison: Comparison) -> list[list[Event]]:
     found: list[list[Event]] = []
     for number, prompt in enumerate(comparison.prompts):
         for turn in range(VARIED):
-            found.append(copied(comparison, prompt, AnyTokens(_every_length(number * VARIED + turn))))
+            found.append(copied(comparison, prompt, AnyTokens(every_length(number * VARIED + turn))))
             if turn in UNAIDED:
                 found.append(_traced(comparison, prompt, ALONE))
     return found
@@ -162,16 +162,16 @@ def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
     return [by_length[(2 * quarter + 1) * len(prompts) // (2 * count)] for quarter in range(count)]
 
 
-def _every_length(turn: int) -> Iterator[int]:
+def every_length(turn: int, lengths: Sequence[int] = LENGTHS) -> Iterator[int]:
     """Lengths of drafts, each for a few rounds."""
-    return (length for length in islice(cycle(LENGTHS), turn, None, STRIDE) for _ in range(KEPT))
+    return (length for length in islice(cycle(lengths), turn, None, STRIDE) for _ in range(KEPT))
 
 
 class EveryLength(StopRule):
     """Lookahead that changes after every few rounds."""
 
-    def __init__(self, turn: int) -> None:
-        self._lengths = _every_length(turn)
+    def __init__(self, turn: int, lengths: Sequence[int] = LENGTHS) -> None:
+        self._lengths = every_length(turn, lengths)
         self.lookahead = next(self._lengths)
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:

@@ -137,9 +137,14 @@ class Evidence(Recordings):
 
     def tuned(self, study: Study) -> dict[str, Counts]:
         """Passes of each of DISCO's rules at the classifier's own thresholds."""
-        assert self.classifier, "only figures that need a classifier ask"
-        thresholds = {rule: self.classifier.tuned(rule) for rule in RULES}
-        return planning.tuned(study, study.estimates(self.classifier), thresholds)
+        thresholds = {rule: self.priced.tuned(rule) for rule in RULES}
+        return planning.tuned(study, study.estimates(self.priced), thresholds)
+
+    @cached_property
+    def priced(self) -> Classifier:
+        """The classifier at the study's prices. What runs from now on uses them too."""
+        assert self.classifier_name is not None, "only figures that need a classifier ask"
+        return self.pair.priced(self.classifier_name, self.costs)
 
     @property
     def stopping(self) -> dict[str, Choice]:
@@ -150,7 +155,7 @@ class Evidence(Recordings):
             "rule of +2 and -1": planning.HEURISTIC,
             "confidence of 0.4": parse_choices(f"{threshold.STRATEGY.slug}:0.4,cap={CAP}")[0],
         }
-        if self.classifier:
+        if self.classifier and self.priced:
             for rule in RULES:
                 named = {"rule": rule, "classifier": self.classifier_name}
                 found[f"DISCO, {rule}"] = choose(disco.STRATEGY.slug, named)

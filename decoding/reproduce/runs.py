@@ -61,7 +61,7 @@ def run(
     ran = Ran(
         {label: {s.prompt: s.tokens_per_s for s in samples if s.strategy == label} for label in labels},
         {label: [dict(s.hits) for s in samples if s.strategy == label and s.hits] for label in labels},
-        {choice.label: pair.hardware_of(choice) for choice in choices},
+        {choice.label: pair.hardware_of(choice, comparison.longest) for choice in choices},
         {label: _verifying_s([s for s in samples if s.strategy == label]) for label in labels},
     )
     return ran, {label: [r.events for (own, _), r in recorders.items() if own == label] for label in labels}

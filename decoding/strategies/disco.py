@@ -75,7 +75,13 @@ def _policy(rule: str, threshold: float, cap: int, recalibrate: bool, classifier
 
 def _build(parts: Parts, rule: str, threshold: float, cap: int, recalibrate: bool, classifier: str) -> Any:
     chosen = parts.classifier(classifier)
-    return parts.drafter(_policy(rule, threshold or chosen.tuned(rule), cap, recalibrate, classifier), chosen)
+    threshold = threshold or chosen.tuned(rule, as_trained=not recalibrate)
+    return parts.drafter(_policy(rule, threshold, cap, recalibrate, classifier), chosen)
+
+
+def _price_rule(params: Settings) -> str:
+    is_priced = params["rule"] == "priced" and params["recalibrate"] and not params["threshold"]
+    return "priced" if is_priced else ""
 
 
 def _grid() -> Iterator[Settings]:
@@ -109,12 +115,14 @@ STRATEGY = Strategy(
             "recalibrate",
             "bool",
             True,
-            "corrects the estimates by what the target accepted in the same text; only with rule priced",
+            "corrects the estimates by what the target accepted in the same text, and the price by what this run's "
+            "passes cost; only with rule priced",
         ),
         CLASSIFIER,
     ),
     policy=_policy,
     build=_build,
+    price_rule=_price_rule,
     grid=_grid,
     demo=({},),
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from decoding.params import Param
 from decoding.proposing import Judges, Match
-from decoding.strategies.disco_suffix import THRESHOLD
+from decoding.strategies.disco_suffix import SLIDERS, THRESHOLD
 from decoding.strategies.lookup import NGRAM, PromptLookup
 from decoding.strategies.suffix import usual_estimate
 from decoding.strategy import CAP, CLASSIFIER, LONGEST, Looks, Settings, Strategy
@@ -65,6 +65,8 @@ STRATEGY = Strategy(
     ),
     params=(THRESHOLD, Param("cap", "int", 20, CAP, 1, 64), NGRAM, CLASSIFIER),
     proposer=_proposer,
+    price_rule=lambda params: "" if params["threshold"] else "copied",
     grid=_grid,
+    sliders=SLIDERS,
     needs_draft=False,
 )

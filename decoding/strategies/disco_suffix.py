@@ -6,7 +6,7 @@ from typing import Any
 
 from decoding.params import Param
 from decoding.strategies.suffix import SuffixDecoding
-from decoding.strategy import CAP, CLASSIFIER, LONGEST, Looks, Settings, Strategy
+from decoding.strategy import CAP, CLASSIFIER, LONGEST, Looks, Settings, Slider, Strategy
 
 THRESHOLD = Param(
     "threshold",
@@ -16,6 +16,7 @@ THRESHOLD = Param(
     0.0,
     1.0,
 )
+SLIDERS = (Slider("threshold", 0.05, 0.95, 0.05), Slider("cap", 1, LONGEST))
 
 
 def _proposer(judge: Any, threshold: float, cap: int, classifier: str) -> SuffixDecoding:
@@ -41,6 +42,8 @@ STRATEGY = Strategy(
         CLASSIFIER,
     ),
     proposer=_proposer,
+    price_rule=lambda params: "" if params["threshold"] else "copied",
     grid=_grid,
+    sliders=SLIDERS,
     needs_draft=False,
 )

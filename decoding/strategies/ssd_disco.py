@@ -37,6 +37,7 @@ STRATEGY = Strategy(
     looks=Looks("◀", "M-9,0L4.5,-7.8L4.5,7.8Z", "#d55e00", "#ee7e3a", 166),
     params=(Param("cap", "int", 8, CAP, 1, 64), BRANCHES, CLASSIFIER, PLACEMENT),
     build=_build,
+    price_rule=lambda params: "priced",
     speculates=_speculates,
     grid=_grid,
     finer=_finer,

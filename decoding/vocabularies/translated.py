@@ -88,13 +88,14 @@ class TranslatedModel:
     model: Model
     translation: Translation
 
-    def bytes_for(self, tokens: int) -> int:
-        return self.model.bytes_for(tokens)
+    def bytes_for(self, room: int) -> int:
+        """A text may have more tokens of the draft than of the target, so its cache holds the whole context."""
+        return self.model.bytes_for(0)
 
     def new_runner(self) -> TranslatedRunner:
         return TranslatedRunner(self.model.new_runner(), self)
 
-    def new_runners(self, count: int) -> Sequence[TranslatedRunner]:
+    def new_runners(self, count: int, room: int = 0) -> Sequence[TranslatedRunner]:
         return [TranslatedRunner(inner, self) for inner in self.model.new_runners(count)]
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:

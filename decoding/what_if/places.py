@@ -110,7 +110,8 @@ class Places:
 
     def seen(self, record: Record, sees: Sight, hopes: bool) -> Seen:
         """Return what a policy with this sight may see of the text. At the first token that no run drafted, the policy
-        stops; with `hopes`, it goes on. Traces hold no leads, so there confidence stands for them."""
+        stops; with `hopes`, it goes on. Confidence stands for leads and for a classifier's estimates, which traces do
+        not hold at each position."""
 
         def row(start: int) -> Sequence[float]:
             miss = start + record.runs[start]

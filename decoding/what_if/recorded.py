@@ -12,9 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from decoding.proposing import Judges
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.records import Record
+from decoding.spec import Choice
+from decoding.strategy import CLASSIFIER
 from decoding.what_if.ahead import Ahead
 from decoding.what_if.joint_prices import Shared, joint_costs
 from decoding.what_if.places import Places
@@ -29,6 +32,7 @@ class Recorded:
     ahead: Ahead | None = None  # None if no SSD run shows its costs
     at: Mapping[int, Shared] = field(default_factory=dict)  # by number of users, from 2 up
     reading: float = 0.0  # seconds in which the draft reads a token of a prompt
+    judges: Mapping[str, Judges] = field(default_factory=dict)  # of copied tokens, by classifier
     is_clear: bool = True  # longer drafts took longer, so their cost is more than noise
 
     @property
@@ -44,6 +48,10 @@ class Recorded:
     def joint(self) -> JointCosts:
         """Costs of passes that several texts share."""
         return joint_costs(self.costs, self.at, self.reading)
+
+    def judge(self, choice: Choice) -> Judges | None:
+        """Return the judge of copied tokens that this choice asks; None if it asks none, or nobody has it."""
+        return self.judges.get(str(choice.params.get(CLASSIFIER.name)))
 
     @property
     def widest_by_users(self) -> dict[int, int]:

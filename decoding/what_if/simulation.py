@@ -59,8 +59,8 @@ class Simulation(Possible):
 
 def simulate(found: Recorded, choice: Choice) -> Simulation:
     if choice.spec.proposer:
-        memory: dict[str, Any] = {}
-        exact = [replay([places.proposed(choice.proposer(memory))], WholeProposal) for places in found.prompts]
+        memory, judge = dict[str, Any](), found.judge(choice)
+        exact = [replay([places.proposed(choice.proposer(memory, judge))], WholeProposal) for places in found.prompts]
         return Simulation(found, exact, exact)
     if choice.spec.mixes:
         return Simulation(
@@ -96,9 +96,9 @@ def _play(found: Recorded, policy: Callable[[], Policy]) -> Simulation:
 
 def _mix(found: Recorded, choice: Choice, texts: Sequence[tuple[Places, Record]], hopes: bool) -> Sequence[Counts]:
     """Counts of a strategy that copies and drafts, by prompt."""
-    policy = choice.mix({}, lambda: 0).policy
-    shown = [Text(places.proposed, record, places.seen(record, policy.sees, hopes)) for places, record in texts]
-    return replay_mixed(shown, partial(choice.mix, {}), found.costs).parts
+    sees, mix = choice.spec.sees or "nothing", partial(choice.mix, {}, judge=found.judge(choice))
+    shown = [Text(places.proposed, record, places.seen(record, sees, hopes)) for places, record in texts]
+    return replay_mixed(shown, mix, found.costs).parts
 
 
 def _wider(counts: Counts, rows: int) -> int:

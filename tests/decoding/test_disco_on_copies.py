@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from functools import partial
@@ -13,9 +14,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from decoding.disco import features, training
-from decoding.disco.classifier import load_classifier
-from decoding.disco.copies import Judge, row_of, with_copies
+from decoding.disco.classifier import Classifier, load_classifier
+from decoding.disco.copies import judge_of, row_of, with_copies
 from decoding.disco.designs import How
+from decoding.disco.judging import MATCHES, Judge, read_judge
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Verified
 from decoding.mixing import Mix
@@ -66,13 +68,17 @@ def test_a_classifier_of_the_design_sources_tells_good_copies_from_bad_ones(stud
 
 def test_a_classifier_that_learned_from_drafts_alone_is_refused() -> None:
     with pytest.raises(BadStrategy, match="train-disco --design sources"):
-        Judge(looking_at(features.QUICK))
+        judge_of(looking_at(features.QUICK))
+
+
+def deciding() -> Classifier:
+    classifier = some_classifier()
+    classifier.card = {"thresholds": {"copied": 0.1, "priced": 0.3, "threshold": 0.5}, "features": features.NAMES}
+    return classifier
 
 
 def judging() -> Judge:
-    classifier = some_classifier()
-    classifier.card = {"thresholds": {"copied": 0.1, "priced": 0.3, "threshold": 0.5}}
-    return Judge(classifier)
+    return judge_of(deciding())
 
 
 @pytest.mark.parametrize("slug", ["disco-suffix", "disco-lookup"])
@@ -98,8 +104,36 @@ def test_the_classifiers_answer_is_that_of_its_network() -> None:
     assert judge(match, 1) == pytest.approx(float(expected[0]), abs=1e-6) == judge(match, 1)
 
 
+def test_a_judge_is_read_from_the_file_without_torch(tmp_path: Path) -> None:
+    deciding().save(tmp_path)
+    weights, card = (tmp_path / "classifier.safetensors").read_bytes(), json.loads((tmp_path / "card.json").read_text())
+    judge, matches = read_judge(weights, card), [Match(length, 2, total) for length in (1, 7) for total in (2, 9)]
+    assert judge.threshold == 0.1
+    assert [judge(match, ahead) for match in matches for ahead in (0, 5)] == [
+        judging()(match, ahead) for match in matches for ahead in (0, 5)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda weights, card: (weights[:-4], card), "cannot be read"),
+        (lambda weights, card: (b"", card), "cannot be read"),
+        (lambda weights, card: (weights.replace(b'"F32"', b'"F16"'), card), "they are F16, not F32"),
+        (lambda weights, card: (weights, {**card, "features": card["features"][:-1]}), "'share' is not in"),
+        (lambda weights, card: (weights, {**card, "thresholds": {"copied": None}}), "cannot be read"),
+        (lambda weights, card: (weights, {**card, "thresholds": {}}), "no threshold for the rule copied"),
+    ],
+)
+def test_a_file_that_holds_no_judge_is_refused(spoil: Any, says: str, tmp_path: Path) -> None:
+    deciding().save(tmp_path)
+    weights, card = (tmp_path / "classifier.safetensors").read_bytes(), json.loads((tmp_path / "card.json").read_text())
+    with pytest.raises(BadStrategy, match=says):
+        read_judge(*spoil(weights, card))
+
+
 def test_a_plan_prices_copies_that_the_classifier_ends_only_where_it_knows_copies(study: Study) -> None:
-    planned = {p.choice.strategy for p in predict(study, COSTS, judging()._classifier)}
+    planned = {p.choice.strategy for p in predict(study, COSTS, deciding())}
     without = {p.choice.strategy for p in predict(study, COSTS, looking_at(features.QUICK))}
     assert planned - without == {"disco-lookup", "disco-suffix", "disco-hybrid"}
     assert {"lookup", "suffix", "suffix-memory", "hybrid", "best-source"} <= without
@@ -142,7 +176,7 @@ def test_a_card_without_the_threshold_that_a_rule_needs_is_refused_in_words() ->
 
 def test_the_hybrid_asks_the_classifier_about_copies_and_drafts_live_and_replayed() -> None:
     choice = choose("disco-hybrid")
-    classifier = judging()._classifier
+    classifier = deciding()
     live = [World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events for seed in range(4)]
     drafts = [event for events in live for event in events if isinstance(event, Drafted)]
     # Over all texts: the machine's times decide where it copies and where it drafts.
@@ -181,12 +215,12 @@ def test_a_classifier_of_an_earlier_version_answers_as_before(tmp_path: Path) ->
     made = looking_at(features.QUICK)
     made.card = {"features": list(features.NAMES), "pair": [], "thresholds": {}}
     made.save(tmp_path)
-    earlier = [name for name in features.NAMES if name not in features.MATCHES]
+    earlier = [name for name in features.NAMES if name not in MATCHES]
     tensors = load_file(tmp_path / "classifier.safetensors")
     tensors["hidden.weight"] = tensors["hidden.weight"][:, : len(earlier)].contiguous()
     save_file(tensors, tmp_path / "classifier.safetensors")
     card = (tmp_path / "card.json").read_text()
-    for name in features.MATCHES:
+    for name in MATCHES:
         card = card.replace(f',\n    "{name}"', "")
     (tmp_path / "card.json").write_text(card)
     rows = torch.randn(5, len(features.NAMES))

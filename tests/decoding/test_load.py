@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, abc
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 
+from decoding.chat.messages import Chat
 from decoding.contestants import ours
 from decoding.contestants.base import Request
 from decoding.contestants.ours import SHARE_FOR_CACHES
@@ -27,6 +29,7 @@ from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
+from decoding.replay.joint_probing import ROOM, measure
 from decoding.sequence import Sequence
 from decoding.serving import Place, Places, serve
 from decoding.spec import Choice, Sampling, choose, parse_choices
@@ -144,12 +147,53 @@ def test_a_waiting_request_says_how_long_it_waited() -> None:
 
 
 def test_requests_wait_where_memory_holds_too_few_caches_and_the_comparison_says_so() -> None:
+    """A table's cache takes 8 bytes for each token that it has room for."""
     crowded, five = pair(), choose("static").at(Load(5))
-    each = 2 * crowded.target.model.bytes_for(crowded.target.context)  # type: ignore[attr-defined]
-    crowded.contestants[ours.__name__] = ours.Ours(crowded, free=lambda device: int(3.5 * each / SHARE_FOR_CACHES))
-    assert "memory holds the caches of 3 texts, so other requests wait" in crowded.hardware_of(five)
-    assert "memory" not in crowded.hardware_of(choose("static").at(Load(2)))
-    assert at_once(decoded([five], SAMPLINGS["greedy"], pair=crowded)) == 3
+    longest = max(len(prompt.text) for prompt in PROMPTS) + SAMPLINGS["greedy"].max_new_tokens
+    memory = 2 * 8 * (longest + ours.AHEAD) * 3.5 / SHARE_FOR_CACHES  # for three texts and a half
+    crowded.contestants[ours.__name__] = ours.Ours(crowded, free=lambda device: int(memory))
+    said = f"memory holds the caches of 3 texts of {longest + ours.AHEAD} tokens, so other requests wait"
+    assert said in crowded.hardware_of(five, longest)
+    assert "memory" not in crowded.hardware_of(choose("static").at(Load(3)), longest)
+    assert "memory holds the caches of 1 text of 4,096 tokens" in crowded.hardware_of(five)  # where it is not known
+    samples = decoded([five], SAMPLINGS["greedy"], pair=crowded)
+    assert at_once(samples) == 3 and texts(samples) == texts(decoded([choose("static")], SAMPLINGS["greedy"]))
+
+
+def test_caches_hold_the_longest_text_of_the_comparison_and_grow_for_a_longer_one() -> None:
+    world = World.of_tables(12, 7)
+    places = Places(world.target.model, world.draft.model)
+    short, again = places.take(2, 100), places.take(2, 100)
+    assert short and again and short.target.context == again.draft.context == 100  # type: ignore[union-attr]
+    for place in (short, again):
+        places.give_back(place)
+    assert places.take(2, 60) is short
+    places.give_back(short)
+    longer = places.take(2, 101)
+    assert longer and longer.target.context == 101
+    places.give_back(longer)
+    whole = places.take(1)
+    assert whole and whole.target.context == world.target.context
+
+
+def test_prices_of_shared_passes_are_measured_in_small_caches() -> None:
+    world = pair()
+    places = Places(world.target.model, world.draft.model if world.draft else None)
+    assert measure(world, places, 2, SAMPLINGS["greedy"]).verify.keys() == {1, 2}
+    place = places.take(2, ROOM)
+    assert place and place.target.context == ROOM < world.target.context
+
+
+def test_a_conversation_whose_answers_are_not_known_yet_has_room_for_the_whole_context() -> None:
+    first = Prompt("1", "ab")
+    asked = partial(Comparison, pair(), choices=[choose("static").at(Load(2))], sampling=Sampling(max_new_tokens=5))
+    assert asked(prompts=[first, Prompt("2", "abc")]).longest == 3 + 5
+    assert (
+        asked(
+            prompts=[first, Prompt("2", "c", chat=Chat(({"role": "user", "content": "c"},), turn=2, follows="1"))]
+        ).longest
+        == 0
+    )
 
 
 def test_memory_that_is_free_now_is_what_caches_may_take() -> None:
@@ -167,13 +211,14 @@ def test_caches_that_are_there_already_take_no_room_from_later_blocks() -> None:
     taken = 0
 
     class Counted(TableModel):
-        def new_runners(self, count: int) -> list[TableRunner]:
+        def new_runners(self, count: int, room: int = 0) -> list[TableRunner]:
             nonlocal taken
-            taken += count * self.bytes_for(self.context)
-            return super().new_runners(count)
+            taken += count * self.bytes_for(room)
+            return super().new_runners(count, room)
 
     world = pair()
-    each = 2 * world.target.model.bytes_for(world.target.context)
+    made = comparison(SAMPLINGS["greedy"], pair=world, prompts=PROMPTS, choices=[choose("static").at(Load(5))])
+    each = 2 * world.target.model.bytes_for(made.longest + ours.AHEAD)
     memory = int(3.5 * each / SHARE_FOR_CACHES)
     world.target.model = Counted(world.target.table, world.target.context, state_of)  # type: ignore[misc, attr-defined]
     world.contestants[ours.__name__] = ours.Ours(world, free=lambda device: memory - taken)

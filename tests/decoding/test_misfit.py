@@ -38,9 +38,9 @@ def test_prices_of_another_machine_are_told_of_where_both_machines_are_known() -
     assert words.startswith(
         "disco uses a classifier whose prices were measured on a fast one; this runs on a slow one."
     )
-    assert words.endswith("train one on this machine.")
+    assert words.endswith("uses their prices if they differ.")
     assert misfit("disco", card, DRAWN, "a fast one") == misfit("disco", card, DRAWN) == ""
     assert misfit("disco", {"sampling": DRAWN.to_dict()}, DRAWN, "a slow one") == ""
     assert misfit("disco", {**card, "machine": ["x"]}, DRAWN, "a slow one") == ""
     both = misfit("disco", card, GREEDY, "a slow one")
-    assert "train one with this sampling." in both and both.endswith("train one on this machine.")
+    assert "train one with this sampling." in both and both.endswith("uses their prices if they differ.")

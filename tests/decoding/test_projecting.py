@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from decoding.disco import features
 from decoding.errors import DrafthouseError
 from decoding.pair import Pair
 from decoding.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
@@ -21,7 +22,7 @@ from decoding.replay.planning import study
 from decoding.spec import Sampling, choose
 from decoding.strategies import STRATEGIES
 from tests.decoding.test_comparison import LETTERS, pair
-from tests.decoding.worlds import some_classifier
+from tests.decoding.worlds import looking_at, some_classifier
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 PROMPTS = [Prompt(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
@@ -155,12 +156,15 @@ def test_a_projection_names_what_it_leaves_out_and_a_classifier_trained_for_anot
     found = document(few, EVEN, SHARED)
     ranked = {slug for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"}
     assert ranked == {row["strategy"] for row in found["settings"]} - {"autoregressive"} | found["left_out"].keys()
-    assert {"hybrid", "disco-hybrid", "disco-lookup", "disco-suffix"} <= found["left_out"].keys()
+    assert {"hybrid", "disco-hybrid"} <= found["left_out"].keys()
+    assert {"disco-lookup", "disco-suffix"} <= {row["strategy"] for row in found["settings"]}
     assert all(found["left_out"].values()) and found["misfit"] == ""
     plain = some_classifier()
     trained = dataclasses.replace(plain, card={**plain.card, "sampling": Sampling().to_dict()})
     warned = document(dataclasses.replace(few, classifier=trained), EVEN, SHARED)["misfit"]
     assert warned.startswith("This projection uses a classifier that was trained with temperature 0.0")
+    of_drafts = dataclasses.replace(few, classifier=looking_at(features.QUICK)).left_out()
+    assert of_drafts["disco-suffix"] == "the classifier has not learned from copied tokens"
     without = dataclasses.replace(few, classifier=None).left_out(fixes_the_text=False)
     assert without["disco"] == "this pair has no classifier" and "fixed text" in without["ssd"]
 

@@ -34,20 +34,31 @@ def test_every_classifier_is_judged_on_every_text_and_the_worst_case_is_run(
     assert all(each.busy_price > each.price for each in classifiers)
     assert sum(each.is_right for each in cells) == 4
     assert all(math.isfinite(each.kept) and each.recalibrated > 0 for each in cells)
-    bars = _recalibration_bars.bars_of(cells)
+    right, wrong = classifiers[2], classifiers[0]
+    cards = _recalibration_bars.spoiled(right, recordings["code", "warm"], COSTS)
+    assert cards[1].card_price < cards[0].card_price == right.price < cards[2].card_price
+    assert all(each.used_price == pytest.approx(right.price, rel=0.15) for each in cards)
+    bars = _recalibration_bars.bars_of(cells, cards)
     assert [bar.figure for bar in bars] == [
         min(each.recalibrated for each in cells if not each.is_right),
         min(each.busy for each in cells if each.is_right),
         min(each.kept for each in cells if each.is_right),
+        min(each.used for each in cards),
     ]
     plain = _recalibration_bars.best_plain(recordings["code", "warm"].validation, COSTS)
-    rows = _recalibration_bars.confirmed(ready, prompts(6, "run", 9), SHARED, plain, classifiers[2], classifiers[0])
-    assert rows[0]["label"] == plain.label and len(rows) == 5
+    chosen = {"wrong": wrong.with_card(), **{each.name: each.classifier for each in cards[::2]}}
+    rows = _recalibration_bars.confirmed(ready, prompts(6, "run", 9), SHARED, plain, chosen)
+    assert rows[0]["label"] == plain.label and len(rows) == 7
+    assert [row["price"] is not None for row in rows] == [False] * 3 + [
+        True,
+        False,
+    ] * 2  # the wrong one's card has no costs
     assert rows[0]["over_plain"] == 1.0 and all(row["over_plain"] > 0 for row in rows)
     _recalibration_bars.show({
         "cells": [dataclasses.asdict(each) for each in cells],
         "bars": [{**dataclasses.asdict(bar), "reached": bar.reached} for bar in bars],
-        "ran": {"wrong": classifiers[0].name, "prompts": 6, "rows": rows},
+        "spoiled": [vars(each) for each in cards],
+        "ran": {"wrong": wrong.name, "prompts": 6, "rows": rows},
     })  # fmt: skip
     told = capsys.readouterr().out
     assert all(bar.what in told for bar in bars) and "its own" in told

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from decoding.dice import dice_for
-from decoding.disco import features, training
+from decoding.disco import features, judging, training
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording, record
@@ -267,7 +267,7 @@ def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dic
                     scores[i : i + 1], preferences[i : i + 1], int(chosen[i]), echoes[i].tolist(), quick=quick
                 ),
                 1.0,
-                1 / features.POSITION_SCALE,
+                1 / judging.POSITION_SCALE,
                 *features.UNMATCHED,
             ]
             for i in range(6)

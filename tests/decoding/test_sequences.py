@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import abc
-
 import pytest
 import torch
 
 from decoding.errors import BadPrompt
-from decoding.events import Event, Finished, Recorder, to_dict
+from decoding.events import Finished, Recorder
 from decoding.loop import decode, decode_all
 from decoding.sequence import Sequence
 from decoding.spec import Choice, Sampling, choose
-from tests.decoding.worlds import OURS, SHARES_ROWS, World
+from tests.decoding.worlds import OURS, SHARES_ROWS, World, of_its_own
 
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=24),
@@ -29,14 +27,6 @@ def made(world: World, choice: Choice, sampling: Sampling, number: int) -> Seque
     return own.sequence(choice, PROMPTS[number], sampling, number, None, Recorder())
 
 
-def recorded(sequence: Sequence) -> list[dict[str, object]]:
-    """Its events without times."""
-    assert isinstance(sequence.sink, Recorder)
-    events: abc.Sequence[Event] = sequence.sink.events
-    rows = [to_dict(event, seq) for seq, event in enumerate(events, 1)]
-    return [{name: value for name, value in row.items() if not name.endswith("_ns")} for row in rows]
-
-
 @torch.inference_mode()
 @pytest.mark.parametrize("name", SAMPLINGS)
 @pytest.mark.parametrize("choice", OURS, ids=lambda choice: choice.label)
@@ -48,7 +38,7 @@ def test_texts_that_are_stepped_together_are_those_of_each_alone(choice: Choice,
         alone = made(world, choice, SAMPLINGS[name], number)
         assert decode(alone) == sequence.decoded or (name == "ratio" and choice in SHARES_ROWS)
         if not choice.spec.prepares_ahead:  # texts share the rows of what is prepared (test_ssd_at_load.py)
-            assert recorded(alone) == recorded(sequence)
+            assert of_its_own(alone) == of_its_own(sequence)
 
 
 @torch.inference_mode()
@@ -56,7 +46,7 @@ def test_a_text_that_is_complete_leaves_and_the_others_go_on() -> None:
     world = World.of_tables(12, 7)
     short, long = (made(world, choose("static"), Sampling(max_new_tokens=count), 0) for count in (2, 30))
     decode_all([short, long])
-    rounds = [sum(row["event"] == "verified" for row in recorded(sequence)) for sequence in (short, long)]
+    rounds = [sum(row["event"] == "verified" for row in of_its_own(sequence)) for sequence in (short, long)]
     assert rounds[0] < rounds[1]
     assert len(short.decoded.tokens) == 2
 

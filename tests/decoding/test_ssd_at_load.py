@@ -12,7 +12,7 @@ from torch import Tensor
 
 from decoding.crowd import Crowd
 from decoding.errors import BrokenModel
-from decoding.events import Anticipated, Drafted, Event, Recorder, to_dict
+from decoding.events import Anticipated, Drafted, Event, Recorder
 from decoding.load import Load
 from decoding.loop import Batch, decode, decode_all
 from decoding.measure.comparison import Comparison
@@ -39,7 +39,7 @@ from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, drawing_at, te
 from tests.decoding.test_ssd_core import SSD
 from tests.decoding.test_ssd_simulator import tracked
 from tests.decoding.test_strategies import VOCAB, follows, law_of_three
-from tests.decoding.worlds import World, some_classifier, state_of, tables
+from tests.decoding.worlds import World, of_its_own, some_classifier, state_of, tables
 
 OPEN = parse_choices("ssd:4,ssd:3,branches=9,backup=by-batch")  # they choose the backup by what they measure
 PATHS = [
@@ -77,11 +77,6 @@ def batch_of(world: World, choice: Choice, sampling: Sampling, count: int) -> li
 def events(sequence: Sequence) -> abc.Sequence[Event]:
     assert isinstance(sequence.sink, Recorder)
     return sequence.sink.events
-
-
-def without_times(sequence: Sequence) -> list[dict[str, object]]:
-    rows = [to_dict(event, seq) for seq, event in enumerate(events(sequence), 1)]
-    return [{name: value for name, value in row.items() if not name.endswith("_ns")} for row in rows]
 
 
 # Exactness ------------------------------------------------------------------------------------------------------------
@@ -123,7 +118,7 @@ def test_where_the_rows_suffice_for_all_every_event_is_that_of_the_text_alone() 
     decode_all(together)
     for one, other in zip(together, batch_of(world, choice, SAMPLINGS["shared"], 4), strict=True):
         decode(other)
-        assert without_times(one) == without_times(other)
+        assert of_its_own(one) == of_its_own(other)
 
 
 @torch.inference_mode()

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from decoding.events import Anticipated, Drafted, Event, Finished, Reported, Started, Verified
+from decoding.events import Anticipated, Delivered, Drafted, Event, Finished, Reported, Started, Verified
 from decoding.load import Load
-from decoding.measure import why
+from decoding.measure import passes, why
+from decoding.measure.request_times import Timing
 from decoding.measure.sample import Sample, sample_from_dict, sample_from_events
 from decoding.measure.spent import BOUND, CAUSES, is_behind, rounds_behind
 from decoding.measure.summary import report
 from decoding.measure.texts import Texts
-from decoding.spec import Choice, choose
+from decoding.spec import Choice, choose, parse_choices
 from decoding.strategies import BASELINE
+from tests.decoding.test_load import SAMPLINGS, decoded
 
 TOKENS = (1, 2, 3, 4, 5, 6, 7, 8)
 ROW = 100  # ns: a verification of one row
@@ -32,8 +35,9 @@ class Trace:
         self.now, self.round, self.text = PREFILL, 0, 0
 
     def play(
-        self, drafted: int, accepted: int, drafting: int = 0, other: int = 0, verify: int = ROW, **more: str
-    ) -> Trace:
+        self, drafted: int, accepted: int, drafting: int = 0, other: int = 0, verify: int = ROW,
+        shared: dict[str, int] | None = None, **more: str,
+    ) -> Trace:  # fmt: skip
         self.round += 1
         began, asked = self.now, self.now + drafting + other
         if drafted:
@@ -43,7 +47,8 @@ class Trace:
             self.events.append(Drafted(*draft, more.get("source", "fresh"), passes, began, began + drafting,
                                        more.get("backup", "")))  # fmt: skip
         outcome = "bonus" if accepted == drafted else "correction"
-        self.events.append(Verified(self.round, accepted, 9, outcome, asked - began, asked, asked + verify))
+        self.events.append(Verified(self.round, accepted, 9, outcome, asked - began, asked, asked + verify,
+                                    **(shared or {})))  # fmt: skip
         self.now, self.text = asked + verify, self.text + accepted + 1
         return self
 
@@ -146,7 +151,7 @@ def test_the_rounds_behind_a_bar_add_up_to_it(cause):
     mine, other = static(), long().sample(LONG)
     sample = mine.sample(STATIC)
     told, texts = found(alone(), sample, other)["static:2"], Texts([sample, other])
-    rounds = list(rounds_behind(mine.events, texts.ends(sample), ROW))
+    rounds = list(rounds_behind(mine.events, texts.ends(sample), ROW, lambda verdict: 0.0))
     behind = {each.round.verdict.round: each.ns[cause] for each in rounds if is_behind(each, cause)}
     expected = {BOUND: {2, 3, 4}, "early": {1}, "rejected": {2}, "drafting": {1, 2, 3}, "width": {1, 2, 3},
                 "overhead": {1, 2, 3, 4}}  # fmt: skip
@@ -176,9 +181,92 @@ def test_a_run_that_cannot_be_divided_says_why():
     assert found(alone(), far)["static:2"]["refusal"] == why.NO_ROUNDS
 
 
-def test_under_load_no_request_has_a_time_of_its_own():
-    loaded = replace(STATIC, load=Load(concurrency=4))
-    assert found(alone(), choices=(ALONE, loaded))[loaded.label]["refusal"] == why.SHARED
+# Under load -----------------------------------------------------------------------------------------------------------
+
+FOUR = Load(concurrency=4)
+CROWD, AMONG = ALONE.at(FOUR), STATIC.at(FOUR)
+
+
+def crowd() -> Sample:
+    """Autoregressive among four texts: a pass takes 200 ns, and the one that reads a prompt for another 500."""
+    trace = Trace()
+    for number in range(len(TOKENS)):
+        trace.play(
+            0, 0, other=20, verify=500 if number == 3 else 200, shared={"texts": 4, "prompt_rows": 64 * (number == 3)}
+        )
+    return trace.sample(CROWD)
+
+
+def among() -> Trace:
+    """The same rounds as `static`. Before the second a draft reads a prompt, whose pieces the pass before it has read,
+    and in the third the others draft longer."""
+    trace = Trace().play(2, 2, drafting=40, other=5, verify=430, shared={"texts": 4, "prompt_rows": 9})
+    trace.play(2, 0, drafting=40, other=65, verify=230, shared={"texts": 4, "prompts_ns": 60})
+    trace.play(2, 2, drafting=40, other=35, verify=230, shared={"texts": 4, "held_ns": 30})
+    return trace.play(0, 0, other=25, verify=230, shared={"texts": 4, "held_ns": 20})
+
+
+def test_under_load_what_others_take_has_its_own_bars():
+    queued = replace(among().sample(AMONG), timing=Timing(queued_ns=700))
+    told = found(crowd(), queued, long().sample(LONG.at(FOUR)), choices=(CROWD, AMONG, LONG.at(FOUR)))[AMONG.label]
+    assert told["bound"] == pytest.approx(8e9 / (3 * 200)) and told["row_ns"] == 200
+    assert ns(told) == {"drafting": 100, "early": 200, "rejected": 20, "others": 50, "prompts": 60 + 200,
+                        "width": 4 * 30, "overhead": 4 * 5}  # fmt: skip
+    assert told["passes"] == [{"texts": 4, "ns": 230}]
+    assert told["measured"] == pytest.approx(8e9 / queued.decode_ns)
+    assert told["with_prompt"] == pytest.approx(8e9 / (queued.decode_ns + PREFILL))
+    assert told["end_to_end"] == pytest.approx(8e9 / (queued.decode_ns + PREFILL + 700))
+
+
+def test_fewer_texts_at_once_are_compared_with_as_few_of_autoregressive():
+    plain = Trace().play(0, 0, verify=200, shared={"texts": 4}).play(0, 0, verify=120, shared={"texts": 2})
+    mine = Trace().play(2, 2, drafting=40, verify=165, shared={"texts": 3}).play(2, 2, verify=165, shared={"texts": 3})
+    told = found(plain.sample(CROWD, (1, 2)), mine.sample(AMONG, TOKENS[:6]), choices=(CROWD, AMONG))[AMONG.label]
+    assert told["row_ns"] == 160 and ns(told)["width"] == 2 * 5
+
+
+def test_where_every_pass_read_prompts_their_time_is_said_to_be_part_of_the_width():
+    mine = Trace().play(2, 2, drafting=40, verify=430, shared={"texts": 4, "prompt_rows": 9})
+    told = found(crowd(), mine.sample(AMONG, TOKENS[:3]), choices=(CROWD, AMONG))[AMONG.label]
+    assert "prompts" not in ns(told) and ns(told)["width"] == 230 and told["sentence"].endswith(why.WITH_PROMPTS)
+
+
+def test_a_run_that_cannot_be_divided_shows_what_was_measured():
+    server = [Started(3, PREFILL, queued_ns=500), Delivered((), 8, "", PREFILL + 800), Reported(new_tokens=8)]
+    far = sample_from_events([*server, Finished("length", 8, PREFILL + 800)], choice=AMONG, prompt="p", category="",
+                             repeat=1, tokens=TOKENS, text="")  # fmt: skip
+    told = found(crowd(), far, choices=(CROWD, AMONG))[AMONG.label]
+    assert (told["bound"], told["steps"]) == (None, []) and told["refusal"] == told["sentence"] == why.NO_ROUNDS
+    whole = [told[name] for name in ("measured", "with_prompt", "end_to_end")]
+    assert whole == pytest.approx([8e9 / 800, 8e9 / (800 + PREFILL), 8e9 / (1300 + PREFILL)])
+
+
+@pytest.mark.parametrize("cause", [BOUND, *CAUSES])
+def test_under_load_the_rounds_behind_a_bar_add_up_to_it(cause):
+    mine, other = among(), long().sample(LONG.at(FOUR))
+    sample = mine.sample(AMONG)
+    told, texts = (
+        found(crowd(), sample, other, choices=(CROWD, AMONG, LONG.at(FOUR)))[AMONG.label],
+        Texts([sample, other]),
+    )
+    for_prompts = partial(passes.by_prompts, line=passes.usual(passes.of([sample])))
+    rounds = list(rounds_behind(mine.events, texts.ends(sample), told["row_ns"], for_prompts))
+    behind = {each.round.verdict.round: each.ns[cause] for each in rounds if is_behind(each, cause)}
+    if cause in ("others", "prompts"):
+        assert set(behind) == ({3, 4} if cause == "others" else {1, 2})
+    assert sum(behind.values()) == (3 * 200 if cause == BOUND else ns(told).get(cause, 0))
+
+
+@pytest.mark.parametrize("load", [Load(3), Load(rate=400)], ids=str)
+def test_the_bars_of_a_real_run_under_load_add_up_to_what_was_measured(load):
+    choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3,ssd:3,branches=4")]
+    samples = decoded(choices, SAMPLINGS["greedy"])
+    for row in report(choices, {choice.label: "" for choice in choices}, samples)[1:]:
+        told = row["why"]
+        assert told["steps"][-1]["to"] == pytest.approx(told["measured"]) == pytest.approx(row["tokens_per_s"])
+        own = [sample for sample in samples if sample.strategy == row["label"]]
+        assert max(texts for sample in own for texts, *_ in sample.spent.passes) > 1
+        assert told["measured"] > told["with_prompt"] >= told["end_to_end"]
 
 
 def test_what_a_sample_spent_survives_json():

@@ -11,13 +11,13 @@ import torch
 
 from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
-from decoding.disco import features
+from decoding.disco import features, judging
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
 from decoding.drafters.rule import StopRule
 from decoding.ending import Decoded, Ending
-from decoding.events import Recorder
+from decoding.events import Recorder, to_dict
 from decoding.loop import Batch, decode
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner, hashed
@@ -45,9 +45,9 @@ def some_classifier(seed: int = 0) -> Classifier:
     """Untrained, but as decided as any. Weights for matches come last: recorded behaviour is older than these."""
     dice = torch.Generator().manual_seed(seed)
     hidden, first, last = (
-        torch.randn(*size, generator=dice) for size in ((6, len(features.NAMES) - len(features.MATCHES)), (6,), (1, 6))
+        torch.randn(*size, generator=dice) for size in ((6, len(features.NAMES) - len(judging.MATCHES)), (6,), (1, 6))
     )
-    matches = torch.randn(6, len(features.MATCHES), generator=dice)
+    matches = torch.randn(6, len(judging.MATCHES), generator=dice)
     about = {"thresholds": {"priced": 0.3, "threshold": 0.5}}
     return Classifier(torch.cat((hidden, matches), 1), first, last, torch.zeros(1), about)
 
@@ -73,6 +73,15 @@ def tables(vocab: int, seed: int = 0, sharpness: float = 1.5, noise: float = 0.8
     dice = torch.Generator().manual_seed(seed)
     target = sharpness * torch.randn(STATES, vocab, generator=dice, dtype=torch.float64)
     return target, target + noise * torch.randn(STATES, vocab, generator=dice, dtype=torch.float64)
+
+
+def of_its_own(sequence: Sequence) -> list[dict[str, object]]:
+    """A text's events without times, and without who shared its passes."""
+    assert isinstance(sequence.sink, Recorder)
+    rows = [to_dict(event, seq) for seq, event in enumerate(sequence.sink.events, 1)]
+    return [
+        {name: value for name, value in row.items() if not name.endswith(("_ns", "texts", "_rows"))} for row in rows
+    ]
 
 
 @dataclass

@@ -56,7 +56,8 @@ PLACEMENTS = (IN_TURN, BESIDE, ANYTIME)
 Case = Callable[[], Any]
 
 
-ADDED = {"arrived_ns", "queued_ns", "rows", "ranks"}  # fields that events have gained since the recording
+# fields that events have gained since the recording
+ADDED = {"arrived_ns", "queued_ns", "rows", "ranks", "texts", "prompt_rows", "held_ns", "prompts_ns"}
 
 
 def with_times(events: Sequence[Event]) -> list[dict[str, Any]]:

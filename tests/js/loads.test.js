@@ -9,11 +9,12 @@ import { begin } from "../../static/js/live/trace.js";
 
 globalThis.document = {};
 
+const times = (p50, p95, p99) => ({ p50, p95, p99, intervals: { p50: [p50 - 0.5, p50 + 0.5], p95: [p95 - 0.5, p95 + 1], p99: null } });
 const row = (settings, concurrency, user, device, more = {}) => ({
   settings, name: concurrency > 1 ? `${settings} @${concurrency}` : settings, strategy: settings.split(":")[0], dash: "", role: "ranked",
   concurrency, rate: null, sample_count: 6, tokens_per_s_user: user, tokens_per_s_device: device, isBaseline: settings === "autoregressive",
   speedup: { median: user / 100, low: null, high: null, prompts: 6 },
-  queued_ms: { p50: 4, p95: 5, p99: 6 }, e2e_ms: { p50: 70, p95: 80, p99: 90 }, ttft_ms: { p50: 10, p95: 20, p99: 30 }, tpot_ms: { p50: 1, p95: 2, p99: 3 }, gap_ms: { p50: 1, p95: 2, p99: 3 }, ...more,
+  queued_ms: times(4, 5, 6), e2e_ms: times(70, 80, 90), ttft_ms: times(10, 20, 30), tpot_ms: times(1, 2, 3), gap_ms: times(1, 2, 3), ...more,
 });
 const rows = [row("autoregressive", 1, 100, 100), row("static:4", 1, 150, 150), row("autoregressive", 8, 60, 480), row("static:4", 8, 50, 400)];
 
@@ -40,7 +41,10 @@ test("a crossover is told as far as the intervals say", () => {
 
 test("waiting times are told at the heaviest load", () => {
   assert.equal(ofLatency({ everyRow: rows }), "Of 100 requests at 8 at once, 95 wait no longer than: " +
-    "autoregressive 20.0 ms for the first token and 2.00 ms for each after it; static:4 20.0 ms for the first token and 2.00 ms for each after it.");
+    "autoregressive 20.0 ms (19.5 ms to 21.0 ms) for the first token and 2.00 ms (1.50 ms to 3.00 ms) for each after it; " +
+    "static:4 20.0 ms (19.5 ms to 21.0 ms) for the first token and 2.00 ms (1.50 ms to 3.00 ms) for each after it.");
+  const few = rows.map((one) => ({ ...one, ttft_ms: { ...one.ttft_ms, intervals: { p50: null, p95: null, p99: null } } }));
+  assert.match(ofLatency({ everyRow: few }), /autoregressive 20.0 ms for the first token.* There are too few prompts for an interval[.]$/);
 });
 
 test("the table of waiting times goes from the queue to the end of the answer", () => {
@@ -48,7 +52,7 @@ test("the table of waiting times goes from the queue to the end of the answer", 
   const [name, load, ...times] = cells(body.children[3]);
   assert.deepEqual([name, load, times.length], ["static:4 @8", "8 at once", 15]);
   assert.deepEqual([cells(head.children[0])[2], times[0], cells(head.children[0])[16], times[14]],
-    ["In the queue, p50", "4.00 ms", "End to end, p99", "90.0 ms"]);
+    ["In the queue, p50", "4.00 ms (3.50 ms to 4.50 ms)", "End to end, p99", "90.0 ms (too few)"]);
 });
 
 test("a strategy is one series over its loads, and doubling the load is one step", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { labelled, onCurve, pieces, told, valuesOf } from "../../static/js/forms/curve.js";
-import { asked, beside, fromGrids, question, sentence, toRun } from "../../static/js/forms/whatif.js";
+import { asked, beside, canBe, fromGrids, question, sentence, toRun } from "../../static/js/forms/whatif.js";
 
 const gain = (median, low = median - 0.1, high = median + 0.1) => ({ median, low, high, prompts: 12 });
 const ran = (strategy, params, label, median, more = {}) => ({ strategy, params, label, name: label, role: "ranked", speedup: gain(median), ...more });
@@ -20,6 +20,12 @@ test("a setting is read from the way labels spell it, and nothing else is", () =
   assert.deepEqual(asked("hybrid @4", { hybrid: "" }), { strategy: "hybrid", knobs: { users: "4" } });
   for (const label of [null, undefined, "", "oracle:32", "nonsense"]) assert.equal(asked(label, params), null);
   assert.equal(question("threshold", { threshold: "0.2", cap: "8" }), "strategy=threshold&threshold=0.2&cap=8");
+});
+
+test("a knob stays where it is for a value that it cannot show", () => {
+  const range = { min: "0.05", max: "0.95" };
+  assert.deepEqual(["0.05", "0.4", "0.95", "0", "1", "x"].map((value) => canBe(range, value)), [true, true, true, false, false, false]);
+  assert.ok(canBe({ options: [{ value: "uniform" }] }, "uniform") && !canBe({ options: [] }, "uniform"));
 });
 
 test("it stands beside the same setting if that ran, else beside the fastest that is ranked", () => {

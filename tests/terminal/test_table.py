@@ -149,16 +149,18 @@ def test_colours_are_for_terminals_that_have_them(
 
 
 def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput() -> None:
-    times = {"p50": 40.0, "p95": 120.0, "p99": 150.0}
+    def times(p50: float, p95: float, p99: float = 0.0) -> dict[str, Any]:
+        return {"p50": p50, "p95": p95, "p99": p99, "intervals": {"p50": [p50 - 2, p50 + 2], "p95": None, "p99": None}}
+
     loaded = {
         "concurrency": 8,
         "tokens_per_s_device": 412.2,
         "tokens_per_s_user": 51.5,
-        "queued_ms": {"p50": 3.0, "p95": 9.0},
-        "e2e_ms": {"p50": 400.0, "p95": 900.0},
-        "ttft_ms": times,
-        "tpot_ms": {"p50": 18.0, "p95": 21.0, "p99": 22.0},
-        "gap_ms": times,
+        "queued_ms": times(3, 9),
+        "e2e_ms": times(400, 900),
+        "ttft_ms": times(40, 120),
+        "tpot_ms": times(18, 21),
+        "gap_ms": times(40, 120, 150),
         "goodput": {"share": 0.9},
         "samples": [{"repeat": 0}],
     }
@@ -173,3 +175,6 @@ def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput()
     times_shown = "3 / 9 ms  40 / 120 ms  18 / 21 ms  150 ms  400 / 900 ms"
     assert f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}     90 %  24 identical" in lines[4]
     assert "goodput: requests within ttft 500 ms" in lines
+    assert next(line for line in lines if line.startswith("static:4 @8, 95 % intervals: ")).endswith(
+        "per token p50 16 to 20 ms · end to end p50 398 to 402 ms · too few prompts for p95, p99"
+    )

@@ -13,7 +13,7 @@ import pytest
 
 from decoding import alone
 from tests.decoding.models import LLAMA, save
-from worker.terminal import oracle, papers, plan, train_disco
+from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare
 
 ROOT = Path(__file__).parents[2]
@@ -84,7 +84,6 @@ def test_a_classifier_that_is_missing_is_told_before_anything_loads(
 @pytest.mark.parametrize(
     ("main", "what"),
     [
-        (oracle.main, "An oracle analysis"),
         (train_disco.main, "Training a classifier"),
         (papers.main, "The study of the papers"),
     ],
@@ -106,6 +105,26 @@ def test_a_plan_finds_the_settings_of_copies(box: Path, capsys: pytest.CaptureFi
     assert all(row["measured"]["prompts"] == row["audit"]["identical"] == 2 for row in settings.values())
     assert found["trees"] is None and {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM"}
     assert "vLLM, as lookup" in told and "tree" not in told
+
+
+def test_an_oracle_shows_which_copies_are_worth_what(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It used to be refused."""
+    oracle.run([*on_target(box), "--out", str(box / "oracle")])
+    assert "There is no draft model: at each position both take the best copy." in capsys.readouterr().out
+    found = json.loads((box / "oracle" / "oracle.json").read_text())
+    best = found["sources"].pop("best of each position")
+    assert found["sources"].keys() == {"lookup:10", "suffix:0.3", "suffix-memory:0.3"}
+    assert found["oracle"] == best and all(each["target"] >= best["target"] for each in found["sources"].values())
+    assert found["oracle"]["draft"] == found["static"]["draft"] == 0 and found["samples"] == 2
+
+
+def test_a_projection_covers_copies_and_says_what_needs_a_draft(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project.run([*on_target(box), "--card", "llama-70b-1b-h100", "--json", str(box / "projected.json")])
+    told = capsys.readouterr().out
+    found = json.loads((box / "projected.json").read_text())
+    assert {row["strategy"] for row in found["settings"]} == {"autoregressive", "lookup", "suffix", "suffix-memory"}
+    assert found["left_out"]["ssd"] == "this pair has no draft model" and found["map"] is None
+    assert "Left out: disco-lookup (this pair has no classifier)." in told and "Best strategy by" not in told
 
 
 def test_a_plan_asks_no_classifier_of_the_targets_pair(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from webapp.jobs import ends
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
 from worker.attempt import Attempt
-from worker.comparison_messages import Audited, Began, Decoded, Grew, Grown
+from worker.comparison_messages import Audited, Began, Decoded, Grew, Grown, Weighed
 from worker.comparison_rows import ComparisonRows
 from worker.engine_process import EngineDied
 from worker.jobs.comparison import Compare
@@ -138,6 +138,17 @@ def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engi
     assert "static:3 on prompt 1: It was ended by SIGSEGV." in work.what_broke()
     with pytest.raises(EngineDied):  # a third death, and nothing was finished in between
         work.engine_died(EngineDied("Again."))
+
+
+def test_a_later_attempt_uses_the_prices_that_the_first_has_weighed(launch, engine):
+    comparison = launch(texts=2)
+    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine), Compare)
+    assert work.order().prices == {}
+    found = {"a classifier": {"rules": {"priced": {"card": 0.4, "run": 0.8, "doubt": 0.15}}, "costs": {"target": [0]}}}
+    work.note(Weighed(found))
+    assert work.order().prices == found
+    comparison.refresh_from_db()
+    assert comparison.prices == found
 
 
 def test_texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_can_be(launch, engine):

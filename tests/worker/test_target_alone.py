@@ -12,7 +12,8 @@ from webapp.registry import lengths
 from webapp.registry import services as registry
 from webapp.registry.models import Pair
 from webapp.studies import services as studies
-from webapp.studies.kinds import PLAN
+from webapp.studies.kinds import ORACLE, PLAN, PROJECTION
+from webapp.studies.serializers import CARDS
 
 
 @pytest.fixture
@@ -50,6 +51,27 @@ def test_an_engine_refuses_a_strategy_whose_draft_is_missing(team, checkpoints, 
     job = Comparison.objects.get().job
     assert (job.state, comparison.job_id) == ("failed", job.pk)
     assert "static:3 needs a draft model, and this pair has none." in job.reason
+
+
+def studied(make_worker, **asked) -> dict:
+    study = studies.launch(sampling={"max_new_tokens": 24}, **asked)
+    make_worker().look()
+    study.refresh_from_db()
+    study.job.refresh_from_db()
+    assert study.job.state == "succeeded", study.job.reason
+    assert study.job.done_count == study.job.total_count
+    return study.document
+
+
+def test_an_oracle_and_a_projection_of_a_target_alone_are_about_copies(team, pair, make_worker):
+    """They used to be refused."""
+    asked = {"pair": pair, "dataset": prompts(team, ["w1 w2 w3 w1 w2 w3", "w4 w5"]), "by": team}
+    found = studied(make_worker, kind=ORACLE, **asked)
+    assert set(found["sources"]) == {"lookup:10", "suffix:0.3", "suffix-memory:0.3", "best of each position"}
+    assert found["oracle"]["target"] == sum(found["histogram"]) and found["oracle"]["draft"] == 0
+    found = studied(make_worker, kind=PROJECTION, card=CARDS[0][0], **asked)
+    assert {row["strategy"] for row in found["settings"]} == {"autoregressive", "lookup", "suffix", "suffix-memory"}
+    assert found["map"] is None and found["left_out"]["hybrid"] == "this pair has no draft model"
 
 
 def test_a_plan_of_a_target_alone_finds_the_settings_of_copies(team, pair, make_worker):

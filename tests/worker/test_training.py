@@ -36,6 +36,8 @@ def test_a_trained_classifier_is_there_once_and_the_next_comparison_uses_it(team
     assert comparison.job.state == "succeeded", comparison.job.reason
     outcomes = [sample.numbers["audit"]["outcome"] for sample in Sample.objects.all()]
     assert outcomes == ["identical"] * 4
+    comparison.refresh_from_db()
+    assert comparison.prices[str(classifier.pk)]["rules"]["priced"]["card"] == classifier.card["thresholds"]["priced"]
 
 
 def test_too_few_prompts_are_told_in_words(team, pair, make_worker):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,7 +13,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import Texts, from_dict, sample_from_dict, spent
+from decoding.public import Texts, from_dict, passes, sample_from_dict, spent
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import trace
@@ -32,6 +33,7 @@ class Bar:
     run: Run
     cause: str
     row_ns: float
+    line: passes.Line
     seconds: float | None  # None: the bound's
 
     def samples(self) -> SampleQuerySet:
@@ -47,7 +49,8 @@ class Bar:
 
     def behind(self, events: Events, ends: Sequence[str]) -> dict[int, int]:
         """Return nanoseconds by the number of the round, of the rounds behind this bar."""
-        found = spent.rounds_behind([from_dict(event) for event in events], ends, self.row_ns)
+        recorded, for_prompts = map(from_dict, events), partial(passes.by_prompts, line=self.line)
+        found = spent.rounds_behind([*recorded], ends, self.row_ns, for_prompts)
         return {each.round.verdict.round: each.ns[self.cause] for each in found if spent.is_behind(each, self.cause)}
 
 
@@ -66,9 +69,10 @@ def asked_bar(comparison: Comparison, query: Mapping[str, str]) -> Bar | None:
         raise Invalid(f"No cause is called {cause[:40]!r}.", field="cause", hint=f"It can be {', '.join(TITLES)}.")
     why = next(row["why"] for row in so_far(comparison)["strategies"] if row["label"] == label)
     if why["refusal"]:
-        raise Conflict(why["refusal"], hint="Ask for a strategy that drafts, with one user at a time.")
+        raise Conflict(why["refusal"], hint="Ask for a strategy that drafts and reports its rounds.")
     seconds = next((step["seconds"] for step in why["steps"] if step["name"] == cause), None)
-    return Bar(runs[label], cause, why["row_ns"], seconds)
+    line = [(each["texts"], each["ns"]) for each in why["passes"]]
+    return Bar(runs[label], cause, why["row_ns"], line, seconds)
 
 
 @page(Right.READ)

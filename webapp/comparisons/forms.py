@@ -21,6 +21,10 @@ from webapp.registry.recipe_fields import ids
 from webapp.studies.classifiers import services as classifying
 
 USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
+NEEDS = {
+    "draft": "needs a draft model, and this pair has none",
+    "scores": "needs a draft that says the target's tokens, and this pair matches text (SLEM)",
+}
 USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
 BASICS = ("pair", "dataset", "split", "limit")
 LOAD = ("concurrency", "rate", "recorded", "slo")
@@ -52,15 +56,24 @@ class ParamBox:
 class StrategyBox:
     spec: Strategy
     is_chosen: bool
-    is_blocked: bool  # the chosen pair lacks the draft that the strategy needs
+    lacks: str  # what the strategy needs and the chosen pair lacks: a draft, or its scores; empty: nothing
     first: ParamBox | None  # the one that may hold several values
     rest: list[ParamBox]
     is_unfolded: bool
 
     @property
+    def needs(self) -> dict[str, str]:
+        """Parts that it needs of a pair that some pairs lack, and why it cannot run with these."""
+        return needs_of(self.spec)
+
+    @property
     def needed(self) -> str:
         """Say what it takes before it can run at all, besides the pair."""
         return alone.needs(self.spec) if self.spec.needs_classifier else ""
+
+
+def needs_of(spec: Strategy) -> dict[str, str]:
+    return {need: why for need, why in NEEDS.items() if getattr(spec, f"needs_{need}")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +91,8 @@ class ComparisonForm:
     def __init__(self, request: Asked, initial: Mapping[str, Any]) -> None:
         self.actor = request.actor
         self.posted = request.POST if request.method == "POST" else None
-        pairs = Pair.objects.visible_to(request.actor).kept().filter(draft=None)
-        self.alone = [str(pk) for pk in pairs.values_list("pk", flat=True)]  # pairs without a draft, for the script
+        pairs = Pair.objects.visible_to(request.actor).kept().only("draft", "findings", "other_tokenizer")
+        self.lacking = {str(pair.pk): lacks for pair in pairs if (lacks := pair.lacks)}  # for the script too
         self.body = _body(self.posted) if self.posted is not None else dict(initial)
         data = self.body if self.posted is not None else None
         initial = self._with_the_only_pair(initial)
@@ -88,8 +101,8 @@ class ComparisonForm:
         if self.posted is None:
             chosen = {name: self.main[name].value for name in ("pair", "dataset")}
             self.body |= {name: value for name, value in chosen.items() if value}
-        self.is_alone = str(self.body.get("pair")) in self.alone
-        self.body.setdefault("strategies", USUAL_ALONE if self.is_alone else USUAL)
+        self.lacks = self.lacking.get(str(self.body.get("pair")), "")
+        self.body.setdefault("strategies", USUAL_ALONE if self.lacks == "draft" else USUAL)
 
     def submit(self, act: Any) -> Any:
         return self.main.submit(act)
@@ -179,7 +192,8 @@ class ComparisonForm:
         first = boxes[0] if boxes and boxes[0].takes_several else None
         rest = boxes[1:] if first else boxes
         is_unfolded = spec.slug in self.main.unfolded or not all(box.is_usual for box in rest)
-        return StrategyBox(spec, bool(asked), self.is_alone and spec.needs_draft, first, rest, is_unfolded)
+        lacks = self.lacks if self.lacks in needs_of(spec) else ""
+        return StrategyBox(spec, bool(asked), lacks, first, rest, is_unfolded)
 
     def _param(self, spec: Strategy, index: int, asked: list[dict[str, Any]]) -> ParamBox:
         param = spec.params[index]

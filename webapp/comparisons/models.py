@@ -32,6 +32,7 @@ class Comparison(Prompted, Entry):
     slo = models.JSONField(default=dict)  # what each request is promised: ttft_ms, tpot_ms
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="comparison")
     hardware = models.JSONField(default=dict)  # the worker's hardware and versions when the job began
+    prices = models.JSONField(default=dict)  # of its classifiers, by their ids, as its first worker weighed them
     summed = models.DateTimeField(null=True, editable=False)  # when the job ended that the figures were made after
     verdict = models.TextField(blank=True, editable=False)  # of its report, as soon as it is summed up
     doubt = models.TextField(blank=True, editable=False)

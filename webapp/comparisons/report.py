@@ -50,7 +50,8 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     devices = sorted({device for _, device, _, _ in found})
     runner = ", ".join(devices)
     objective = Objective(**comparison.slo)
-    rows = summary.report(choices, {run.label: runner for run in runs}, samples, baseline, objective)
+    runners = {run.label: runner for run in runs}
+    rows = summary.report(choices, runners, samples, baseline, objective, prices=comparison.prices)
     base = summary.baselines(choices, baseline)
     _add_names(rows, choices)
     for load, label in base.items():

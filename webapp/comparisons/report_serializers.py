@@ -9,10 +9,19 @@ from rest_framework import serializers
 UNKNOWN = "null if a server does not say"
 
 
+class PercentileIntervals(serializers.Serializer[Any]):
+    """95 % interval of each percentile, for itself alone: from, to. Null with too few prompts."""
+
+    p50 = serializers.ListField(child=serializers.FloatField(), allow_null=True)
+    p95 = serializers.ListField(child=serializers.FloatField(), allow_null=True)
+    p99 = serializers.ListField(child=serializers.FloatField(), allow_null=True)
+
+
 class Percentiles(serializers.Serializer[Any]):
     p50 = serializers.FloatField()
     p95 = serializers.FloatField()
     p99 = serializers.FloatField()
+    intervals = PercentileIntervals()
 
 
 class Goodput(serializers.Serializer[Any]):
@@ -26,6 +35,15 @@ class Drift(serializers.Serializer[Any]):
     slope = serializers.FloatField(help_text="on the logit of the estimates; 1: no drift")
     calibration_error = serializers.FloatField()
     corrected_error = serializers.FloatField(help_text="calibration error that offset and slope would leave")
+    sentence = serializers.CharField()
+
+
+class Price(serializers.Serializer[Any]):
+    card = serializers.FloatField(help_text="tokens that one more token must bring, by the classifier's card")
+    run = serializers.FloatField(help_text="the same by the passes that this run weighed before its first sample")
+    doubt = serializers.FloatField(help_text="share by which the two may differ by noise alone")
+    is_own = serializers.BooleanField(help_text="whether they differ by more, so that the run used its own")
+    used = serializers.FloatField()
     sentence = serializers.CharField()
 
 
@@ -80,6 +98,13 @@ class WhyStep(serializers.Serializer[Any]):
         return {**super().get_fields(), "from": serializers.FloatField()}  # `from` is no name in Python
 
 
+class WhyPass(serializers.Serializer[Any]):
+    """The usual verification of so many texts in which no prompt was read."""
+
+    texts = serializers.IntegerField()
+    ns = serializers.FloatField()
+
+
 class WhyOut(serializers.Serializer[Any]):
     """The speed that an oracle with free drafts would have, and what each cause takes from it. Numbers are tokens per
     second."""
@@ -87,10 +112,12 @@ class WhyOut(serializers.Serializer[Any]):
     refusal = serializers.CharField(allow_blank=True, help_text="why there is no explanation; empty if there is one")
     bound = serializers.FloatField(allow_null=True)
     steps = WhyStep(many=True)
-    measured = serializers.FloatField(allow_null=True)
-    end_to_end = serializers.FloatField(allow_null=True, help_text="with the time to read the prompt")
+    measured = serializers.FloatField(allow_null=True, help_text="of decoding alone, also where there is a refusal")
+    with_prompt = serializers.FloatField(allow_null=True, help_text="with the time to read the prompt")
+    end_to_end = serializers.FloatField(allow_null=True, help_text="with the time in the queue too")
     baseline = serializers.FloatField(allow_null=True, help_text="of autoregressive")
-    row_ns = serializers.FloatField(allow_null=True, help_text="a verification of one row, measured on autoregressive")
+    row_ns = serializers.FloatField(allow_null=True, help_text="a verification of one row a text, autoregressive's")
+    passes = WhyPass(many=True, help_text="what the prompts of other texts are measured against")
     unknown = serializers.IntegerField(
         help_text="stops at which no strategy drafted; the bound counts them as too early"
     )
@@ -136,6 +163,7 @@ class StrategyReport(serializers.Serializer[Any]):
     acceptance_histogram = serializers.ListField(child=serializers.IntegerField())
     acceptance_by_position = serializers.ListField(child=serializers.FloatField())
     drift = Drift(allow_null=True, help_text="how far a classifier's estimates were from what the target accepted")
+    price = Price(allow_null=True, help_text="the price that decided how long it drafted; null if none did")
     draft_share = serializers.FloatField(allow_null=True)
     verify_share = serializers.FloatField(allow_null=True)
     repeated_8grams = serializers.FloatField(allow_null=True)

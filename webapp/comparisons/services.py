@@ -137,6 +137,13 @@ def begin(*, job: Job, hardware: Mapping[str, Any]) -> None:
 
 
 @transaction.atomic
+def weighed(*, job: Job, prices: Mapping[str, Any]) -> None:
+    """Store the prices of its classifiers, so that a later attempt uses the same."""
+    jobs.require_lease(job)
+    Comparison.objects.filter(job=job).update(prices=dict(prices))
+
+
+@transaction.atomic
 def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str) -> Sample:
     """Begin a sample anew. Delete what an earlier attempt left unfinished."""
     jobs.require_lease(job)

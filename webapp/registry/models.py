@@ -81,6 +81,11 @@ class Pair(Entry):
         return bool(usual) and (usual if self.other_tokenizer == "auto" else self.other_tokenizer) == "slem"
 
     @property
+    def lacks(self) -> str:
+        """Part that it lacks that some strategies need: "draft", or "scores" of the target's tokens; empty: nothing."""
+        return "draft" if self.is_alone else "scores" if self.matches_text else ""
+
+    @property
     def weight_bytes(self) -> int | None:
         """Bytes of the weights of its models; None while one is being checked."""
         weights = [model.facts.get("weight_bytes") for model in self.by_role.values()]

@@ -11,13 +11,15 @@ from rest_framework import serializers
 from webapp.core.api import Input, Visible
 from webapp.registry.models import Dataset, Pair
 
+LACKS = {"": "", "draft": " (no draft)", "scores": " (matches text)"}
+
 
 class PairField(Visible):
     def __init__(self, **options: Any) -> None:
         super().__init__(queryset=Pair.objects.select_related("target", "draft"), **options)
 
     def display_value(self, instance: Pair) -> str:
-        return f"{instance} (no draft)" if instance.is_alone else str(instance)
+        return f"{instance}{LACKS[instance.lacks]}"
 
 
 class DraftedPairField(PairField):
@@ -25,7 +27,19 @@ class DraftedPairField(PairField):
 
     def blocked(self, now: Callable[[str], str]) -> set[str]:
         """Ids of the choices that a form shows but does not offer, by what it holds in other fields."""
-        return {str(pk) for pk in self.get_queryset().filter(draft=None).values_list("pk", flat=True)}
+        return self.lacking("draft")
+
+    def lacking(self, *what: str) -> set[str]:
+        """Ids of the pairs that lack one of these."""
+        pairs = self.get_queryset().select_related(None).only("draft", "findings", "other_tokenizer")
+        return {str(pair.pk) for pair in pairs if pair.lacks in what}
+
+
+class RecordedPairField(DraftedPairField):
+    """A pair for work that records what the draft says of the target's tokens."""
+
+    def blocked(self, now: Callable[[str], str]) -> set[str]:
+        return self.lacking("draft", "scores")
 
 
 class PromptsField(Visible):

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from decoding.public import BadSampling, Sampling, alone
+from decoding.public import BadSampling, Sampling, alone, lacks_scores
 from webapp.core.problems import Invalid
 from webapp.entries import services as entries
 from webapp.entries.models import Entry
@@ -72,6 +72,13 @@ def require_draft(pair: Pair, what: str) -> None:
     """Refuse `what`, which needs a draft, for a target alone."""
     if pair.is_alone:
         raise Invalid(alone.lacks_draft(what), field="pair", code="no-draft", hint="Choose a pair with a draft.")
+
+
+def require_scores(pair: Pair, what: str) -> None:
+    """Refuse `what`, which records the draft's scores of the target's tokens, where the two match text."""
+    if pair.matches_text:
+        hint = "Choose another pair, or make one of these models with the setting tli."
+        raise Invalid(lacks_scores(what), field="pair", code="other-tokenizer", hint=hint)
 
 
 def sampling_of(asked: Mapping[str, Any], *, within: str = "") -> Sampling:

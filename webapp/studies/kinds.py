@@ -3,13 +3,28 @@
 from webapp.jobs.kinds import Kind
 
 TRAINING = Kind("training", "Training", parts="samples", page="training")
-ORACLE = Kind("oracle", "Oracle", parts="prompts", is_sized=True, page="study")
+ORACLE = Kind("oracle", "Oracle", parts="prompts", needs_draft=False, records=True, is_sized=True, page="study")
 PLAN = Kind(
-    "plan", "Plan", parts="samples", needs_draft=False, takes_loads=True, uses_classifier=True, page="study"
+    "plan",
+    "Plan",
+    parts="samples",
+    needs_draft=False,
+    records=True,
+    takes_loads=True,
+    uses_classifier=True,
+    page="study",
 )  # how many, the engine says once it knows the strategies
 PROJECTION = Kind(
-    "projection", "Projection", parts="prompts", is_sized=True, needs_card=True, uses_classifier=True, page="study"
+    "projection",
+    "Projection",
+    parts="prompts",
+    needs_draft=False,
+    records=True,
+    is_sized=True,
+    needs_card=True,
+    uses_classifier=True,
+    page="study",
 )
-PAPERS = Kind("papers", "Papers", parts="samples", keeps_parts=True, uses_classifier=True, page="study")
+PAPERS = Kind("papers", "Papers", parts="samples", keeps_parts=True, records=True, uses_classifier=True, page="study")
 PROOF = Kind("proof", "Proof", parts="samples", page="study")  # of a plan, which launches it
 KINDS = {kind.slug: kind for kind in (ORACLE, PLAN, PROJECTION, PAPERS, PROOF)}

@@ -43,5 +43,6 @@ def of_study(
 
 def of_training(*, pair: Pair, dataset: Dataset, queue: Queue = Queue.CPU, limit: int | None = None, **_: Any) -> Plan:
     recipes.require_draft(pair, "Training a classifier")
+    recipes.require_scores(pair, "Training a classifier")
     count = sum(min(limit or there, there) for there in dataset.splits.values())
     return Plan(count, pair.weight_bytes, line.outlook(queue))

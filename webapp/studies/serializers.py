@@ -14,15 +14,17 @@ from webapp.core.fields import Several
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
+from webapp.registry.models import Pair
 from webapp.registry.recipe_fields import (
-    DraftedPairField,
     LimitField,
     PromptsField,
+    RecordedPairField,
     SamplingFields,
     SplitField,
     ids,
 )
 from webapp.studies import services
+from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION, PROOF
 from webapp.studies.models import Classifier, Study
 
@@ -44,22 +46,23 @@ class ClassifierField(Visible):
     """A classifier. A form offers those of the pair that it holds."""
 
     def offered(self, now: Callable[[str], str]) -> list[tuple[str, str]]:
-        rows = self.get_queryset().filter(pair__in=ids(now("pair"))).order_by("-created")[: services.MOST_CLASSIFIERS]
+        pairs = Pair.objects.visible_to(self.context["actor"]).filter(pk__in=ids(now("pair")))
+        rows = [one for pair in pairs for one in classifying.usable_on(pair)[: services.MOST_CLASSIFIERS]]
         return [("", "the pair's newest"), *((str(one.pk), f"{one.name}, {one.created:%d %b %H:%M}") for one in rows)]
 
 
-class StudyPairField(DraftedPairField):
+class StudyPairField(RecordedPairField):
     """A form offers a target alone for the kinds that need no draft."""
 
     def blocked(self, now: Callable[[str], str]) -> set[str]:
         kind = KINDS.get(now("kind"))
-        return super().blocked(now) if kind is None or kind.needs_draft else set()
+        return super().blocked(now) if kind is None or kind.needs_draft else self.lacking("scores")
 
 
 class NewStudy(Input):
     name = Name(max_length=200, required=False)
     kind = serializers.ChoiceField(choices=KIND_CHOICES)
-    pair = StudyPairField(help_text="with a draft, whose proposals the study records; a plan can do without")
+    pair = StudyPairField(help_text="the study records what the draft proposes; without a draft it is about copies")
     dataset = PromptsField()
     split = SplitField()
     limit = LimitField()

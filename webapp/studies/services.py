@@ -19,6 +19,7 @@ from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import recipes
 from webapp.registry.models import Dataset, Pair
 from webapp.registry.recipes import Recipe
+from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PROOF
 from webapp.studies.models import Classifier, Study
 
@@ -81,6 +82,8 @@ def recipe_of(
     """Make the recipe of a study; raise Invalid if a part is refused."""
     if kind.needs_draft:
         recipes.require_draft(pair, f"A study of the kind {kind.slug}")
+    if kind.records:
+        recipes.require_scores(pair, f"A study of the kind {kind.slug}")
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
     return recipe
@@ -177,7 +180,7 @@ def _classifier(kind: Kind, pair: Pair, chosen: Classifier | None) -> dict[str, 
         raise Invalid(
             f"A study of the kind {kind.slug} uses no classifier.", field="classifier", hint="Leave the field empty."
         )
-    if chosen.pair_id != pair.pk:
+    if not classifying.usable_on(pair).filter(pk=chosen.pk).exists():
         raise Invalid(
             f"{chosen.name} is a classifier of another pair.", field="classifier", hint=f"Choose one of {pair.name}."
         )

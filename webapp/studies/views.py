@@ -102,7 +102,8 @@ def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
     low, high = reading.spread(found.found("histogram"))
     series = reading.passes(found.document or {})
     sources = reading.sources(found.document or {})
-    return {"low": low, "high": high, "sets": _sets(actor, found), "series": series, "sources": sources}
+    about = {"low": low, "high": high, "is_alone": found.pair.is_alone}
+    return {**about, "sets": _sets(actor, found), "series": series, "sources": sources}
 
 
 def _plan(actor: Actor, found: Study) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from decoding.contestants.servers.alone import ServersAlone
 from decoding.errors import BrokenModel, DrafthouseError
@@ -12,8 +13,9 @@ from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, stints
 from decoding.pair import Pair
+from decoding.replay.weighing import settle_prices
 from decoding.spec import Choice
-from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Which
+from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Weighed, Which
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
@@ -38,6 +40,8 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             cancelled=cancelled,
         )
         comparison.warm_up()
+        if prices := settle_prices(comparison, order.prices):
+            emit(Weighed(prices))
         running = {choice.label for choice in comparison.choices}
         finished = [sample for sample in order.finished if sample.strategy in running]
         before = {(sample.strategy, sample.prompt, sample.repeat): sample for sample in finished}
@@ -56,7 +60,10 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
 def ground(order: ToCompare, residents: Residents) -> tuple[Pair | ServersAlone, Loaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
-        return load_pair(order.pair, residents, order.choices, order.servers.reach())
+        pair, loaded = load_pair(order.pair, residents, order.choices, order.servers.reach())
+        longest = Comparison(pair, order.prompts, order.choices, order.sampling).longest
+        by_strategy = {choice.label: pair.hardware_of(choice, longest) for choice in order.choices}
+        return pair, replace(loaded, hardware={**loaded.hardware, "by_strategy": by_strategy})
     alone = ServersAlone(order.servers.reach())
     hardware = {choice.label: alone.hardware_of(choice) for choice in order.choices}
     runners = {choice.label: alone.runner_of(choice) for choice in order.choices}

@@ -45,7 +45,7 @@ def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, c
     if cancelled():
         return
     names = [recording.prompt for recording in recorded.recordings]
-    found = analyse(names, recorded.records, lookahead, recorded.copied)
+    found = analyse(names, recorded.drafted, lookahead, recorded.copied)
     emit(Found({"format": ORACLE_FORMAT, "hardware": loaded.hardware, **dataclasses.asdict(found)}))
 
 
@@ -60,9 +60,8 @@ def plan(order: PairOrder, loads: Sequence[int], residents: Residents, emit: Emi
 
 def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, cancelled: Cancelled) -> dict[str, Any]:
     """The plan's document; empty if somebody cancels."""
-    usable = order.pair.classifiers if pair.draft else ()  # they judge what a draft model proposes
-    classifiers = {name: pair.classifier(name) for name in usable}
-    chosen, count = next(iter(classifiers), None), len(order.prompts)
+    usable = pair.usable(order.pair.classifiers)
+    chosen, count = next(iter(usable), None), len(order.prompts)
     steps = _steps_of_plan(order, loads, chosen, pair, emit)
     recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():
@@ -70,6 +69,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     steps("measuring costs", 0, 1)
     before = noise.mark(os.getpid())
     costs = probing.probe(pair, order.prompts, order.sampling, chosen)
+    classifiers = {name: pair.priced(name, costs) for name in usable}
     steps("measuring costs", 1, 1)
     simulating = Simulating(
         pair,
@@ -134,7 +134,8 @@ def _at_load(
 def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, pair: Pair, emit: Emit) -> Steps:
     count, has_classifier, is_alone = len(order.prompts), chosen is not None, order.pair.draft is None
     ahead = [] if is_alone else planned_ahead(order.sampling, has_classifier=has_classifier)
-    run_count = len(planning.confirmed(has_classifier, is_alone=is_alone)) + len(ahead)
+    judges = chosen is not None and pair.classifier(chosen).knows_copies
+    run_count = len(planning.confirmed(has_classifier, judges, is_alone=is_alone)) + len(ahead)
     parts = {
         "recording": count,
         "measuring costs": probing.samples(count, classifiers=int(has_classifier), is_alone=is_alone),
@@ -153,7 +154,7 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
     recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():
         return
-    name = next(iter(order.pair.classifiers), None)
+    name = next(iter(pair.usable(order.pair.classifiers)), None)
     material = Material.of(recorded, pair.vocab, pair.classifier(name) if name else None)
     often = Throttled(steps)
     found = document(material, card, order.sampling, on_progress=often, cancelled=cancelled)

@@ -36,8 +36,9 @@ def document(
     servers: Sequence[Mapping[str, Any]] = (),
     hardware: Mapping[str, Any],
     runners: Mapping[str, str],
+    prices: Mapping[str, Any],
 ) -> dict[str, Any]:
-    strategies = report(args.choices, runners, samples, args.baseline, args.objective)
+    strategies = report(args.choices, runners, samples, args.baseline, args.objective, prices=prices)
     base = baselines(args.choices, args.baseline)
     verdicts = across_loads(strategies, samples, base, is_noisy=bool(noise))
     alone = verdicts["loads"][0] if len(args.loads) == 1 else None

@@ -62,7 +62,7 @@ class LoadedServers:
     def about(self) -> None:
         return None
 
-    def hardware(self, choices: Sequence[Choice]) -> dict[str, Any]:
+    def hardware(self, choices: Sequence[Choice], longest: int) -> dict[str, Any]:
         machine = "the servers' own"
         return describe_machine(device=machine, device_name=machine, threads=0) | {
             "by_strategy": {choice.label: self.pair.hardware_of(choice) for choice in choices}

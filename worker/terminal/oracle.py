@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from decoding.replay.oracle import Analysis, Passes, analyse
+from decoding.replay.oracle import DRAFT_MODEL, Analysis, Passes, analyse
 from worker.terminal.bench import parser_of, read_bench
 from worker.terminal.files import require_folder, whole_file
 from worker.terminal.guarded import guarded
@@ -24,7 +24,7 @@ def run(argv: Sequence[str]) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("oracle"), metavar="DIR", help="where pictures and data go")
     args = parser.parse_args(argv)
-    bench = read_bench(args, args.split, drafting="An oracle analysis")
+    bench = read_bench(args, args.split)
     require_folder(args.out)
 
     from decoding.disco.making import Step  # loads torch: slips are told before that
@@ -38,7 +38,7 @@ def run(argv: Sequence[str]) -> None:
     )
     steps.close()
     names = [recording.prompt for recording in recorded.recordings]
-    found = analyse(names, recorded.records, args.lookahead, recorded.copied)
+    found = analyse(names, recorded.drafted, args.lookahead, recorded.copied)
     write(found, args.out)
     print(summary(found))
     print(f"\nPictures and data are in {args.out}.")
@@ -52,7 +52,7 @@ def summary(found: Analysis) -> str:
         (f"static:{found.one.lookahead}, all", found.static),
         *((f"oracle, {name}", passes) for name, passes in found.sources.items()),
     ]
-    return "\n".join(
+    lines = "\n".join(
         (
             f"Oracle lookahead over {found.samples} samples: mean {found.mean:.2f}, standard deviation "
             f"{found.deviation:.2f}.",
@@ -61,6 +61,9 @@ def summary(found: Analysis) -> str:
             *(_row(name, passes) for name, passes in rows),
         )
     )
+    if DRAFT_MODEL in found.sources:
+        return lines
+    return f"{lines}\n\nThere is no draft model: at each position both take the best copy."
 
 
 def _row(name: str, passes: Passes) -> str:

@@ -75,8 +75,10 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
 
     pair, study = ready.pair, recorded(bench, ready)
     before = noise.mark(os.getpid())
-    classifier = _classifier_of(pair)
+    classifier = usable_classifier(pair)
     material = Material(bench, ready, study, probe(pair, bench.prompts, bench.sampling, classifier), classifier)
+    if classifier is not None:
+        pair.priced(classifier, material.costs)
     best: Sequence[Prediction] = ()
     found: dict[str, Any] = {"at_load": None, "misfit": misfit_of(bench, ready), "classifier": classifier}
     if found["misfit"]:
@@ -121,12 +123,12 @@ def planned_for_one(material: Material) -> tuple[Sequence[Prediction], dict[str,
 def misfit_of(bench: Bench, ready: LoadedPair) -> str:
     """Warn of a classifier that was trained for another sampling, or on another machine."""
     pair = ready.pair
-    return "" if _classifier_of(pair) is None else pair.misfit("This plan", "", bench.sampling)
+    return "" if usable_classifier(pair) is None else pair.misfit("This plan", "", bench.sampling)
 
 
-def _classifier_of(pair: Pair) -> str | None:
-    """Return the name of the pair's own classifier, if it has one: it judges what a draft model proposes."""
-    return "" if pair.draft and pair.classifier_at("") is not None else None
+def usable_classifier(pair: Pair) -> str | None:
+    """Return the name of the pair's own classifier, if it has one. On a target alone it must know copies."""
+    return next(iter(pair.usable([""] if pair.classifier_at("") is not None else [])), None)
 
 
 def proved(bench: Bench, ready: LoadedPair, best: Sequence[Prediction]) -> dict[str, Any]:

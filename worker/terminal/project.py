@@ -32,7 +32,7 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table and the map")
     args = parser.parse_args(argv)
     card = card_called(args.card)
-    bench = read_bench(args, args.split, drafting="A projection")
+    bench = read_bench(args, args.split)
     if args.json is None:
         print(as_text(projected(bench, card)))
         return
@@ -46,13 +46,14 @@ def projected(bench: Bench, card: Card) -> dict[str, Any]:
     from decoding.disco.making import Step
     from decoding.projecting.document import document
     from decoding.projecting.projecting import Material
-    from worker.terminal.plan import recorded
+    from worker.terminal.plan import recorded, usable_classifier
     from worker.terminal.studying import Steps, loaded
 
     ready = loaded(bench)
     pair = ready.pair
     study = recorded(bench, ready)
-    classifier = pair.classifier("") if pair.classifier_at("") is not None else None
+    name = usable_classifier(pair)
+    classifier = None if name is None else pair.classifier(name)
     steps = Steps()
     found = document(
         Material.of(study, pair.vocab, classifier),
@@ -74,7 +75,8 @@ def as_text(found: Mapping[str, Any]) -> str:
         lines.append("")
     lines += [f"Left out: {slug} ({why})." for slug, why in found["left_out"].items()]
     lines += [found["misfit"]] if found["misfit"] else []
-    return "\n".join([*lines, "", *drawn(found["map"])])
+    lines += ["", *drawn(found["map"])] if found["map"] else []
+    return "\n".join(lines)
 
 
 def _row(row: Mapping[str, Any]) -> str:

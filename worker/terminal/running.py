@@ -17,6 +17,7 @@ from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.sample import Sample
 from decoding.measure.worst import USUAL, lines, ranked_by_loss
 from decoding.prompts.prompt import first_turns
+from decoding.replay.weighing import settle_prices
 from worker import noise
 from worker.servers import local_pids
 from worker.started_server import started
@@ -57,11 +58,12 @@ def run(args: Arguments) -> bool:
         encode_all(comparison, args.shows_prompts)  # a prompt that cannot be decoded is told now, not after an hour
         loaded.pair.begin(args.choices)  # likewise, what this machine cannot run
         warnings = loaded.pair.misfits(args.choices, args.sampling)
-        announce(args, loaded, warnings)
+        announce(args, loaded, comparison.longest, warnings)
         if others := noise.between(before, noise.mark(os.getpid(), beside)):
             say(crowded(others, loaded.threads))
         say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
         comparison.warm_up()
+        prices = settle_prices(comparison, {})
         with interrupt:
             samples, noisy = decode_all(comparison, args, trace, beside)
         complete = len(samples) + len(comparison.left_out) == args.sample_count
@@ -73,8 +75,9 @@ def run(args: Arguments) -> bool:
             warnings=[*warnings, *left_out(comparison)],
             pair=loaded.about(),
             servers=[about(server) for server in servers],
-            hardware=loaded.hardware(args.choices),
+            hardware=loaded.hardware(args.choices, comparison.longest),
             runners={choice.label: loaded.pair.runner_of(choice) for choice in args.choices},
+            prices=prices,
         )
         write_results(args, outcome, samples, json_file, worst_file)
     say_missing(comparison, len(samples), args.sample_count)
@@ -155,8 +158,8 @@ def say_missing(comparison: Comparison, found: int, due: int) -> None:
         say(f"Stopped after {found} of {due} samples; only whole prompts count.")
 
 
-def announce(args: Arguments, loaded: LoadedPair | LoadedServers, warnings: Sequence[str]) -> None:
-    """Print what is about to run."""
+def announce(args: Arguments, loaded: LoadedPair | LoadedServers, longest: int, warnings: Sequence[str]) -> None:
+    """Print what is about to run, in texts of at most so many tokens."""
     prompts = args.material.prompts.name + (f", {args.material.split} split" if args.material.split else "")
     repeats = f" × {args.repeats} repeats" if args.repeats > 1 else ""
     for line in loaded.lines():
@@ -167,9 +170,9 @@ def announce(args: Arguments, loaded: LoadedPair | LoadedServers, warnings: Sequ
     at = "" if args.loads == (ONE,) else f", at {', '.join(map(str, args.loads))}"
     say(f"{count} of {prompts} × {strategies}{repeats}{at}")
     for choice in args.choices:
-        waits = loaded.pair.contestant(choice).waiting(choice)
+        waits = loaded.pair.contestant(choice).waiting(choice, longest)
         if choice.spec.role == SERVER.role or loaded.pair.process_of(choice) or waits:
-            say(f"{choice.label} on {loaded.pair.hardware_of(choice)}")
+            say(f"{choice.label} on {loaded.pair.hardware_of(choice, longest)}")
     for remark in (*loaded.remarks, *args.remarks, *warnings):
         say(remark)
 

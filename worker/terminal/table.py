@@ -50,7 +50,8 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
     else:
         lines += [*_table(strategies, HEADINGS, _cells, document["loads"], palette), ""]
         lines += [palette.dim(note) for note in notes(strategies, baseline)]
-    more = (*remarks(strategies), *turn_notes(strategies), *regret_notes(strategies))
+    explained = (_why(row) for row in strategies if row["why"]["steps"])
+    more = (*explained, *remarks(strategies), *turn_notes(strategies), *regret_notes(strategies))
     lines += [palette.dim(note) for note in more]
     if noise := document.get("noise"):
         lines += ["", f"Noisy: {noise}"]
@@ -72,8 +73,8 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
         *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
+        *(f"{row['label']}: {row['price']['sentence']}" for row in strategies if row.get("price")),
         *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
-        *(_why(row) for row in strategies if row["why"]["steps"]),
     ]
 
 
@@ -92,12 +93,13 @@ def regret_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _why(row: Mapping[str, Any]) -> str:
-    """The way from the bound to the measured speed, in one line."""
-    why = row["why"]
-    steps = " · ".join(f"{step['title']} {step['to'] - step['from']:+.0f}" for step in why["steps"])
-    return (
-        f"{row['label']}, why not faster: bound {why['bound']:.0f} · {steps} · measured {why['measured']:.0f} tokens/s"
-    )
+    """The way from the bound to the measured speed, in one line; under load on to the queue."""
+    why, digits = row["why"], 0 if row["why"]["measured"] >= 100 else 1
+    steps = [f"{step['title']} {step['to'] - step['from']:+.{digits}f}" for step in why["steps"]]
+    way = [f"bound {why['bound']:.{digits}f}", *steps, f"measured {why['measured']:.{digits}f} tokens/s"]
+    if is_loaded([row]):
+        way += [f"with the prompt {why['with_prompt']:.{digits}f}", f"and the queue {why['end_to_end']:.{digits}f}"]
+    return f"{row['label']}, why not faster: {' · '.join(way)}"
 
 
 def is_loaded(strategies: Sequence[Mapping[str, Any]]) -> bool:
@@ -113,7 +115,24 @@ def load_notes(document: Mapping[str, Any]) -> list[str]:
         "p50 / p95: in the queue · first token, from arrival · per token after the first · end to end, from arrival; "
         "gap: between deliveries, p99",
         f"goodput: requests within {promise}" if promise else "goodput: --slo counts requests that keep a promise",
+        *(_doubts(row) for row in document["strategies"] if row["samples"]),
     ]
+
+
+def _doubts(row: Mapping[str, Any]) -> str:
+    """95 % intervals of the waiting times in one line."""
+    times = {"in the queue": row["queued_ms"], "first token": row["ttft_ms"], "per token": row["tpot_ms"]}
+    times |= {"gap": row["gap_ms"], "end to end": row["e2e_ms"]}
+    asked = [(name, p, each["intervals"][p]) for name, each in times.items() if each for p in _shown(name)]
+    known = ["{} {} {:.0f} to {:.0f} ms".format(name, p, *found) for name, p, found in asked if found]
+    missing = ", ".join(sorted({p for _, p, found in asked if not found}))
+    few = [f"too few prompts for {missing}"] if missing else []
+    return f"{row['label']}, 95 % intervals: {' · '.join([*known, *few])}"
+
+
+def _shown(name: str) -> tuple[str, ...]:
+    """Percentiles of a waiting time that the table shows."""
+    return ("p99",) if name == "gap" else ("p50", "p95")
 
 
 def turn_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:

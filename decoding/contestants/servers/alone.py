@@ -39,7 +39,7 @@ class ServersAlone:
     def runner_of(self, choice: Choice) -> str:
         return self.contestant(choice).runner(choice)
 
-    def hardware_of(self, choice: Choice) -> str:
+    def hardware_of(self, choice: Choice, longest: int = 0) -> str:
         return self.contestant(choice).hardware(choice)
 
     def begin(self, choices: Sequence[Choice]) -> None:

@@ -1,7 +1,8 @@
 """Choice between torch's launches and a kernel that does the work of several.
 
 A small launch takes a GPU longer than its work, so fewer of them are faster. Each kernel is used only if it gives the
-numbers of torch's launches and takes less time, both tried on the device when a model is loaded.
+numbers of torch's launches and takes less time, both tried on the device when a model is loaded. How fast attention is
+depends on the form of a pass, so each form tries that when it is captured.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from decoding.capturing import Capturing
+from decoding.models.fast.attention import AttendChains, attend_chains
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.rope import turn
 from decoding.models.fast.shape import Shape
@@ -24,6 +26,7 @@ Gate = Callable[[Tensor], Tensor]  # [n, 2 * inner] -> [n, inner]
 Place = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # heads, turns, slots, storage -> queries
 
 TEXTS, SLOTS = 3, 512  # of the slab that kernels are tried on
+WINDOW = 20  # that attention is tried with: one key too many shows
 CLOSE = {torch.float32: 1e-5, torch.bfloat16: 1e-2}  # relative error
 
 
@@ -33,6 +36,7 @@ class Kernels:
 
     gate: Gate | None = None
     place: Place | None = None
+    attend: AttendChains | None = None  # in chains, without a mask
 
     @property
     def names(self) -> list[str]:
@@ -51,7 +55,16 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
     has_place = shape.rope is not None and is_better(
         in_slab(triton_kernels.place), in_slab(place), place_trial(shape, layout, device), capturing
     )
-    return Kernels(triton_kernels.gate if has_gate else None, triton_kernels.place if has_place else None)
+    attends = all(
+        is_right_here(partial(triton_kernels.attend, window=window), partial(attend_chains, window=window), tried)
+        for window in {window and WINDOW for window in shape.windows}
+        for tried in attend_trials(shape, layout, device)
+    )
+    return Kernels(
+        triton_kernels.gate if has_gate else None,
+        triton_kernels.place if has_place else None,
+        triton_kernels.attend if attends else None,
+    )
 
 
 def silu_gate(both: Tensor) -> Tensor:
@@ -89,6 +102,17 @@ def place_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Ten
     return heads, turns, slots, slab
 
 
+def attend_trials(shape: Shape, layout: Layout, device: torch.device) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """One row and several of each text of a slab, and texts of many lengths, one of them a single token."""
+    slab = _spread(2, shape.kv_heads, TEXTS, SLOTS, shape.head_dim, dtype=layout.dtype, device=device)
+    trials = []
+    for rows in (1, 5, 24):
+        queries = _spread(TEXTS * rows, shape.heads, shape.head_dim, dtype=layout.dtype, device=device)
+        firsts = torch.tensor([SLOTS - rows, 0, 130], device=device)
+        trials.append((queries, slab, (firsts[:, None] + torch.arange(rows, device=device)).flatten()))
+    return trials
+
+
 def is_right(kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried: tuple[Tensor, ...]) -> bool:
     """Whether the kernel returns the same numbers, and leaves the same in what it was given."""
     one, other = ([tensor.clone() for tensor in tried] for _ in range(2))
@@ -96,15 +120,19 @@ def is_right(kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried:
     return all(_off(a, b) <= CLOSE.get(a.dtype, 0.0) for a, b in pairs)
 
 
+def is_right_here(kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried: tuple[Tensor, ...]) -> bool:
+    try:
+        return is_right(kernel, plain, tried)
+    except Exception:  # whatever a compiler, or a missing one, fails with: the plain way needs neither
+        return False
+
+
 def is_better(
     kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried: tuple[Tensor, ...], capturing: Capturing
 ) -> bool:
-    try:
-        if not is_right(kernel, plain, tried):
-            return False
-        return capturing.time(partial(kernel, *tried)) < capturing.time(partial(plain, *tried))
-    except Exception:  # whatever a compiler, or a missing one, fails with: the plain way needs neither
+    if not is_right_here(kernel, plain, tried):
         return False
+    return capturing.time(partial(kernel, *tried)) < capturing.time(partial(plain, *tried))
 
 
 def _off(got: Tensor, want: Tensor) -> float:

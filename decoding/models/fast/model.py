@@ -57,33 +57,33 @@ class FastModel:
         self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
 
     def new_runner(self) -> FastRunner:
-        return FastRunner(self, self.new_cache())
+        return FastRunner(self, self.new_cache(), self.context)
 
-    def new_runners(self, count: int) -> list[ModelRunner]:
+    def new_runners(self, count: int, room: int = 0) -> list[ModelRunner]:
+        held = self._held(room)
         if not self._is_static:
-            return [self.new_runner() for _ in range(count)]
-        slab = Slab(self.decoder, count, self._slots, self._capturing)
-        return [FastRunner(self, slab.cache(place)) for place in range(count)]
+            return [FastRunner(self, self.new_cache(held), held) for _ in range(count)]
+        slab = Slab(self.decoder, count, _slots(held), self._capturing)
+        return [FastRunner(self, slab.cache(place), held) for place in range(count)]
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         return extend_in_slabs(feeds) if self._is_static else extend_jointly(self.decoder, self._lean, feeds)
 
-    def bytes_for(self, tokens: int) -> int:
+    def bytes_for(self, room: int) -> int:
         shape = self.shape
         item = torch.float32 if not self._is_static else self.decoder.layout.dtype
-        return 2 * shape.layers * shape.kv_heads * shape.head_dim * item.itemsize * tokens
+        return 2 * shape.layers * shape.kv_heads * shape.head_dim * item.itemsize * _slots(self._held(room))
 
-    def new_cache(self) -> Cache:
+    def new_cache(self, room: int = 0) -> Cache:
+        slots = _slots(self._held(room))
         if not self._is_static:
-            return Cache(self.shape, self.context + SCRATCH, torch.float32, self.device)
-        cache = Cache(self.shape, self._slots, self.decoder.layout.dtype, self.device)
+            return Cache(self.shape, slots, torch.float32, self.device)
+        cache = Cache(self.shape, slots, self.decoder.layout.dtype, self.device)
         cache.values.zero_()  # hidden slots are read too, and zero times what memory held before may be NaN
         return cache
 
-    @property
-    def _slots(self) -> int:
-        """Slots of a static cache. Masks are read fastest in whole blocks."""
-        return -(-(self.context + SCRATCH) // 64) * 64
+    def _held(self, room: int) -> int:
+        return min(room or self.context, self.context)
 
     def passes_over(self, cache: Cache) -> Passes:
         if isinstance(cache, SlabCache):
@@ -91,6 +91,11 @@ class FastModel:
         if self._is_static:
             return StaticPasses(self.decoder, cache, self._capturing)
         return SlicedPasses(self.decoder, cache, self._lean)
+
+
+def _slots(tokens: int) -> int:
+    """Slots of a cache for so many tokens and branches behind them. Masks are read fastest in whole blocks."""
+    return -(-(tokens + SCRATCH) // 64) * 64
 
 
 def _layout(weights: ModelWeights, dtype: str, device: torch.device, is_static: bool) -> Layout:

@@ -5,15 +5,17 @@ A pass appends rows. `chain` appends them to the text; `tree` appends one to eac
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from decoding.capturing import Capturing
+from decoding.models.fast.attention import Attend, attend_at_once, attend_in_steps, hide
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import HIDDEN, Cache, Rows, chain_rows
 from decoding.models.fast.lean import Lean
@@ -22,6 +24,7 @@ SHORTEST = 256  # slots that a static pass looks at; it doubles as the text grow
 MOST_CAPTURED_ROWS = 64  # a longer pass is a prompt, and comes once
 
 Masks = dict[int | None, Tensor | None]
+Way = Callable[[int, Tensor], Tensor]  # layer, queries [rows, heads, head_dim] -> [rows, heads * head_dim]
 
 
 class Passes(Protocol):
@@ -33,6 +36,20 @@ class Passes(Protocol):
 
     def forget(self) -> None:
         """Get ready for another text."""
+
+
+class Follower(Protocol):
+    """The token that the next pass of a text reads, and the choice after it, on the device."""
+
+    ids: Tensor  # [1]
+    positions: Tensor  # [1]
+
+    @property
+    def changed(self) -> Sequence[Tensor]:
+        """Tensors that `next_of` writes to."""
+
+    def next_of(self, logits: Tensor) -> Tensor:
+        """Launch the choice from logits [1, V]. Return the token [1], negative if the model is broken."""
 
 
 class SlicedPasses:
@@ -67,6 +84,7 @@ class StaticPasses:
     Rows look at a fixed number of slots, and a mask hides those that are not theirs."""
 
     captures = True
+    can_follow = True  # whether a text's passes can choose their next token themselves
 
     def __init__(self, decoder: Decoder, cache: Cache, capturing: Capturing | None) -> None:
         """Passes over caches of one model share `capturing`, so only one of them may replay at a time."""
@@ -94,6 +112,11 @@ class StaticPasses:
                 static.masks[window][:, mask.shape[1] :].fill_(HIDDEN)
         return self._run(static, ids)
 
+    def follow(self, follower: Follower, start: int) -> Tensor:
+        """Append the token that `follower` holds, and return what it chooses to come next."""
+        form = self._form(1, 1, start + 1, is_tree=False)
+        return self._replayed(self._static(FollowingForm(**vars(form), follower=follower), FollowingPass))
+
     def forget(self) -> None:
         self._cache.clear()
 
@@ -105,10 +128,10 @@ class StaticPasses:
         priority = self._capturing.priority if self._capturing else 0
         return Form(rows, need, min(slots, self._cache.slots), is_tree, priority)
 
-    def _static(self, form: Form) -> StaticPass:
+    def _static(self, form: Form, kind: type[StaticPass] | None = None) -> StaticPass:
         if self._values is not self._cache.values:
             self._find_forms()
-        static = self._forms.get(form) or StaticPass(form, self._decoder, self._cache.values)
+        static = self._forms.get(form) or (kind or StaticPass)(form, self._decoder, self._cache.values)
         if self._comes_again(form):
             self._forms[form] = static
         return static
@@ -125,6 +148,9 @@ class StaticPasses:
 
     def _run(self, static: StaticPass, ids: Tensor) -> Tensor:
         static.ids.copy_(ids, non_blocking=True)
+        return self._replayed(static)
+
+    def _replayed(self, static: StaticPass) -> Tensor:
         static.uses += 1
         # A form that comes a second time will come again; most prompts' lengths come once.
         if self._capturing is None or static.uses == 1:
@@ -163,11 +189,12 @@ class StaticPass:
         self._decoder = decoder
         self._values = values
         self._keys = torch.arange(form.slots, device=device)
-        self._attend = attend_at_once
+        self._is_chain = not form.is_tree
+        self._attend = self._masked_ways()[0]
         self._logits = torch.empty(0)
 
     def launch(self) -> Tensor:
-        if not self.form.is_tree:
+        if self._is_chain and self._attend != self._without_mask:
             self._mask_chain()
         return self._decoder(self.ids, self, self.form.need)
 
@@ -175,13 +202,18 @@ class StaticPass:
         """Run, choose how to attend, then record one run.
 
         Running twice writes the same keys and values to the same slots twice."""
+        self._record(self.launch, capturing)
+
+    def _record(self, launch: Callable[[], Tensor], capturing: Capturing) -> None:
+        for _ in range(2):
+            self._run_aside(launch, capturing)
+        self._choose_attention(capturing)
+        self._run_aside(launch, capturing)
+        self.graph, self._logits = capturing.record(launch)
+
+    def _run_aside(self, launch: Callable[[], Tensor], capturing: Capturing) -> None:
         with capturing.aside():
-            for _ in range(2):
-                self.launch()
-        self._attend = self._faster_attention(capturing)
-        with capturing.aside():
-            self.launch()
-        self.graph, self._logits = capturing.record(self.launch)
+            launch()
 
     def replay(self) -> Tensor:
         """Replay the graph, and copy its logits: the next graph of the pool overwrites them."""
@@ -197,12 +229,28 @@ class StaticPass:
         self._values[layer].index_copy_(2, self.slots, new)
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
+        return self._attend(layer, queries)
+
+    def _masked_ways(self) -> list[Way]:
+        return [partial(self._masked, way) for way in (attend_at_once, attend_in_steps)]
+
+    def _masked(self, way: Attend, layer: int, queries: Tensor) -> Tensor:
         shape = self._decoder.shape
         rows, group = self.form.rows, shape.group
         grouped = queries.to(self._values.dtype).reshape(rows * group, shape.kv_heads, shape.head_dim).transpose(0, 1)
         keys, values = self._values[layer, :, :, : self.form.slots].unbind(0)
-        mixed = self._attend(grouped, keys, values, self.masks[shape.windows[layer]])
+        mixed = way(grouped, keys, values, self.masks[shape.windows[layer]])
         return mixed.transpose(0, 1).reshape(rows, shape.heads * shape.head_dim)
+
+    def _without_mask(self, layer: int, queries: Tensor) -> Tensor:
+        attend = self._decoder.kernels.attend
+        assert attend
+        window = self._decoder.shape.windows[layer]
+        return attend(queries.to(self._values.dtype), self._texts_of(layer), self.positions, window)
+
+    def _texts_of(self, layer: int) -> Tensor:
+        """[2, kv_heads, texts, slots, head_dim]"""
+        return self._values[layer, :, :, None, : self.form.slots]
 
     def _mask_chain(self) -> None:
         """Write the masks from the positions, in the launches themselves."""
@@ -215,42 +263,53 @@ class StaticPass:
     def _grouped(self) -> int:
         return self.form.rows * self._decoder.shape.group
 
-    def _faster_attention(self, capturing: Capturing) -> Attend:
-        """Time both ways: which is faster depends on rows, heads, slots and the device."""
-        shape = self._decoder.shape
-        queries = self._values.new_zeros(shape.kv_heads, self._grouped, shape.head_dim)
-        keys, values = self._values[0, :, :, : self.form.slots].unbind(0)
-        mask = self.masks[shape.windows[0]]
-        ways = (attend_at_once, attend_in_steps)
-        return min(ways, key=lambda way: capturing.time(partial(way, queries, keys, values, mask)))
+    def _choose_attention(self, capturing: Capturing) -> None:
+        """Time all ways, for texts that fill 3/4 of the slots, as they do on average: which is fastest depends on rows,
+        heads, slots and the device."""
+        ways = self._masked_ways()
+        if self._is_chain and self._decoder.kernels.attend:  # a tree needs its mask
+            ways.append(self._without_mask)
+        if len(ways) == 1:
+            return
+        shape, held = self._decoder.shape, self.positions.clone()
+        queries = self._values.new_zeros(self.form.rows, shape.heads, shape.head_dim)
+        self.positions.fill_(self.form.slots * 3 // 4)
+        self._attend = min(ways, key=lambda way: capturing.time(partial(way, 0, queries)))
+        self.positions.copy_(held)
 
 
-def hide(age: Tensor, window: int | None, mask: Tensor) -> None:
-    """Write a mask by how old each key is for each row."""
-    is_hidden = age < 0 if window is None else (age < 0) | (age >= window)
-    mask.zero_().masked_fill_(is_hidden, HIDDEN)
+@dataclass(frozen=True)
+class FollowingForm(Form):
+    follower: Follower
 
 
-class Attend(Protocol):
-    """[kv_heads, rows * group, head_dim] and twice [kv_heads, slots, head_dim] -> the shape of the first."""
+class FollowingPass(StaticPass):
+    """A static pass of one row. Its launches also choose the next token, and move the follower on to it."""
 
-    def __call__(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor: ...
+    def __init__(self, form: FollowingForm, decoder: Decoder, values: Tensor) -> None:
+        super().__init__(form, decoder, values)
+        self._follower = follower = form.follower
+        self.ids, self.positions, self.slots = follower.ids, follower.positions, follower.positions
 
+    def launch(self) -> Tensor:
+        chosen = self._follower.next_of(super().launch())
+        self.ids.copy_(chosen.clamp(min=0))
+        self.positions.add_(1)
+        return chosen
 
-def attend_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    return F.scaled_dot_product_attention(queries[None], keys[None], values[None], mask)[0]
+    def capture(self, capturing: Capturing) -> None:
+        """Record, and leave the follower where it was."""
+        with self._staying():
+            super().capture(capturing)
 
+    def _run_aside(self, launch: Callable[[], Tensor], capturing: Capturing) -> None:
+        with self._staying():  # a position further on may have no place in the cache
+            super()._run_aside(launch, capturing)
 
-def attend_in_steps(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """Attend by ordinary products: more launches, but all of the device works on one long text."""
-    scores = torch.add(mask, _scores(queries, keys.transpose(1, 2)), alpha=queries.shape[-1] ** -0.5)
-    return torch.bmm(scores.softmax(-1).to(values.dtype), values)
-
-
-def _scores(queries: Tensor, keys: Tensor) -> Tensor:
-    """Multiply into float32 whatever the inputs are: rounded scores would be other scores than a CPU's."""
-    if queries.dtype == torch.float32:
-        return torch.bmm(queries, keys)
-    if queries.device.type == "cuda":
-        return torch.bmm(queries, keys, out_dtype=torch.float32)
-    return torch.bmm(queries.float(), keys.float())
+    @contextmanager
+    def _staying(self) -> Iterator[None]:
+        state = (self.ids, self.positions, *self._follower.changed)
+        held = [tensor.clone() for tensor in state]
+        yield
+        for tensor, before in zip(state, held, strict=True):
+            tensor.copy_(before)

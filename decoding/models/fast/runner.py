@@ -20,7 +20,7 @@ from decoding.models.bounds import (
 from decoding.models.devices import Facts, sent_to
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import BranchMask, Cache, Rows, TreeMask
-from decoding.models.fast.passes import Masks, Passes
+from decoding.models.fast.passes import Follower, Masks, Passes, StaticPasses
 from decoding.models.runner import Feed, ModelRunner
 
 DEEPEST = 32  # tokens of a branch for which a static cache makes room at once
@@ -37,19 +37,20 @@ class Model(Protocol):
     decoder: Decoder
 
     def new_runner(self) -> FastRunner: ...
-    def new_runners(self, count: int) -> Sequence[ModelRunner]: ...
+    def new_runners(self, count: int, room: int = 0) -> Sequence[ModelRunner]: ...
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]: ...
-    def bytes_for(self, tokens: int) -> int: ...
+    def bytes_for(self, room: int) -> int: ...
     def passes_over(self, cache: Cache) -> Passes: ...
 
 
 class FastRunner:
     """A model with one cache."""
 
-    def __init__(self, model: Model, cache: Cache) -> None:
+    def __init__(self, model: Model, cache: Cache, context: int) -> None:
+        """`context` is the most tokens that its text can have; the cache holds them."""
         self.model = model
         self.vocab_size = model.vocab_size
-        self.context = model.context
+        self.context = context
         self.device = model.device
         self.facts = model.facts
         self.decoder = model.decoder
@@ -59,6 +60,11 @@ class FastRunner:
         self._tokens: list[int] = []
         self._unread: list[Tensor] = []  # ids that were fed as tensors and have not been looked at yet
         self._branches: FastBranches | FastTree | None = None
+        self.followers: dict[object, Follower] = {}  # used so far, by how they choose
+
+    @property
+    def can_follow(self) -> bool:
+        return isinstance(self.passes, StaticPasses) and self.passes.can_follow
 
     @property
     def length(self) -> int:
@@ -97,6 +103,18 @@ class FastRunner:
         self.decoder.reach(start + count)
         self._length += count
         return start
+
+    def follow(self, follower: Follower) -> Tensor:
+        """Launch a pass over the token that `follower` holds for the end of the text, and return what it chooses. The
+        text grows when somebody has read that token, and notes it."""
+        assert isinstance(self.passes, StaticPasses)
+        self.decoder.reach(self._length + 1)
+        return self.passes.follow(follower, self._length)
+
+    def note(self, tokens: Sequence[int] | Tensor) -> None:
+        """Append tokens that a pass has read."""
+        self.tokens.extend(int(token) for token in tokens)
+        self._length += len(tokens)
 
     def rewind(self, length: int) -> None:
         check_rewind(self._length, length)

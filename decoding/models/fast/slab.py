@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from decoding.capturing import Capturing
+from decoding.models.fast.attention import attend_texts, hide
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Cache
-from decoding.models.fast.passes import SHORTEST, Form, StaticPass, StaticPasses, hide
+from decoding.models.fast.passes import SHORTEST, Form, StaticPass, StaticPasses, Way
 
 MOST_ROWS = 16  # of one text in a joint pass
 FEW = 8  # rows that are read together whatever they are
@@ -141,6 +141,8 @@ class SlabPasses(StaticPasses):
     """Passes of one text in a slab. Its short chains have the forms of the slab, which are captured once for all texts;
     most pieces of prompts have a length that comes once."""
 
+    can_follow = False  # texts share passes
+
     def __init__(self, decoder: Decoder, cache: SlabCache, capturing: Capturing | None) -> None:
         super().__init__(decoder, cache, capturing)
         self._place = cache
@@ -168,7 +170,8 @@ class JointPass(StaticPass):
     def __init__(self, form: JointForm, decoder: Decoder, values: Tensor) -> None:
         super().__init__(form, decoder, values)
         self.form: JointForm = form
-        self._texts, self._rows = form.texts, form.rows // form.texts
+        self._is_chain = True
+        self._rows = form.rows // form.texts
         self.slots = torch.zeros_like(self.positions)
         self._scratch = [place * values.shape[4] + values.shape[4] - 1 for place in range(form.texts)]
         group = decoder.shape.group
@@ -194,10 +197,6 @@ class JointPass(StaticPass):
         self.slots.copy_(_numbers(slots, self.ids.device), non_blocking=True)
         return index
 
-    def launch(self) -> Tensor:
-        self._mask_chain()
-        return self._decoder(self.ids, self, self.form.need)
-
     def capture_into(self, logits: Tensor, capturing: Capturing) -> None:
         """Record a run over padding. The rows of an earlier round must not be written again."""
 
@@ -205,10 +204,7 @@ class JointPass(StaticPass):
             return logits[: self.form.rows].copy_(self.launch())
 
         self.fill(())
-        with capturing.aside():
-            for _ in range(2):
-                launch()
-        self.graph, self._logits = capturing.record(launch)
+        self._record(launch, capturing)
 
     def storage(self, layer: int) -> Tensor:
         return self._values[layer].flatten(2, 3)
@@ -217,12 +213,14 @@ class JointPass(StaticPass):
         new = keys_and_values.permute(1, 2, 0, 3).to(self._values.dtype)
         self.storage(layer).index_copy_(2, self.slots, new)
 
-    def attend(self, layer: int, queries: Tensor) -> Tensor:
-        shape = self._decoder.shape
-        grouped = queries.to(self._values.dtype).reshape(self._texts, -1, shape.kv_heads, shape.head_dim)
-        keys, values = self._values[layer, :, :, : self._texts, : self.form.slots].transpose(1, 2).unbind(0)
-        mixed = F.scaled_dot_product_attention(grouped.transpose(1, 2), keys, values, self.masks[shape.windows[layer]])
-        return mixed.transpose(1, 2).reshape(self.form.rows, shape.heads * shape.head_dim)
+    def _masked_ways(self) -> list[Way]:
+        return [self._masked_texts]
+
+    def _masked_texts(self, layer: int, queries: Tensor) -> Tensor:
+        return attend_texts(queries, self._texts_of(layer), self.masks[self._decoder.shape.windows[layer]])
+
+    def _texts_of(self, layer: int) -> Tensor:
+        return self._values[layer, :, :, : self.form.texts, : self.form.slots]
 
     def _mask_chain(self) -> None:
         age = self.positions.repeat_interleave(self._decoder.shape.group, output_size=self._grouped).unsqueeze(1)

@@ -9,6 +9,9 @@ import triton.language as tl
 from torch import Tensor
 
 BLOCK = 1024
+KEYS_AT_ONCE = 64  # that a program attends to
+MOST_ROWS = 64  # of queries in a program
+PROGRAMS = 256  # fill a large card: where texts and heads make fewer, several share the keys of a text
 
 
 def gate(both: Tensor) -> Tensor:
@@ -32,6 +35,102 @@ def place(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tenso
         QUERIES=count - 2 * keys, KEYS=keys, PAIRS=pairs, PADDED=triton.next_power_of_2(pairs),
     )  # fmt: skip
     return queries
+
+
+def attend(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+    """Attend in chains, as `attention.AttendChains` says. Programs read only the keys that their rows see, each a part
+    of them; a second launch combines what they found."""
+    rows, heads, width = queries.shape
+    _, kv_heads, texts, slots, _ = storage.shape
+    own = rows // texts * heads // kv_heads  # queries of a text that share a key head
+    block = min(MOST_ROWS, max(16, triton.next_power_of_2(own)))
+    crowd = texts * kv_heads * triton.cdiv(own, block)
+    parts = triton.next_power_of_2(min(triton.cdiv(slots, KEYS_AT_ONCE), max(1, PROGRAMS // crowd)))
+    padded = max(16, triton.next_power_of_2(width))
+    found = torch.empty(parts, rows * heads, width, dtype=torch.float32, device=queries.device)
+    weights = torch.empty(2, parts, rows * heads, dtype=torch.float32, device=queries.device)
+    _attend_to_part[(texts * kv_heads, parts, triton.cdiv(own, block))](
+        queries, storage, positions, found, weights, rows // texts, window or slots, width**-0.5,
+        queries.stride(0), *storage.stride()[:4],
+        GROUP=heads // kv_heads, KEYS=kv_heads, WIDTH=width, PADDED=padded, ROWS=block, BLOCK=KEYS_AT_ONCE,
+    )  # fmt: skip
+    out = torch.empty(rows, heads * width, dtype=storage.dtype, device=queries.device)
+    _combine[(rows * heads,)](found, weights, out, rows * heads, WIDTH=width, PADDED=padded, PARTS=parts)
+    return out
+
+
+@triton.jit
+def _attend_to_part(
+    queries, storage, positions, found, weights, rows, window, scale, by_row, by_kind, by_head, by_text, by_slot,
+    GROUP: tl.constexpr, KEYS: tl.constexpr, WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):  # fmt: skip
+    text, head = (tl.program_id(0) // KEYS).to(tl.int64), (tl.program_id(0) % KEYS).to(tl.int64)
+    number = tl.program_id(2) * ROWS + tl.arange(0, ROWS)
+    is_row = number < rows * GROUP
+    row = text * rows + number // GROUP
+    place = number % GROUP * KEYS + head  # of the query among the row's
+    position = tl.load(positions + row, mask=is_row, other=-1).to(tl.int32)
+    begin, end = _part(position, is_row, window, BLOCK)
+    column = tl.arange(0, PADDED)
+    inside = column < WIDTH
+    is_number = is_row[:, None] & inside[None, :]
+    at = queries + row[:, None] * by_row + place[:, None] * WIDTH + column[None, :]
+    query = tl.load(at, mask=is_number, other=0.0)
+    top = tl.full([ROWS], float("-inf"), tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    mixed = tl.zeros([ROWS, PADDED], tl.float32)
+    for start in range(begin, end, BLOCK):
+        slot = start + tl.arange(0, BLOCK)
+        at = storage + head * by_head + text * by_text + slot.to(tl.int64)[:, None] * by_slot + column[None, :]
+        is_there = (slot < end)[:, None] & inside[None, :]
+        key, value = tl.load(at, mask=is_there, other=0.0), tl.load(at + by_kind, mask=is_there, other=0.0)
+        age = position[:, None] - slot[None, :]
+        is_seen = (age >= 0) & (age < window) & (slot < end)[None, :]
+        top, total, mixed = _attend_to_block(query, key, value, is_seen, scale, top, total, mixed)
+    count = tl.num_programs(0).to(tl.int64) * rows * GROUP  # of all queries
+    out = tl.program_id(1) * count + row * GROUP * KEYS + place
+    tl.store(weights + out, top, mask=is_row)
+    tl.store(weights + tl.num_programs(1) * count + out, total, mask=is_row)
+    tl.store(found + out[:, None] * WIDTH + column[None, :], mixed, mask=is_number)
+
+
+@triton.jit
+def _part(position, is_row, window, BLOCK: tl.constexpr):
+    """Divide the keys that these rows see into whole blocks for each program, and return where this one's lie."""
+    end = tl.max(position, 0) + 1
+    first = tl.maximum(tl.min(tl.where(is_row, position, end), 0) - window + 1, 0)
+    each = tl.cdiv(tl.cdiv(end - first, tl.num_programs(1)), BLOCK) * BLOCK
+    begin = first + tl.program_id(1) * each
+    return begin, tl.minimum(begin + each, end)
+
+
+@triton.jit
+def _attend_to_block(query, key, value, is_seen, scale, top, total, mixed):
+    """Go on with a softmax that is not divided yet."""
+    scores = tl.dot(query, tl.trans(key), input_precision="ieee") * scale
+    scores = tl.where(is_seen, scores, float("-inf"))
+    new_top = tl.maximum(top, tl.max(scores, 1))
+    steady = tl.where(new_top == float("-inf"), 0.0, new_top)  # a row may see none of these keys
+    share, fade = tl.exp(scores - steady[:, None]), tl.exp(top - steady)
+    more = tl.dot(share.to(value.dtype), value, input_precision="ieee")
+    return new_top, total * fade + tl.sum(share, 1), mixed * fade[:, None] + more
+
+
+@triton.jit
+def _combine(
+    found, weights, out, count, WIDTH: tl.constexpr, PADDED: tl.constexpr, PARTS: tl.constexpr
+):  # fmt: skip
+    query = tl.program_id(0).to(tl.int64)
+    part = tl.arange(0, PARTS)
+    column = tl.arange(0, PADDED)
+    inside = column < WIDTH
+    tops = tl.load(weights + part * count + query)
+    weight = tl.exp(tops - tl.max(tops, 0))
+    total = tl.sum(weight * tl.load(weights + (PARTS + part) * count + query), 0)
+    at = found + (part * count + query)[:, None] * WIDTH + column[None, :]
+    mixed = tl.load(at, mask=inside[None, :], other=0.0)
+    tl.store(out + query * WIDTH + column, tl.sum(mixed * weight[:, None], 0) / total, mask=inside)
 
 
 @triton.jit

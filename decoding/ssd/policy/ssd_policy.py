@@ -30,7 +30,7 @@ RandomTokens = Callable[[Sequence[int], int], Sequence[int]]  # text, count -> t
 
 class PricedClassifier(Protocol):
     @property
-    def card(self) -> Mapping[str, Any]: ...
+    def costs(self) -> Mapping[str, Any] | None: ...
     def tuned(self, rule: str) -> float: ...
 
 
@@ -46,7 +46,7 @@ class TokenPrices:
         if classifier is None:
             return None
         alone = classifier.tuned("priced")
-        return cls(alone, alone * _row_share(classifier.card.get("costs")))
+        return cls(alone, alone * _row_share(classifier.costs))
 
 
 class SsdPolicy:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from decoding.dice import Dice, broken
-from decoding.disco import features
+from decoding.disco import features, judging
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.events import StopReason
@@ -108,7 +108,7 @@ class Estimator:
         the token; rows are [1, V]. All tokens of the chain have estimates. `best` are the two highest preferences, if
         they are known."""
         echo_signs = echoes.of(token)
-        in_round = chain.last_confidence, (len(chain.estimates) + 1) / features.POSITION_SCALE
+        in_round = chain.last_confidence, (len(chain.estimates) + 1) / judging.POSITION_SCALE
         if best and self.classifier.quick:
             static = features.quick_one(best[0], best[1], float(scores[0, token]), echo_signs)
         else:

@@ -26,15 +26,20 @@ export function sentence({ everyRow: rows }) {
   const found = rows.filter(isShown);
   if (!isLoaded(rows) || !found.length) return "";
   const heaviest = found.at(-1), those = found.filter((row) => loadName(row) === loadName(heaviest));
-  const said = those.map((row) => `${row.settings} ${ms(row.ttft_ms.p95)} for the first token and ${ms(row.tpot_ms.p95)} for each after it`);
-  return `Of 100 requests at ${loadName(heaviest)}, 95 wait no longer than: ${said.join("; ")}.`;
+  const said = those.map((row) =>
+    `${row.settings} ${withDoubt(row.ttft_ms, "p95")} for the first token and ${withDoubt(row.tpot_ms, "p95")} for each after it`);
+  const doubt = those.some((row) => !row.ttft_ms.intervals.p95) ? " There are too few prompts for an interval." : "";
+  return `Of 100 requests at ${loadName(heaviest)}, 95 wait no longer than: ${said.join("; ")}.${doubt}`;
 }
 
-export const table = ({ everyRow: rows }) => made(["run", "load", ...WAITS.flatMap(({ title: named }) => ["p50", "p95", "p99"].map((p) => `${named}, ${p}`))],
-  rows.filter(isShown).map((row) => [row.name, loadName(row), ...WAITS.flatMap(({ name }) => ["p50", "p95", "p99"].map((p) => (row[name] ? ms(row[name][p]) : "–")))]));
+const PERCENTILES = ["p50", "p95", "p99"];
+
+export const table = ({ everyRow: rows }) => made(["run", "load", ...WAITS.flatMap(({ title: named }) => PERCENTILES.map((p) => `${named}, ${p}`))],
+  rows.filter(isShown).map((row) => [row.name, loadName(row),
+    ...WAITS.flatMap(({ name }) => PERCENTILES.map((p) => (row[name] ? withDoubt(row[name], p, " (too few)") : "–")))]));
 
 export const legend = ({ everyRow: rows }) => [...strategiesOf(rows.filter(isShown)).map(runKey),
-  key("line soft", "line: median; bar above it: up to the 95th percentile, tick: the 99th")];
+  key("line soft", "line: median; bar above it: up to the 95th percentile, tick: the 99th; in brackets 95 % intervals")];
 
 export function draw(place, { everyRow: rows, report }) {
   const shown = rows.filter(isShown), panels = kindsOf(shown).flatMap((kind) => WAITS.map((wait) => ({ ...wait, kind })));
@@ -55,8 +60,10 @@ export function draw(place, { everyRow: rows, report }) {
 
 const isShown = (row) => row.sample_count > 0 && row.role !== "bound" && Boolean(row.ttft_ms);
 const ms = (value) => `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ms`;
+const withDoubt = (times, p, otherwise = "") => ms(times[p]) + (times.intervals[p] ? ` (${times.intervals[p].map(ms).join(" to ")})` : otherwise);
 
-const pointOf = (row, kind, name) => ({ x: at(row[kind]), y: row[name].p50, text: `${ms(row[name].p50)}, p95 ${ms(row[name].p95)}, p99 ${ms(row[name].p99)}` });
+const pointOf = (row, kind, name) => ({ x: at(row[kind]), y: row[name].p50,
+  text: PERCENTILES.map((p) => `${p === "p50" ? "" : `${p} `}${withDoubt(row[name], p)}`).join(", ") });
 
 const drawn = ({ strategy, dash, rows }, kind, name, aside) => (scale) => {
   const { y } = scale, x = (value) => scale.x(value) + aside;

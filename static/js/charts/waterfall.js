@@ -12,9 +12,10 @@ export const term = "bound";
 export const role = "group"; // its bars are links
 export const title = ({ explained }) => ["Why it is not faster:", explained?.name ?? ""];
 export const sentence = ({ explained }) => explained?.why.sentence ?? "";
-export const legend = ({ explained, roundsAt }) => (explained.why.refusal ? [] : [
-  "Tokens per second, of all prompts together. The bound is an oracle that stops right and drafts for free.",
-  roundsAt ? " A bar opens the rounds behind it." : null]);
+export const legend = ({ explained: { why, rate, concurrency }, roundsAt }) => (!why.measured ? [] : [
+  rate || concurrency > 1 ? "Tokens per second of one request, the mean of all." : "Tokens per second, of all prompts together.",
+  why.refusal ? null : " The bound is an oracle that stops right and drafts for free.",
+  why.refusal || !roundsAt ? null : " A bar opens the rounds behind it."]);
 
 export const table = (data) => made(["cause", "tokens/s after it", "change", "seconds"], barsOf(data).map((bar) => [
   bar.open ? sketch("a", { href: bar.open }, bar.title) : bar.title, rounded(bar.to),
@@ -29,23 +30,25 @@ export function draw(picture, data) {
   const x = (value) => label + (Math.max(0, value) / (most || 1)) * (width - label - room), axis = { low: 0, high: most || 1 };
   size(picture, width, height);
   become(picture,
-    sketch("path", { class: "one", d: bars.length ? `M${x(why.baseline)},0V${height - 20}` : null }),
-    bars.length ? sketch("text", { x: x(why.baseline), y: height - 4, "text-anchor": "middle" }, "autoregressive") : null,
+    sketch("path", { class: "one", d: why.baseline ? `M${x(why.baseline)},0V${height - 20}` : null }),
+    why.baseline ? sketch("text", { x: x(why.baseline), y: height - 4, "text-anchor": "middle" }, "autoregressive") : null,
     ...bars.map((bar, i) => fall(bar, bars[i + 1], x, i * ROW + 8, strategy)),
     layField(picture, { axis, whole: axis, isFixed: true, isCloud: true, scale: { x, left: 0, right: width, top: 0, bottom: height },
       series: [{ name: "", points: bars.map((bar, i) => ({ x: bar.to, y: i, at: [x(bar.to), i * ROW + 19], text: wordsOf(bar), open: bar.open })) }] }));
 }
 
-/** The bars from the top: the bound, what each cause takes, what was measured, and with the prompt. */
+/** The bars from the top: the bound, what each cause takes, what was measured, and with prompt and queue. Without rounds, those
+ * from what was measured on. */
 function barsOf({ explained: { label, why }, roundsAt }) {
-  if (why.refusal) return [];
+  if (!why.measured) return [];
   const whole = (name, title, to) => ({ name, title, from: 0, to, isWhole: true });
   const linked = (bar) => ({ ...bar, open: roundsAt && `${roundsAt}?${new URLSearchParams({ strategy: label, cause: bar.name })}` });
   return [
-    linked(whole("bound", "bound", why.bound)),
+    ...(why.bound ? [linked(whole("bound", "bound", why.bound))] : []),
     ...why.steps.map((step) => linked({ ...step, isLargest: step.name === why.largest })),
     whole("measured", "measured", why.measured),
-    { name: "prompt", title: "prompt reading", from: why.measured, to: why.end_to_end },
+    { name: "prompt", title: "prompt reading", from: why.measured, to: why.with_prompt },
+    ...(why.end_to_end < why.with_prompt ? [{ name: "queue", title: "queue", from: why.with_prompt, to: why.end_to_end }] : []),
     whole("end_to_end", "end to end", why.end_to_end),
   ];
 }

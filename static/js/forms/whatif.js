@@ -8,7 +8,10 @@ import { say, times } from "../core/words.js";
 const SETTLE_MS = 40; // while a slider is dragged
 const KNOB = ":is(input, select)"; // the first one of a strategy is the axis of its curve
 
-const canBe = (knob, value) => !knob.options || [...knob.options].some((option) => option.value === value);
+/** Whether a knob can show this value. A range would show its nearest end instead of one beyond. */
+export const canBe = (knob, value) => knob.options
+  ? [...knob.options].some((option) => option.value === value)
+  : Number(value) >= Number(knob.min) && Number(value) <= Number(knob.max);
 
 /** What the knobs say, as a query: only those of the chosen strategy. */
 export const question = (strategy, knobs) => new URLSearchParams({ strategy, ...knobs }).toString();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,18 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from decoding.models.fast import fused
-from decoding.models.fast.fused import Kernels, chosen, in_slab, is_better, is_right, silu_gate
+from decoding.models.fast.attention import attend_chains
+from decoding.models.fast.fused import Kernels, chosen, in_slab, is_better, is_right, is_right_here, silu_gate
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import Shape, shape_of
 from tests.decoding.models import LLAMA, fast_runner, save
 from tests.decoding.rehearsal import Rehearsal, rehearse
-from tests.decoding.runners.test_static_passes import CASES, LONG, assert_near, walk
+from tests.decoding.runners.test_static_passes import CASES, LONG, assert_near, played, walk
 
 ROOT = Path(__file__).parents[3]
 CPU = torch.device("cpu")
-PLAIN = Kernels(silu_gate, fused.place)
+PLAIN = Kernels(silu_gate, fused.place, attend_chains)
 DTYPES = [torch.float32, torch.bfloat16]
 
 
@@ -51,6 +53,58 @@ def test_a_pass_with_kernels_is_the_sliced_one(tmp_path: Path, model_type: str) 
     runner.decoder.kernels = PLAIN
     rehearse(runner)
     torch.testing.assert_close(walk(runner), walk(fast_runner(folder)), atol=1e-4, rtol=1e-5)
+
+
+@pytest.mark.parametrize("model_type", [name for name in CASES if name != "gpt2"])
+def test_texts_in_a_slab_attend_without_a_mask_as_each_does_alone(tmp_path: Path, model_type: str) -> None:
+    folder, rehearsal = save(tmp_path, model_type, **CASES[model_type]), Rehearsal()
+    model = fast_runner(folder, static=True, capturing=rehearsal).model
+    model.decoder.kernels = PLAIN
+    runners = model.new_runners(3)
+    for _ in range(2):
+        for got, want in played(runners, fast_runner(folder).model):
+            torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
+
+
+def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path) -> None:
+    rows: list[int] = []
+
+    def noted(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+        rows.append(len(queries))
+        return queries.flatten(1)
+
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    runner.decoder.kernels = Kernels(attend=noted)
+    rehearse(runner)
+    runner.extend([1, 2, 3])
+    for _ in range(2):
+        runner.extend([4])
+    with Launches() as seen:
+        rows.clear()
+        runner.extend([5])
+    assert rows == [1] * runner.decoder.shape.layers and not {"masked_fill_", "lt", "ge"} & {*seen.names}
+    rows.clear()
+    for _ in range(3):
+        runner.fork([6, 5]).extend([1, 2])
+    assert not rows
+
+
+def test_a_chain_keeps_its_mask_where_that_is_faster(tmp_path: Path) -> None:
+    """How often a kernel is asked says whether it is used: once to be timed, then never."""
+    asked = 0
+
+    def slow(*tried: Any) -> Tensor:
+        nonlocal asked
+        asked += 1
+        return attend_chains(*tried)
+
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    runner.decoder.kernels = Kernels(attend=slow)
+    rehearsal = rehearse(runner)
+    rehearsal.time = lambda work: (before := asked, work(), float(asked > before))[2]  # type: ignore[method-assign]
+    for start in range(8):
+        runner.extend([start])
+    assert asked == 1
 
 
 def trials(dtype: torch.dtype) -> list[tuple[Any, Any, tuple[Tensor, ...]]]:
@@ -95,7 +149,7 @@ def takes_the_wrong_half(both: Tensor) -> Tensor:
     return silu_gate(both.roll(both.shape[1] // 2, 1))
 
 
-def breaks(*tensors: Tensor) -> Tensor:
+def breaks(*tensors: Tensor, window: int | None = None) -> Tensor:
     raise RuntimeError("no compiler")
 
 
@@ -108,6 +162,33 @@ def test_a_kernel_that_is_wrong_or_breaks_is_not_used_however_fast(dtype: torch.
         assert not is_right(kernel, gate, of_gate)
     for kernel in (forgets_to_write, breaks):
         assert not is_better(in_slab(kernel), place, of_place, clock(0.1))
+
+
+def sees_what_follows(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+    return attend_chains(queries, storage, positions + 1, None)
+
+
+def sees_too_far_back(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+    return attend_chains(queries, storage, positions, window and window + 1)
+
+
+def reads_the_first_text(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+    return attend_chains(queries, storage[:, :, :1].expand_as(storage), positions, window)
+
+
+def gives_neighbouring_heads_one_key(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+    dealt = queries.unflatten(1, (storage.shape[1], -1)).transpose(1, 2).flatten(1, 2)
+    return attend_chains(dealt, storage, positions, window)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_attention_that_is_wrong_or_breaks_is_not_used(dtype: torch.dtype) -> None:
+    window = fused.WINDOW
+    tried = fused.attend_trials(shape(), Layout("plain", dtype, is_fused=True), CPU)
+    plain = partial(attend_chains, window=window)
+    assert all(is_right_here(plain, plain, one) for one in tried)
+    for wrong in (sees_what_follows, sees_too_far_back, reads_the_first_text, gives_neighbouring_heads_one_key, breaks):
+        assert not all(is_right_here(partial(wrong, window=window), plain, one) for one in tried)
 
 
 def test_without_triton_torchs_launches_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,6 +220,41 @@ for dtype in (torch.float32, torch.bfloat16):
 def test_tritons_kernels_are_right() -> None:
     """Without a GPU, Triton's interpreter runs them. Triton reads that when it is first imported: hence the process."""
     assert interpreted(INTERPRETED).split() == ["True"] * 12
+
+
+ATTENDING = """
+import numpy as np
+import torch
+from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
+from triton import language as tl
+from decoding.models.fast import fused, triton_kernels
+from decoding.models.fast.attention import attend_chains
+from decoding.models.fast.linear import Layout
+from tests.decoding.runners.test_fused import shape
+
+multiply = InterpreterBuilder.create_dot
+
+def widened(handle):
+    whole = (handle.data.astype(np.uint32) << 16).view(np.float32)
+    return TensorHandle(whole, tl.float32) if handle.dtype.scalar == tl.bfloat16 else handle
+
+# The interpreter keeps bfloat16 as 16 bits, and would multiply them as integers.
+InterpreterBuilder.create_dot = lambda self, a, b, *rest: multiply(self, widened(a), widened(b), *rest)
+
+device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+narrow, wide = shape(), shape(hidden_size=144, num_key_value_heads=6)
+for dtype, form, window, which in (
+    (torch.float32, narrow, None, 0), (torch.float32, narrow, fused.WINDOW, 2), (torch.float32, wide, None, 1),
+    (torch.bfloat16, narrow, None, 1), (torch.bfloat16, narrow, fused.WINDOW, 0), (torch.bfloat16, wide, None, 2),
+):
+    tried = fused.attend_trials(form, Layout("plain", dtype, is_fused=True), device)[which]
+    print(fused.is_right(lambda *of: triton_kernels.attend(*of, window), lambda *of: attend_chains(*of, window), tried))
+"""
+
+
+def test_tritons_attention_is_right() -> None:
+    """One row of each text of a slab and several, grouped heads and one head for each, with and without a window."""
+    assert interpreted(ATTENDING).split() == ["True"] * 6
 
 
 def interpreted(code: str, *arguments: str) -> str:
@@ -215,3 +331,16 @@ def test_on_a_gpu_kernels_are_tried_and_passes_are_near(tmp_path: Path, dtype: s
         runner.decoder.kernels = kernels
         again = runner.model.new_runner()
         assert_near(walk(again).cpu(), want)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("heads", [(32, 8, 128), (32, 8, 64), (14, 2, 64), (6, 6, 24)], ids=str)
+def test_on_a_gpu_attention_without_a_mask_is_that_with_one(dtype: torch.dtype, heads: tuple[int, int, int]) -> None:
+    from decoding.models.fast import triton_kernels
+
+    count, keys, width = heads
+    form = shape(hidden_size=count * width, num_attention_heads=count, num_key_value_heads=keys)
+    for window in (None, fused.WINDOW):
+        for tried in fused.attend_trials(form, Layout("plain", dtype, is_fused=True), torch.device("cuda:0")):
+            assert is_right(partial(triton_kernels.attend, window=window), partial(attend_chains, window=window), tried)

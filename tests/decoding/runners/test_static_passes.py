@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from decoding.capturing import Capturing
+from decoding.errors import BadPrompt
+from decoding.models.fast.attention import attend_at_once, attend_in_steps
 from decoding.models.fast.fused import Kernels
-from decoding.models.fast.passes import StaticPasses, attend_at_once, attend_in_steps
+from decoding.models.fast.passes import StaticPasses
 from decoding.models.fast.runner import FastRunner, Model
 from decoding.models.runner import ModelRunner, align
 from decoding.ssd.transport.two_lanes import Lane
@@ -242,6 +244,22 @@ def test_texts_in_a_slab_share_passes_and_answer_as_each_does_alone(tmp_path: Pa
     runners = fast_runner(folder, static=True).model.new_runners(3)
     for got, want in played(runners, fast_runner(folder).model):
         torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("room", [0, 60])
+@pytest.mark.parametrize("static", [True, False])
+def test_caches_for_short_texts_take_less_memory_and_answer_alike(tmp_path: Path, static: bool, room: int) -> None:
+    folder = save(tmp_path, "llama", **LONG)
+    model = fast_runner(folder, static=static).model
+    runners = model.new_runners(3, room)
+    held = [runner.cache.values for runner in runners]
+    for got, want in played(runners, fast_runner(folder).model):
+        torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
+    assert all(values.numel() * values.element_size() == model.bytes_for(room) for values in held)
+    assert model.bytes_for(60) < model.bytes_for(0) / 2
+    runners[0].rewind(0)
+    with pytest.raises(BadPrompt, match=f"the model holds {room or 700}"):
+        runners[0].extend([1] * ((room or 700) + 1))
 
 
 @pytest.mark.parametrize("model_type", list(CASES))

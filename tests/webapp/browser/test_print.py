@@ -12,7 +12,7 @@ from tests.webapp import make
 from tests.webapp.browser.test_comparison_page import mode, path_of
 from webapp.comparisons import figures
 from webapp.studies.classifiers import services as classifying
-from webapp.studies.kinds import PAPERS, PLAN
+from webapp.studies.kinds import ORACLE, PAPERS, PLAN
 from webapp.studies.models import Classifier
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -135,7 +135,7 @@ def test_charts_of_studies_classifiers_and_runs_are_readable_on_paper(open_page,
         by = world.actor(world.bob)
         figures.sum_up_ended(seconds=60)
         of = {"pair": worker.comparison.pair, "dataset": worker.comparison.dataset}
-        studies = [make.study(by, kind, **of) for kind in (PLAN, PAPERS)]
+        studies = [make.study(by, kind, **of) for kind in (ORACLE, PLAN, PAPERS)]
         classifying.finish_training(job=make.training(by, **of).job, files=list(make.card().items()))
         return [f"/studies/{one.pk}/" for one in studies] + [f"/classifiers/{Classifier.objects.get().pk}/"]
 

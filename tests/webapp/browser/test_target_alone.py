@@ -69,11 +69,11 @@ def test_a_pair_is_made_of_a_target_alone(open_page, pairs):
     page.click("text=Make the pair")
     expect(page.locator("h1")).to_have_text("new")
     expect(page.locator("main")).to_contain_text("alone, without a draft")
-    expect(page.locator("main a", has_text="Oracle")).to_have_count(0)
+    expect(page.locator("main a", has_text="Oracle")).to_have_count(1)
 
 
-def test_of_all_studies_a_plan_can_be_asked_of_a_target_alone(open_page, pairs):
-    page = open_page("/studies/new/?kind=oracle")
+def test_of_all_studies_the_papers_alone_cannot_be_asked_of_a_target_alone(open_page, pairs):
+    page = open_page("/studies/new/?kind=papers")
     alone = page.locator("select[name=pair] option", has_text="alone (no draft)")
     expect(alone).to_be_disabled()
     expect(page.locator("select[name=pair] option", has_text="paired")).to_be_enabled()

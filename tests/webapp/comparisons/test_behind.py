@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -46,9 +47,23 @@ def played(run) -> list[events.Event]:
     return [events.Started(3, 1000), *rounds, events.Finished("length", 8, at)]
 
 
+def shared(run) -> list[events.Event]:
+    """The same among four texts: the first pass reads a prompt, and before the third the others draft longer."""
+    among = ({"prompt_rows": 9}, {"prompts_ns": 4}, {"held_ns": 6}, {})
+    extra = [{"texts": 4, **each} for each in among] if run.strategy == "static" else [{"texts": 4}] * 8
+    return [
+        replace(event, **extra[event.round - 1]) if isinstance(event, events.Verified) else event
+        for event in played(run)
+    ]
+
+
 @pytest.fixture
 def comparison(world):
-    made = make.comparison(world.actor(world.bob), repeats=2)
+    return recorded(world, played)
+
+
+def recorded(world, played, **asked):
+    made = make.comparison(world.actor(world.bob), repeats=2, **asked)
     job = jobs.claim(worker="w1", queues=["cpu"])
     assert job is not None
     for prompt, repeat, runs in make.remaining(made):
@@ -108,6 +123,15 @@ def test_the_rounds_behind_a_bar_are_the_same_as_parquet(world, comparison, caus
     found = read(b"".join(answer.streaming_content))
     assert found and len(found) < 6 * (8 + 4)
     assert [{name: str(value) for name, value in row.items()} for row in found] == rows(world, comparison, **bar)
+
+
+@pytest.mark.parametrize(("cause", "rounds"), [("others", {3}), ("prompts", {1, 2}), ("width", {1, 2, 3, 4})])
+def test_under_load_a_bar_leads_to_the_rounds_in_which_others_took_time(world, cause, rounds):
+    made = recorded(world, shared, concurrency=[4])
+    why, named = report(made)["strategies"][1]["why"], {"strategy": "static:4 @4", "cause": cause}
+    assert {int(name.rpartition(".")[2]) for name in shown(page(world, made, **named))} == rounds
+    seconds = next(step["seconds"] for step in why["steps"] if step["name"] == cause)
+    assert sum(int(line["cause_ns"]) for line in rows(world, made, **named)) == pytest.approx(seconds * 1e9, abs=24)
 
 
 def test_without_a_bar_the_csv_holds_every_round_as_before(world, comparison):

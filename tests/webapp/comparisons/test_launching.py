@@ -128,6 +128,42 @@ def test_where_texts_are_matched_what_needs_the_drafts_scores_is_refused_before_
     assert "SLEM" not in str(allowed)
 
 
+@pytest.fixture
+def matching_texts(world):
+    by = world.actor(world.bob)
+    models = {"target": make.model(by, "target", layers=4), "draft": make.model(by, "draft", layers=1, first="b")}
+    return registry.add_pair(name="slem", **models, other_tokenizer="slem", by=by)
+
+
+@pytest.mark.parametrize("kind", ["oracle", "plan", "projection", "papers", "training"])
+def test_where_texts_are_matched_what_records_the_drafts_scores_is_refused_before_it_is_queued(
+    kind, world, ready, matching_texts
+):
+    """Each of these used to fail in its job."""
+    prompts, asks = ready[1], f"A study of the kind {kind}"
+    body, path = {"kind": kind, "pair": str(matching_texts.pk), "dataset": str(prompts.pk)}, "studies/"
+    if kind == "training":
+        body, path, asks = {**body, "name": "c"}, "classifiers/train/", "Training a classifier"
+        del body["kind"]
+    answer = world.script("submit").post(f"/api/v1/{path}", body)
+    told = answer.json()
+    assert (answer.status_code, told["field"], told["code"]) == (400, "pair", "other-tokenizer")
+    assert told["detail"].startswith(f"{asks} needs a draft that says the target's tokens") and "tli" in told["hint"]
+    assert not Job.objects.filter(kind=kind).exists()
+
+
+def test_forms_mark_what_a_pair_that_matches_texts_lacks(world, matching_texts):
+    page = world.page(world.bob).get(f"/comparisons/new/?pair={matching_texts.pk}")
+    boxes = {box.spec.slug: box for box in page.context["form"].strategies}
+    expected = {slug: "scores" if spec.needs_scores else "" for slug, spec in STRATEGIES.items() if slug in boxes}
+    assert {slug: box.lacks for slug, box in boxes.items()} == expected and "scores" in expected.values()
+    shown = page.content.decode()
+    assert 'disabled aria-describedby="why_scores_ssd"' in shown and f'"{matching_texts.pk}": "scores"' in shown
+    for form in ("/studies/new/?kind=plan", "/classifiers/train/"):
+        shown = " ".join(world.page(world.bob).get(form).content.decode().split())
+        assert f'<option value="{matching_texts.pk}" disabled>slem (matches text)</option>' in shown
+
+
 def test_another_teams_pair_cannot_be_used(world, ready):
     theirs = make.pair(world.actor(world.charlie))
     assert post(world, make.body(theirs, ready[1])).json()["field"] == "pair"
@@ -236,10 +272,12 @@ def test_the_bin_hides_and_gives_back(world, ready):
 
 def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_that_the_machine_is_another(world, ready):
     by = world.actor(world.bob)
-    classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
+    own = classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
     asked = make.body(*ready, strategies=[{"strategy": "disco"}])
     made = Comparison.objects.get(pk=post(world, asked).json()["id"])
-    Comparison.objects.filter(pk=made.pk).update(hardware={"device_name": "another machine"})
+    price = {"card": 0.4, "run": 0.8, "doubt": 0.15}
+    prices = {str(own.pk): {"rules": {"priced": price}, "costs": {"target": [0]}}}
+    Comparison.objects.filter(pk=made.pk).update(hardware={"device_name": "another machine"}, prices=prices)
     made.refresh_from_db()
     make.decode_all(made)
     for sample in Sample.objects.filter(run__strategy="disco"):
@@ -250,9 +288,13 @@ def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_th
     assert drift["autoregressive"] is None
     assert drift["disco"]["tokens"] == 150 and drift["disco"]["slope"] < 0.5
     assert drift["disco"]["calibration_error"] == pytest.approx(0.3)
+    prices = {row["strategy"]: row["price"] for row in report["strategies"]}
+    assert prices["autoregressive"] is None
+    assert (prices["disco"]["run"], prices["disco"]["used"], prices["disco"]["is_own"]) == (0.8, 0.8, True)
     assert any("measured on a machine; this runs on another machine" in line for line in report["warnings"])
     page = world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
     assert "estimates were off by 0.300 on average over 150 tokens of this run" in page.replace("&#x27;", "'")
+    assert "+100 % is more than the doubt of 15 %, so it used its own price." in page
 
 
 @pytest.mark.parametrize(

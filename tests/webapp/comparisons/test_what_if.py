@@ -8,6 +8,7 @@ import json
 import pytest
 from django.core.cache import cache
 
+from decoding.disco import features
 from decoding.events import Anticipated, Drafted, Finished, Prompted, Started, Verified, to_dict
 from decoding.measure.sample import sample_from_events
 from decoding.replay.costs import Costs
@@ -15,7 +16,7 @@ from decoding.spec import Sampling, choose, parse_choices
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import oracle, simulate
-from tests.decoding.worlds import World
+from tests.decoding.worlds import World, some_classifier
 from tests.webapp import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk
@@ -350,7 +351,8 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
         (
             "strategy=disco",
             400,
-            "replayed; static, heuristic, threshold, schedule, ssd, lookup, suffix, suffix-memory, hybrid, tree can",
+            "replayed; static, heuristic, threshold, schedule, ssd, disco-lookup, lookup, disco-suffix, suffix, "
+            "suffix-memory, disco-hybrid, hybrid, tree can",
         ),
         ("strategy=vllm-adaptive", 400, "These traces do not tell what it would do."),
         ("strategy=hybrid&lookahead=3", 400, "has no parameter 'lookahead'"),
@@ -449,7 +451,63 @@ def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_ru
     assert {row["label"]: bool(row["simulated"]) for row in told["measured"]} == {"static:2": True, "lookup:4": True}
 
 
-def test_a_hybrid_with_a_classifier_has_no_replay_beside_its_result(world):
+def judged_by(world, pair, path):
+    """A classifier of copies, as training stores it: the one that `live` asks."""
+    made, by = some_classifier(), world.actor(world.bob)
+    made.card = {"features": features.NAMES, "design": "sources", "thresholds": {"copied": 0.35}}
+    made.save(path / "c")
+    upload = make.upload(by, {file.name: file.read_bytes() for file in (path / "c").iterdir()})
+    return classifying.add_classifier(name="c", pair=pair, upload=upload, by=by)
+
+
+@pytest.mark.parametrize("slug", ["disco-lookup", "disco-suffix"])
+def test_copies_that_a_classifier_judges_do_what_the_replay_says_once_they_run(slug, world, tmp_path):
+    """What-if used to refuse them: the traces do not contain the classifier."""
+    pair = make.pair(world.actor(world.bob))
+    made = comparison(world, "static:2,suffix:0.05", prompts=6, concurrency=[1, 4], pair=pair)
+    decode(made)
+    bob = world.api(world.bob)
+    refused = ask(bob, made, f"strategy={slug}")
+    assert (refused.status_code, refused.json()["code"]) == (409, "no-classifier")
+    name = str(judged_by(world, pair, tmp_path).pk)
+    for threshold in (0.05, 0.4):
+        told = ask(bob, made, f"strategy={slug}&threshold={threshold}").json()
+        rounds = [
+            counts_of(live(f"{slug}:{threshold}", Sampling(**{**made.sampling, "stop": ()}), prompt.number)[1])
+            for prompt in made.prompts
+        ]
+        assert told["num_target_passes"] == sum(len(drafted) for drafted, _ in rounds)
+        assert told["label"] == f"{slug}:{threshold},classifier={name[:8]}" and told["num_draft_passes"] == 0
+        assert [point["value"] for point in told["curve"]["points"]] == [step / 20 for step in range(1, 20)]
+    four = ask(bob, made, f"strategy={slug}&threshold=0.1&users=4").json()
+    assert four["label"].endswith(" @4") and four["speedup"]["prompts"] == 6
+
+
+def test_a_question_about_judged_copies_gets_the_classifier_that_ran_here(world, tmp_path):
+    pair = make.pair(world.actor(world.bob))
+    ran = judged_by(world, pair, tmp_path)
+    labels = f"static:2,disco-suffix:0.35,classifier={ran.pk},disco-hybrid:{ran.pk}"
+    made = comparison(world, labels, prompts=4, pair=pair)
+    decode(made)
+    newer = judged_by(world, pair, tmp_path)
+    bob = world.api(world.bob)
+    told = ask(bob, made, "strategy=disco-suffix").json()
+    assert told["params"]["classifier"] == str(ran.pk) != str(newer.pk)
+    assert ask(bob, made, "strategy=disco-suffix&threshold=0.35").json()["speedup"] == told["speedup"]
+    replayed = {row["strategy"]: bool(row["simulated"]) for row in told["measured"]}
+    assert replayed == {"static": True, "disco-suffix": True, "disco-hybrid": True}
+    mixed = ask(bob, made, "strategy=disco-hybrid").json()
+    assert mixed["speedup"]["prompts"] == 4 and "probability stands for the classifier's estimate" in str(
+        mixed["notes"]
+    )
+    form = {of["slug"]: of for of in knobs(made, {"static"})}
+    assert form["disco-lookup"]["why_not"] == "" and form["disco-lookup"]["knobs"][0]["value"] == 0.35
+    assert form["ssd"]["why_not"] == "none ran here"
+    found = grids(made)
+    assert len(found["disco-suffix"]["answers"]) == 19 and "disco-hybrid" in found
+
+
+def test_a_classifier_whose_weights_cannot_be_read_judges_nothing(world):
     by = world.actor(world.bob)
     pair = make.pair(by)
     classifying.add_classifier(name="c", pair=pair, upload=make.upload(by, make.card(design="sources")), by=by)
@@ -458,6 +516,8 @@ def test_a_hybrid_with_a_classifier_has_no_replay_beside_its_result(world):
     told = ask(world.api(world.bob), made, "strategy=static&lookahead=3").json()
     replayed = {row["strategy"]: bool(row["simulated"]) for row in told["measured"]}
     assert replayed == {"static": True, "hybrid": True, "disco-hybrid": False}
+    assert ask(world.api(world.bob), made, "strategy=disco-suffix").json()["code"] == "no-classifier"
+    assert {of["why_not"] for of in knobs(made, set()) if "disco" in of["slug"]} == {"no classifier of copies"}
 
 
 def test_a_comparison_that_only_copies_can_ask_about_copying_alone(world):
@@ -483,7 +543,11 @@ def test_a_comparison_of_a_target_alone_answers_about_copying_and_says_what_need
     assert refused.json()["hint"] == "Ask about lookup, suffix or suffix-memory, or compare on a pair with a draft."
     page = world.page(world.bob).get(f"/comparisons/{made.pk}/")
     assert page.context["refused"] is None
-    assert [knobs["slug"] for knobs in page.context["what_if"]] == ["lookup", "suffix", "suffix-memory"]
+    assert [knobs["slug"] for knobs in page.context["what_if"] if not knobs["why_not"]] == [
+        "lookup",
+        "suffix",
+        "suffix-memory",
+    ]
 
 
 def test_traces_without_the_prompts_tokens_refuse_a_question_about_copying(world):

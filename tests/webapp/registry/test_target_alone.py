@@ -74,9 +74,9 @@ def test_the_form_makes_a_pair_without_a_draft_and_its_page_says_what_runs(world
     shown = client.get(answer["Location"]).content.decode()
     assert (
         "alone, without a draft" in shown
-        and f"Without a draft, {those_that_run()} can run, and a plan finds their settings." in shown
+        and f"Without a draft, {those_that_run()} can run, and oracle, plan and projection are about copies." in shown
     )
-    assert "Train" not in shown and "kind=oracle" not in shown and "kind=plan" in shown
+    assert "Train" not in shown and "kind=oracle" in shown and "kind=plan" in shown
     assert '<span class="quiet">none</span>' in client.get("/pairs/").content.decode()
 
 
@@ -99,16 +99,16 @@ def test_a_strategy_that_needs_a_draft_is_refused_and_leaves_nothing(world, alon
     assert not Comparison.objects.exists() and Job.objects.count() == jobs
 
 
-@pytest.mark.parametrize("kind", ["oracle", "papers", "projection"])
-def test_a_study_is_refused(world, alone, prompts, kind):
-    answer = post(world, "studies/", {"kind": kind, "pair": str(alone.pk), "dataset": str(prompts.pk)})
+def test_the_papers_are_refused(world, alone, prompts):
+    answer = post(world, "studies/", {"kind": "papers", "pair": str(alone.pk), "dataset": str(prompts.pk)})
     assert (answer.status_code, answer.json()["field"]) == (400, "pair")
     assert NO_DRAFT in answer.json()["detail"] and answer.json()["hint"] == "Choose a pair with a draft."
     assert not Study.objects.exists()
 
 
-def test_a_plan_is_launched(world, alone, prompts):
-    body = {"kind": "plan", "pair": str(alone.pk), "dataset": str(prompts.pk), "loads": [1, 2]}
+@pytest.mark.parametrize("asked", [{"kind": "plan", "loads": [1, 2]}, {"kind": "oracle"}, {"kind": "projection"}])
+def test_a_study_of_copies_is_launched(world, alone, prompts, asked):
+    body = {**asked, "pair": str(alone.pk), "dataset": str(prompts.pk)}
     assert post(world, "studies/", body).status_code == 202
     assert Study.objects.get().pair == alone
 
@@ -144,7 +144,7 @@ def test_copies_are_judged_by_a_classifier_of_a_pair_with_the_same_target(world,
     assert "trained on a pair of the target and a draft." in page.content.decode()
 
 
-@pytest.mark.parametrize("page", ["/studies/new/?kind=oracle", "/classifiers/train/", "/classifiers/new/"])
+@pytest.mark.parametrize("page", ["/studies/new/?kind=papers", "/classifiers/train/", "/classifiers/new/"])
 def test_a_form_for_what_needs_a_draft_shows_it_but_does_not_offer_it(world, alone, page):
     paired = make.pair(world.actor(world.bob))
     shown = " ".join(world.page(world.bob).get(page).content.decode().split())
@@ -155,11 +155,11 @@ def test_a_form_for_what_needs_a_draft_shows_it_but_does_not_offer_it(world, alo
 def test_the_form_of_a_comparison_offers_only_what_runs(world, alone):
     shown = world.page(world.bob).get(f"/comparisons/new/?pair={alone.pk}")
     boxes = {box.spec.slug: box for box in shown.context["form"].strategies}
-    assert {slug: box.is_blocked for slug, box in boxes.items()} == {
+    assert {slug: bool(box.lacks) for slug, box in boxes.items()} == {
         slug: strategy.needs_draft for slug, strategy in STRATEGIES.items() if strategy.role != "server"
     }
     opened = re.findall(r'<input type="checkbox" name="use" value="([^"]*)"([^>]*)>', shown.content.decode())
-    assert {slug: "disabled" in rest for slug, rest in opened} == {slug: box.is_blocked for slug, box in boxes.items()}
+    assert {slug: "disabled" in rest for slug, rest in opened} == {slug: bool(box.lacks) for slug, box in boxes.items()}
     usual = {choice.strategy for choice in usual_alone()}
     assert "autoregressive" in usual and {slug for slug, rest in opened if "checked" in rest} == usual
     assert {each["strategy"] for each in json.loads(shown.context["code"]["body"])["strategies"]} == usual

@@ -19,8 +19,9 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.models import Pair
 from webapp.studies import reading, services
-from webapp.studies.kinds import PLAN
+from webapp.studies.kinds import PLAN, PROJECTION
 from webapp.studies.models import Study
+from webapp.studies.serializers import CARDS
 
 
 @pytest.fixture
@@ -112,6 +113,18 @@ def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(worl
     assert "The best draft is 1.2 tokens long on average" in shown
     assert [each["name"] for each in answer.context["sets"]] == ["prompts", "prose"]
     assert shown.index("The best draft") < shown.index("<table")
+
+
+def test_pages_of_studies_without_a_draft_say_whose_drafts_they_show(world, ready):
+    by = world.actor(world.bob)
+    asked = {"pair": make.target_alone(by), "dataset": ready[1]}
+    oracle = make.study(by, **asked)
+    shown = world.page(world.victor).get(f"/studies/{oracle.pk}/").content.decode()
+    assert "The pair has no draft model: oracle and static:5 take the best copy at each position." in shown
+    document = {**make.STUDIES["projection"], "map": None}
+    projection = make.study(by, kind=PROJECTION, card=CARDS[0][0], document=document, **asked)
+    shown = world.page(world.victor).get(f"/studies/{projection.pk}/").content.decode()
+    assert "best-map" not in shown and 'id="found"' in shown
 
 
 def test_the_page_of_an_oracle_has_a_row_for_each_source_of_drafts(world, ready):

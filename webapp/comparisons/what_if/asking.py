@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.core.cache import cache
@@ -36,6 +37,7 @@ from decoding.public import (
 )
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import so_far
+from webapp.comparisons.what_if.judges import judges, with_judge
 from webapp.comparisons.what_if.notes import notes_of
 from webapp.comparisons.what_if.recorded import (
     KEPT_SECONDS,
@@ -80,7 +82,7 @@ def _users(text: str) -> int:
 
 
 def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object], users: int = 1) -> dict[str, Any]:
-    choice = _choice(strategy, params).at(Load(users))
+    choice = with_judge(comparison, _choice(strategy, params).at(Load(users)))
     if refused := refusal(comparison) or no_draft(comparison, choice):
         raise refused
     key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}:{users}"
@@ -96,28 +98,38 @@ def _recorded(comparison: Comparison) -> Recorded:
     found = recorded(comparison)
     if found is None:
         raise nothing_recorded(comparison.pair)
-    return found
+    return replace(found, judges=judges(comparison))
 
 
 def knobs(comparison: Comparison, ran: Collection[str]) -> list[dict[str, Any]]:
     """Return the sliders of the page's form, without the strategies whose draft is missing. `ran` are the strategies
     with samples: the price of preparing ahead is unknown for one that did not run."""
+    own = next((judge.threshold for judge in judges(comparison).values()), None)
 
     def knob(strategy: Strategy, slider: Slider) -> dict[str, Any]:
         bounds = {name: f"{getattr(slider, name):g}" for name in ("low", "high", "step")}
         value = strategy.read({})[slider.param]
+        if strategy.judges_copies and slider.param == "threshold":
+            value = own or slider.low
         help = next(param.help for param in strategy.params if param.name == slider.param)
         return {"param": slider.param, "help": help, "options": slider.options, **bounds, "value": value}
 
     return [
         {
             "slug": strategy.slug,
-            "can_ask": not strategy.prepares_ahead or strategy.slug in ran,
+            "why_not": _why_not(strategy, ran, has_judge=own is not None),
             "knobs": [knob(strategy, slider) for slider in strategy.sliders],
         }
         for strategy in ASKABLE
         if not (strategy.needs_draft and _is_alone(comparison))
     ]
+
+
+def _why_not(strategy: Strategy, ran: Collection[str], *, has_judge: bool) -> str:
+    """Say in a few words why nobody can ask about it here; empty if everybody can."""
+    if strategy.prepares_ahead and strategy.slug not in ran:
+        return "none ran here"
+    return "" if has_judge or not strategy.judges_copies else "no classifier of copies"
 
 
 def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
@@ -139,7 +151,7 @@ def _why(strategy: str) -> str:
     spec = STRATEGIES.get(strategy)
     if spec and spec.needs_classifier:
         return (
-            " A classifier decides for it, and these traces do not contain the classifier."
+            " Its classifier looks at each drafted token, and these traces do not contain what it sees."
             " Make a plan: it replays with it."
         )
     return " These traces do not tell what it would do. Run it to see its speed." if spec else ""
@@ -234,10 +246,11 @@ def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict
     rows = [row for row in so_far(comparison)["strategies"] if load_of(row) == ONE]
     fit = _fit(found, rows, _is_ahead(strategy))
     if strategy not in STEPS:
-        choice = choose(strategy)
+        choice = with_judge(comparison, choose(strategy))
         return [{**_result(found, choice, _play(found, choice), fit), "curve": NO_CURVE}]
     param, values = STEPS[strategy]
-    choices = [choose(strategy, {param: f"{value:g}"}) for value in values[:: -(-len(values) // most)]]
+    values = values[:: -(-len(values) // most)]
+    choices = [with_judge(comparison, choose(strategy, {param: f"{value:g}"})) for value in values]
     answers = [_result(found, choice, _play(found, choice), fit) for choice in choices]
     points = [_scaled(answer.pop("point"), fit["correction"]) for answer in answers]
     return [{**answer, "curve": {"param": param, "points": points, "missing": []}} for answer in answers]
@@ -272,7 +285,7 @@ def _result(
         "hit_rate": simulation.hit_rate,
         **fit,
         **point,
-        "notes": list(notes_of(found, simulation, fit)),
+        "notes": list(notes_of(found, choice, simulation, fit)),
     }
 
 

@@ -57,7 +57,7 @@ def knobs_of(grids: Mapping[str, Grid], knobs: Sequence[Mapping[str, Any]]) -> l
         return {**knob, "options": values, "value": usual if usual in values else values[0]}
 
     return [
-        {**of, "can_ask": True, "knobs": [choice(grids[of["slug"]], knob) for knob in of["knobs"][:1]]}
+        {**of, "why_not": "", "knobs": [choice(grids[of["slug"]], knob) for knob in of["knobs"][:1]]}
         for of in knobs
         if of["slug"] in grids
     ]

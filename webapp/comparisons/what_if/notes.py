@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.public import STRATEGIES, Ahead, AtLoad, Played, Recorded, Simulation, Strategy
+from decoding.public import STRATEGIES, Ahead, AtLoad, Choice, Played, Recorded, Simulation, Strategy
 
 
 def _prices(found: Recorded, simulation: AtLoad) -> Iterator[str]:
@@ -59,7 +59,20 @@ def _drafts_alone(spec: Strategy) -> bool:
     return spec.needs_draft and not (spec.proposer or spec.mixes or spec.tree or spec.prepares_ahead)
 
 
-def notes_of(found: Recorded, simulation: Simulation | AtLoad | Played, fit: Mapping[str, Any]) -> Iterator[str]:
+def _not_in_traces(spec: Strategy) -> Iterator[str]:
+    """Say what stands for something that the traces do not hold."""
+    if spec.prepares_ahead:
+        yield "After a miss, the simulation uses the draft model: the traces do not hold what an n-gram would propose."
+    if spec.sees == "estimate":
+        yield (
+            "The draft's own probability stands for the classifier's estimate of each token that the draft model adds: "
+            "the traces do not hold what the classifier sees of these."
+        )
+
+
+def notes_of(
+    found: Recorded, choice: Choice, simulation: Simulation | AtLoad | Played, fit: Mapping[str, Any]
+) -> Iterator[str]:
     correction = fit["correction"]
     low, high = simulation.possible
     if high > low * 1.005:
@@ -86,7 +99,6 @@ def notes_of(found: Recorded, simulation: Simulation | AtLoad | Played, fit: Map
             "the time that measured strategies spend between passes."
         )
     yield from _above_the_oracle(fit)
-    if simulation.hit_rate is not None:
-        yield "After a miss, the simulation uses the draft model: the traces do not hold what an n-gram would propose."
+    yield from _not_in_traces(choice.spec)
     if len(simulation.middle) < found.prompt_count:
         yield f"Replayed on {len(simulation.middle)} of {found.prompt_count} prompts, evenly spread."

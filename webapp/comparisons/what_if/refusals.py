@@ -13,12 +13,14 @@ from webapp.registry.models import Pair
 
 def _can_ask(spec: Strategy) -> bool:
     """Whether traces tell what a setting of it would do: one that sliders choose, or the usual one if it has none."""
-    is_known = spec.can_replay and not (spec.needs_classifier or spec.prices_rounds)
+    has_estimates = spec.judges_copies or not spec.needs_classifier  # of drafted tokens, traces hold few
+    is_known = spec.can_replay and has_estimates and not spec.prices_rounds
     return bool(spec.sliders) or (is_known and spec.role == "ranked")
 
 
 ASKABLE = [strategy for strategy in STRATEGIES.values() if _can_ask(strategy)]
-ASKABLE_ALONE = [strategy.slug for strategy in ASKABLE if not strategy.needs_draft]  # on a target alone
+# On a target alone, before any classifier was trained.
+ASKABLE_ALONE = [one.slug for one in ASKABLE if not (one.needs_draft or one.needs_classifier)]
 
 
 def refusal(comparison: Comparison) -> Conflict | None:
@@ -65,10 +67,10 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
             "machine.", code="nothing-recorded",
             hint=f"Clone this with {choice.strategy}, and with 1 among the users at once.",
         )  # fmt: skip
-    if choice.spec.judges_copies:
+    if choice.spec.judges_copies and not found.judge(choice):
         return Conflict(
-            f"A classifier judges the copies of {choice.strategy}, and these traces do not contain the classifier.",
-            code="not-replayable", hint="Make a plan: it replays with the classifier.",
+            f"A classifier judges the copies of {choice.strategy}, and none that has learned from copied tokens can be "
+            "read here.", code="no-classifier", hint="Train one with the design `sources` on this pair.",
         )  # fmt: skip
     if choice.spec.tree and not choice.shapes_trees:
         return Conflict(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django import template
 
 from decoding.public import STRATEGIES
@@ -29,3 +31,15 @@ def unbroken(sentence: str) -> str:
 @register.filter
 def signed(number: float) -> str:
     return f"{number:+,.1f}".replace("-", "−")
+
+
+@register.filter
+def ms(value: float) -> str:
+    """Write milliseconds with as many digits as are read at a glance."""
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+@register.filter
+def within(interval: Sequence[float] | None) -> str:
+    """Write the interval of a percentile, in ms."""
+    return "–".join(map(ms, interval)) if interval else "too few"

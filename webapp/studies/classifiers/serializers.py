@@ -12,7 +12,7 @@ from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import MeasuringQueue, Priority
-from webapp.registry.recipe_fields import DraftedPairField, LimitField, PromptsField, SamplingFields
+from webapp.registry.recipe_fields import DraftedPairField, LimitField, PromptsField, RecordedPairField, SamplingFields
 from webapp.registry.serializers import COMMON, Uploaded
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload, UploadedFile
@@ -32,7 +32,7 @@ class NewClassifier(Input):
 
 class ToBeTrained(Input):
     name = Name(max_length=200)
-    pair = DraftedPairField(help_text="a pair with a draft: the classifier judges its tokens")
+    pair = RecordedPairField(help_text="a pair with a draft: the classifier judges its tokens")
     dataset = PromptsField()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding.public import OURS
+from decoding.public import OURS, SOURCES, Judge, read_judge
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -25,6 +25,7 @@ from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader, whole
 
 LARGEST_CLASSIFIER = 64 * 1024 * 1024
+LARGEST_JUDGE = 64 * 1024  # bytes; each estimate takes time in proportion, and ours have 2 KiB
 
 
 @transaction.atomic
@@ -56,9 +57,10 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
 
 
 def usable_on(pair: Pair) -> Kept:
-    """Return the classifiers that may decide on this pair, the newest first. None is trained on a target alone, but one
-    that knows copies reads nothing but the text, so that of a pair with the same target serves."""
-    whose = {"pair__target": pair.target_id, "team": pair.team_id} if pair.is_alone else {"pair": pair}
+    """Return the classifiers that may decide on this pair, the newest first. On a target alone they judge copies, which
+    they know by the text alone: those of pairs with the same target serve too."""
+    of_copies = {"pair__target": pair.target_id, "team": pair.team_id, "card__design": SOURCES}
+    whose = of_copies if pair.is_alone else {"pair": pair}
     return Classifier.objects.filter(**whose).kept().order_by("-created")
 
 
@@ -72,6 +74,12 @@ def classifier_file(*, classifier: Classifier, name: str) -> bytes:
     if file := files(classifier.upload).get(name):
         return whole(file, classifier.upload.team_id, longest=LARGEST_CLASSIFIER)
     raise NotFound(f"{classifier.name} has no file {name[:80]!r}.")
+
+
+def judge_of(classifier: Classifier) -> Judge:
+    """Return what estimates copied tokens. Raise BadStrategy or Invalid if the files hold no such thing."""
+    [weights] = [file for file in classifier.upload.files.all() if file.path.endswith(".safetensors")]
+    return read_judge(whole(weights, classifier.upload.team_id, longest=LARGEST_JUDGE), classifier.card)
 
 
 @transaction.atomic
@@ -93,6 +101,7 @@ def train_classifier(
     a classifier of the same design, for any pair, to begin from."""
     by.require(Right.SUBMIT)
     recipes.require_draft(pair, "Training a classifier")
+    recipes.require_scores(pair, "Training a classifier")
     if start and (has := start.card.get("design", OURS)) != design:
         raise Invalid(
             f"{start.name} has the design {has}, and this training has {design}. Start from one of the same design.",

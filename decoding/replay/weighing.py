@@ -1,0 +1,76 @@
+"""Weighing: a run times a few passes before its first sample, so that rules that stop by price use prices of this very
+machine. It happens once, and every sample uses the same prices, so drafts do not depend on the clock."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from decoding.disco.prices import COPIED, PRICED, Prices, prices_at
+from decoding.events import Event, Recorder
+from decoding.measure.comparison import Comparison
+from decoding.measure.schedule import Key
+from decoding.pair import Pair
+from decoding.prompts.prompt import first_turns
+from decoding.replay.any_tokens import AnyTokens
+from decoding.replay.costs import Costs, costs_from
+from decoding.replay.planning import ALONE
+from decoding.replay.probing import EveryLength, copied, every_length, ruled, typical
+from decoding.strategy import CLASSIFIER
+
+TOKENS = 96  # of each sample
+LENGTHS = (7, 1, 7, 3, 7, 5, 2, 11)  # of drafts. Seven often: what a row costs lies between 1 row and 8
+ALONE_TOKENS = 48  # and of those without a draft
+LEAST_TURNS, MOST_TURNS, ENOUGH_S = 4, 12, 1.2  # no further turn begins after so many seconds
+
+Turn = list[Sequence[Event]]
+
+
+def settle_prices(comparison: Comparison, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Let the classifiers of this comparison use its own prices where they lie far from their cards'. Return all prices
+    by the classifier's name, to be stored. `known` are those that the same comparison stored before it was
+    interrupted."""
+    pair = comparison.pair
+    names = {str(choice.settled[CLASSIFIER.name]) for choice in comparison.choices if choice.price_rule}
+    if not isinstance(pair, Pair):
+        return {}
+    rules = [PRICED, COPIED] if pair.draft else [COPIED]
+    found = {name: Prices.from_dict(known[name]) for name in names if name in known}
+    if missing := sorted(names - found.keys()):
+        costs = weighed(comparison)
+        weighed_anew = {name: prices_at(pair.classifier(name).card, *costs, rules) for name in missing} if costs else {}
+        found |= {name: prices for name, prices in weighed_anew.items() if prices}
+    for name, prices in found.items():
+        pair.hold(name, dataclasses.replace(pair.classifier(name), prices=prices))
+    return {name: prices.to_dict() for name, prices in found.items()}
+
+
+def weighed(comparison: Comparison) -> tuple[Costs, list[Costs]] | None:
+    """Costs by all passes, and by those of each turn; None if no prompt leaves room for so many tokens."""
+    sampling = dataclasses.replace(comparison.sampling, max_new_tokens=TOKENS, ignore_eos=True, stop=())
+    probe = Comparison(comparison.pair, comparison.prompts, [ALONE], sampling)
+    room = min(runner.context for runner in (probe.models.target, probe.models.draft) if runner) - TOKENS
+    readable = [prompt for prompt in first_turns(comparison.prompts) if not probe.refusal(prompt)]
+    able = [prompt for prompt in readable if len(probe.tokens(prompt)) <= room]
+    if not able:
+        return None
+    probe.prompts = typical([dataclasses.replace(prompt, max_tokens=None) for prompt in able])
+    if probe.models.target.device.type != "cpu":
+        _turn(probe, 0)  # the first passes capture the forms that later ones replay
+    turns, began = list[Turn](), time.perf_counter()
+    while len(turns) < LEAST_TURNS or (len(turns) < MOST_TURNS and time.perf_counter() - began < ENOUGH_S):
+        turns.append(_turn(probe, len(turns)))
+    return costs_from([trace for turn in turns for trace in turn]), [costs_from(turn) for turn in turns]
+
+
+def _turn(probe: Comparison, number: int) -> Turn:
+    """Decode a sample with drafts of every length and one without."""
+    prompt, alone = probe.prompts[number % len(probe.prompts)], Recorder()
+    if probe.models.draft:
+        drafted = ruled(probe, prompt, EveryLength(number, LENGTHS))
+    else:
+        drafted = copied(probe, prompt, AnyTokens(every_length(number, LENGTHS)))
+    probe.decode(Key(ALONE, prompt, 0), alone, dataclasses.replace(probe.sampling, max_new_tokens=ALONE_TOKENS))
+    return [drafted, alone.events]

@@ -1,0 +1,195 @@
+"""Without drafts, passes on a GPU choose their own next token, one token ahead of the host: the text stays the same."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from decoding.drafters.none import NoDraft
+from decoding.ending import Decoded, Ending
+from decoding.errors import BrokenModel
+from decoding.events import Recorder, Verified
+from decoding.loop import Batch
+from decoding.models.fast.runner import FastRunner
+from decoding.models.runner import run_alone
+from decoding.sequence import Sequence
+from decoding.spec import Sampling, choose
+from tests.decoding.models import LLAMA, fast_runner, save
+from tests.decoding.rehearsal import rehearse
+from tests.decoding.runners.test_static_passes import LONG, TEXT
+from tests.decoding.waiting import refusing_waits
+from tests.decoding.worlds import World
+
+ALONE = choose("autoregressive")
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"repetition_penalty": 1.3},
+    {"temperature": 0.9},
+    {"temperature": 0.9, "repetition_penalty": 1.4},
+    {"temperature": 0.9, "repetition_penalty": 0.8, "top_k": 5},
+    {"temperature": 0.9, "top_p": 0.8},
+]
+
+
+class Waits(NoDraft):
+    """Says that it might draft, so the host chooses, as it does for all who draft."""
+
+    drafts = True
+
+
+def decoded(
+    runner: FastRunner, drafter: NoDraft, sampling: Sampling, prompt: list[int], ending: Ending | None = None
+) -> Decoded:
+    return World(runner, runner).run(lambda parts: drafter, prompt, sampling, 3, ending)[0]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(tmp_path: Path, settings: dict[str, Any]) -> None:
+    """Launched first, then captured and replayed, beyond a change of buckets, up to the end of the context."""
+    runner = fast_runner(save(tmp_path, "llama", **LONG), static=True)
+    plain, rehearsal = fast_runner(tmp_path), rehearse(runner)
+    sampling = Sampling(max_new_tokens=70, ignore_eos=True, **settings)
+    for length in (9, 250, 650, 250):
+        prompt, recorded = TEXT[:length], rehearsal.recorded
+        own = decoded(runner, NoDraft(), sampling, prompt)
+        assert runner.followers and own == decoded(plain, NoDraft(), sampling, prompt)
+        assert len(own.tokens) == min(70, 700 - length)
+    assert recorded == rehearsal.recorded > 0
+
+
+def test_texts_of_several_samplings_take_turns_on_one_runner(tmp_path: Path) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    rehearse(runner)
+    for _ in range(2):
+        for number, settings in enumerate(SETTINGS):
+            sampling, prompt = Sampling(max_new_tokens=20, ignore_eos=True, **settings), TEXT[number : number + 6]
+            assert decoded(runner, NoDraft(), sampling, prompt) == decoded(runner, Waits(), sampling, prompt)
+
+
+@pytest.mark.parametrize("settings", SETTINGS[:4], ids=str)
+def test_a_text_that_ends_early_leaves_nothing_of_the_pass_ahead(tmp_path: Path, settings: dict[str, Any]) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    rehearse(runner)
+    sampling, prompt = Sampling(max_new_tokens=30, **settings), TEXT[:6]
+    whole = decoded(runner, Waits(), sampling, prompt, Ending(frozenset())).tokens
+    for end in {*whole}:
+        ending = Ending(frozenset([end]))
+        got, want = (decoded(runner, drafter, sampling, prompt, ending) for drafter in (NoDraft(), Waits()))
+        assert got == want and got.reason == "eos" and got.tokens == whole[: whole.index(end) + 1]
+        assert runner.tokens == [*prompt, *got.tokens][: runner.length] and runner.length == 5 + len(got.tokens)
+
+
+def test_the_next_pass_begins_before_the_host_has_read_the_choice(tmp_path: Path) -> None:
+    """It writes keys for a token that nobody knows yet. After the last choice there is none."""
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    rehearse(runner)
+    world, begun = World(runner, runner), []
+    sampling = Sampling(max_new_tokens=12, ignore_eos=True)
+    sequence = world.sequence(ALONE, TEXT[:6], sampling, 1, None, Recorder())
+    weigh = sequence.weigh
+
+    def looked(logits: torch.Tensor) -> None:
+        begun.append(bool(runner.cache.values[:, :, :, len(sequence.text)].any()))
+        weigh(logits)
+
+    sequence.weigh = looked  # type: ignore[method-assign]
+    batch = Batch()
+    with torch.inference_mode():
+        batch.admit(sequence)
+        while batch.sequences:
+            batch.step()
+    assert begun == [True] * 11 + [False]
+
+
+def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path) -> None:
+    first = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    sampling = Sampling(max_new_tokens=20, temperature=0.9, repetition_penalty=1.3, ignore_eos=True)
+    together: list[Sequence] = []
+    batch = Batch()
+    with torch.inference_mode():
+        for number in range(3):
+            runner = first.model.new_runner()
+            rehearse(runner)
+            made = World(runner, runner).sequence(ALONE, TEXT[number : number + 6], sampling, 3, None, Recorder())
+            together.append(made)
+            batch.admit(made)
+        while batch.sequences:
+            batch.step()
+    for number, each in enumerate(together):
+        assert each.decoded == decoded(first, Waits(), sampling, TEXT[number : number + 6])
+
+
+def test_rounds_that_went_ahead_follow_each_other_in_the_trace(tmp_path: Path) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    rehearse(runner)
+    _, recorder = World(runner, runner).run(ALONE, TEXT[:6], Sampling(max_new_tokens=12, ignore_eos=True))
+    rounds = [event for event in recorder.events if isinstance(event, Verified)]
+    assert len(rounds) == 12 and all(each.accepted == 0 and each.wait_ns >= 0 for each in rounds)
+    assert all(one.end_ns <= other.start_ns for one, other in pairwise(rounds))
+
+
+def test_a_model_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Path) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    rehearse(runner)
+    sampling = Sampling(max_new_tokens=20, ignore_eos=True)
+    want = decoded(runner, Waits(), sampling, TEXT[:6])
+    healthy = runner.decoder.embedding
+    runner.decoder.embedding = healthy.clone()
+    runner.decoder.embedding[want.tokens[4]] = torch.nan
+    sick = runner.model.new_runner()
+    rehearse(sick)
+    with pytest.raises(BrokenModel):
+        decoded(sick, NoDraft(), sampling, TEXT[:6])
+    runner.decoder.embedding.copy_(healthy)
+    assert decoded(sick, NoDraft(), sampling, TEXT[:6]) == want
+
+
+@pytest.mark.parametrize("settings", [{"temperature": 0.9, "dice": "ratio"}, {}], ids=["ratio dice", "a CPU"])
+def test_where_the_host_must_choose_nothing_goes_ahead(tmp_path: Path, settings: dict[str, Any]) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=bool(settings))
+    decoded(runner, NoDraft(), Sampling(max_new_tokens=5, **settings), TEXT[:6])
+    assert not runner.followers
+
+
+def test_texts_that_share_passes_in_a_slab_do_not_go_ahead(tmp_path: Path) -> None:
+    runners = fast_runner(save(tmp_path, "llama", **LLAMA), static=True).model.new_runners(2)
+    world = World(runners[0], runners[1])
+    world.run(ALONE, TEXT[:6], Sampling(max_new_tokens=5))
+    assert isinstance(runners[0], FastRunner) and not runners[0].followers
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_on_a_gpu_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LONG), device=torch.device("cuda:0"), dtype="float32")
+    sampling = Sampling(max_new_tokens=70, ignore_eos=True, **settings)
+    for length in (9, 250, 650, 250):
+        own = decoded(runner, NoDraft(), sampling, TEXT[:length])
+        assert runner.followers and own == decoded(runner, Waits(), sampling, TEXT[:length])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("settings", SETTINGS[:4], ids=str)
+def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(tmp_path: Path, settings: dict[str, Any]) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), device=torch.device("cuda:0"), dtype="float32")
+    world, sampling = World(runner, runner), Sampling(max_new_tokens=20, ignore_eos=True, **settings)
+    world.run(ALONE, TEXT[:6], sampling)
+    sequence, batch = world.sequence(ALONE, TEXT[:6], sampling, 1, None, Recorder()), Batch()
+    with torch.inference_mode():
+        batch.admit(sequence)
+        while sequence.is_reading:
+            batch.step()
+        for _ in range(8):
+            run_alone(sequence.drafting())
+            reader, tokens, need = sequence.ask()
+            with refusing_waits() if len(sequence.text) > 6 else nullcontext():
+                sequence.weigh(reader.extend(tokens, need))
+            sequence.settle()
+    assert len(sequence.text) == 6 + 8

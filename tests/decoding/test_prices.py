@@ -1,0 +1,200 @@
+"""A run weighs its own passes, and stops drafts by their prices where the classifier's card is far off."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from decoding.disco.classifier import Classifier
+from decoding.disco.prices import COPIED, PRICED, Price, Prices, about, prices_at
+from decoding.events import Recorder
+from decoding.measure.comparison import Comparison
+from decoding.measure.sample import Sample
+from decoding.measure.schedule import Key
+from decoding.pair import Pair
+from decoding.replay import weighing
+from decoding.replay.costs import Costs
+from decoding.replay.planning import Study, price_of_a_token, study, sweep
+from decoding.spec import choose
+from decoding.ssd.policy.ssd_policy import TokenPrices
+from tests.decoding.test_comparison import pair
+from tests.decoding.test_planning import SHARED, prompts
+from tests.decoding.worlds import some_classifier
+
+COSTS = Costs((0.0, *(1.0 + 0.04 * rows for rows in range(30))), draft=0.1, draft_round=0.05, catch_up=0.0, round=0.01)
+
+
+@pytest.fixture(scope="module")
+def recorded() -> tuple[Pair, Study]:
+    ready = pair()
+    return ready, study(ready, prompts(12, seed=4), SHARED, tails=True)
+
+
+def carded(recorded: Study, costs: Costs) -> Classifier:
+    """A classifier whose card has the price at these costs."""
+    made = some_classifier()
+    thresholds = {PRICED: price_of_a_token(recorded, costs, made), COPIED: 0.2, "threshold": 0.5}
+    card = {"thresholds": thresholds, "costs": dataclasses.asdict(costs), "sweep": sweep(recorded, costs, made)}
+    return dataclasses.replace(made, card=json.loads(json.dumps(card)))
+
+
+def scaled(costs: Costs, draft: float) -> Costs:
+    return dataclasses.replace(costs, draft=draft * costs.draft)
+
+
+@pytest.mark.parametrize("factor", [4.0, 0.25])
+def test_a_price_that_is_far_off_is_noticed_and_the_runs_own_is_what_replay_would_find(recorded, factor) -> None:
+    _, texts = recorded
+    spoiled = carded(texts, scaled(COSTS, factor))
+    found = prices_at(spoiled.card, COSTS)
+    assert found is not None
+    price = found.rules[PRICED]
+    assert price.is_own and price.used == price.run
+    assert price.run == pytest.approx(price_of_a_token(texts, COSTS, spoiled), rel=0.1)
+    assert spoiled.at(COSTS).tuned(PRICED) == price.run
+
+
+def test_on_a_machine_that_is_slower_throughout_the_cards_prices_stay(recorded) -> None:
+    _, texts = recorded
+    made = carded(texts, COSTS)
+    slow = Costs(**{
+        name: tuple(12 * each for each in value) if name == "target" else 12 * value
+        for name, value in dataclasses.asdict(COSTS).items()
+    })  # fmt: skip
+    found = prices_at(made.card, slow)
+    assert found is not None
+    for rule in (PRICED, COPIED):
+        assert found.rules[rule].run == pytest.approx(made.card["thresholds"][rule])
+        assert made.at(slow).tuned(rule) == made.card["thresholds"][rule]
+
+
+def test_a_dearer_row_makes_copied_tokens_dearer(recorded) -> None:
+    _, texts = recorded
+    steep = dataclasses.replace(COSTS, target=(0.0, *(1.0 + 0.08 * rows for rows in range(30))))
+    found = prices_at(carded(texts, COSTS).card, steep)
+    assert found is not None
+    assert found.rules[COPIED].is_own and found.rules[COPIED].run == pytest.approx(0.4)
+
+
+def test_the_more_its_turns_differ_the_more_a_run_doubts_its_own_price(recorded) -> None:
+    _, texts = recorded
+    card = carded(texts, scaled(COSTS, 4.0)).card
+    steady, unsteady = (
+        prices_at(card, COSTS, [scaled(COSTS, factor) for factor in factors])
+        for factors in ((1.0, 1.01, 0.99), (0.05, 8.0, 1.0))
+    )
+    assert steady is not None and unsteady is not None
+    assert steady.rules[PRICED].doubt == 0.15 and steady.rules[PRICED].is_own
+    assert unsteady.rules[PRICED].doubt > 1 and not unsteady.rules[PRICED].is_own
+    assert "within the doubt" in unsteady.rules[PRICED].sentence
+
+
+@pytest.mark.parametrize("lost", ["costs", "sweep", "thresholds"])
+def test_a_card_that_does_not_say_how_it_got_its_price_keeps_it(recorded, lost: str) -> None:
+    _, texts = recorded
+    card = carded(texts, COSTS).card
+    assert prices_at({name: part for name, part in card.items() if name != lost}, scaled(COSTS, 9.0)) is None
+    assert about(None, PRICED) is None
+
+
+def test_who_prepares_ahead_takes_its_prices_from_the_same_place(recorded) -> None:
+    _, texts = recorded
+    spoiled = carded(texts, scaled(COSTS, 4.0))
+    right = carded(texts, COSTS)
+    found = TokenPrices.of(spoiled.at(COSTS))
+    expected = TokenPrices.of(right)
+    assert found is not None and expected is not None
+    assert (found.alone, found.beside) == pytest.approx((expected.alone, expected.beside), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("label", "params", "rule"),
+    [
+        ("disco", {}, PRICED),
+        ("disco", {"recalibrate": False}, ""),  # as trained, with the card's prices
+        ("disco", {"threshold": 0.5}, ""),
+        ("disco", {"rule": "threshold"}, ""),
+        ("ssd-disco", {}, PRICED),
+        ("disco-lookup", {}, COPIED),
+        ("disco-suffix", {"threshold": 0.1}, ""),
+        ("disco-hybrid", {}, ""),  # it prices every round by the clock
+        ("static", {}, ""),
+    ],
+)
+def test_a_strategy_says_which_price_of_its_classifier_it_uses(label, params, rule) -> None:
+    assert choose(label, params).price_rule == rule
+
+
+def drafted(comparison: Comparison, params: dict[str, object]) -> int | None:
+    """Tokens that disco drafts in one sample."""
+    key = Key(choose("disco", {"classifier": "ours", **params}), comparison.prompts[0], 0)
+    sample: Sample = comparison.sample(key)
+    return sample.num_draft_tokens
+
+
+def test_every_sample_of_a_run_and_of_its_resumption_uses_the_prices_that_it_stored(recorded) -> None:
+    ready, texts = recorded
+    made = carded(texts, COSTS)
+    ready.hold("ours", made)
+    priced = choose("disco", {"classifier": "ours"})
+    comparison = Comparison(ready, prompts(3, seed=9), [choose("autoregressive"), priced], SHARED)
+    before, as_trained = drafted(comparison, {}), drafted(comparison, {"recalibrate": False})
+    far = Prices({PRICED: Price(made.card["thresholds"][PRICED], 0.99, 0.15)}, dataclasses.asdict(COSTS))
+    stored = json.loads(json.dumps({"ours": far.to_dict()}))
+    assert weighing.settle_prices(comparison, stored) == stored  # nothing is weighed again
+    assert ready.classifier("ours").prices == far
+    once = drafted(comparison, {})
+    assert once == drafted(comparison, {}) != before
+    assert drafted(comparison, {"threshold": 0.99}) == once
+    assert drafted(comparison, {"recalibrate": False}) == as_trained  # by the card
+    ready.hold("ours", made)
+    assert drafted(comparison, {}) == before
+
+
+def test_a_run_weighs_what_its_strategies_ask_for_and_nothing_else(recorded) -> None:
+    ready, texts = recorded
+    ready.hold("ours", carded(texts, COSTS))
+    plain, priced = choose("static"), choose("disco", {"classifier": "ours"})
+    some = prompts(3, seed=9)
+    assert weighing.settle_prices(Comparison(ready, some, [plain], SHARED), {}) == {}
+    found = weighing.settle_prices(Comparison(ready, some, [plain, priced], SHARED), {})
+    assert set(found) == {"ours"} and set(found["ours"]["rules"]) == {PRICED, COPIED}
+    again = Prices.from_dict(json.loads(json.dumps(found["ours"])))
+    assert again == ready.classifier("ours").prices
+    assert again.costs["target"][1] > 0 and len(again.costs["target"]) > max(weighing.LENGTHS)
+    assert again.rules[PRICED].doubt >= 0.15
+
+
+def test_a_text_stays_the_same_at_any_price(recorded) -> None:
+    ready, texts = recorded
+    made = carded(texts, COSTS)
+    ready.hold("ours", made)
+    key = Key(choose("disco", {"classifier": "ours"}), prompts(1, seed=9)[0], 0)
+    comparison = Comparison(ready, [key.prompt], [key.choice], SHARED)
+    found = set()
+    for price in (0.05, 0.5, 0.99):
+        far = Price(made.card["thresholds"][PRICED], price, 0.0)
+        ready.hold("ours", dataclasses.replace(made, prices=Prices({PRICED: far}, dataclasses.asdict(COSTS))))
+        found.add(tuple(comparison.decode(key, Recorder()).tokens))
+    assert len(found) == 1
+
+
+def test_a_target_alone_weighs_rows_and_no_draft() -> None:
+    whole = pair()
+    alone = dataclasses.replace(whole, draft=None)
+    texts = study(whole, prompts(4, seed=4), SHARED, tails=True)
+    alone.hold("ours", carded(texts, COSTS))
+    copying = choose("disco-lookup", {"classifier": "ours"})
+    found = weighing.settle_prices(Comparison(alone, prompts(3, seed=9), [copying], SHARED), {})
+    assert set(found["ours"]["rules"]) == {COPIED}
+
+
+def test_prompts_that_fill_the_context_leave_the_cards_prices(recorded) -> None:
+    _, texts = recorded
+    short = pair(context=64)
+    short.hold("ours", carded(texts, COSTS))
+    asked = Comparison(short, prompts(3), [choose("disco", {"classifier": "ours"})], SHARED)
+    assert weighing.settle_prices(asked, {}) == {}
+    assert short.classifier("ours").prices is None
