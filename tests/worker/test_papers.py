@@ -9,6 +9,7 @@ import pytest
 
 from decoding.papers import FIGURES
 from tests.worker.conftest import prompts
+from webapp.jobs import services as jobs
 from webapp.registry.models import LanguageModel
 from webapp.studies import services as studies
 from webapp.studies.kinds import PAPERS
@@ -97,11 +98,13 @@ def test_what_an_earlier_attempt_finished_is_done_from_the_first_step_on():
     assert [step.whole for step in told] == [(30, 60), (35, 60), (60, 60), (60, 60), (60, 60)]
 
 
-@pytest.mark.slow
-def test_a_study_whose_pair_got_another_classifier_meanwhile_begins_anew(study, make_worker):
-    study.parts = {"made of": "other files", "figure disco-4": {"slug": "disco-4", "needs": "", "why": "Of another."}}
+def test_a_study_whose_pair_got_another_classifier_meanwhile_begins_anew(study, make_worker, engine, team):
+    of_another = {"slug": "disco-4", "needs": "", "why": "Of another."}
+    study.parts = {"made of": "other files", "texts": {}, "figure disco-4": of_another}
     study.save()
+    engine.after(6, lambda: jobs.cancel(job=study.job, by=team), (Kept,))
     make_worker().look()
     study.refresh_from_db()
-    [figure] = [each for each in study.document["figures"] if each["slug"] == "disco-4"]
-    assert figure["why"] != "Of another." and figure["series"]
+    figures = [part for name, part in study.parts.items() if name.startswith("figure ")]
+    assert figures and of_another not in figures
+    assert study.parts["made of"] != "other files" and study.parts.get("texts") != {}

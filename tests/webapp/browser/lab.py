@@ -153,12 +153,24 @@ def copied(page: Page) -> str:
     return text
 
 
-def grave_faults(page: Page) -> list[tuple[str, list[str]]]:
+def grave_faults(page: Page, **options: Any) -> list[tuple[str, list[str]]]:
     """Return what axe finds to be serious or critical, each with the elements that have it."""
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text())
+    asked = {"resultTypes": ["violations"], **options}
+    found = page.evaluate("asked => axe.run(document, asked)", asked)["violations"]
     grave = [one for one in found if one["impact"] in ("serious", "critical")]
     return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in grave]
+
+
+def grave_faults_of_both_themes(page: Page) -> list[tuple[str, list[str]]]:
+    """Style sheets alone tell the themes apart: in the dark only colours are looked at, and no page is opened twice."""
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")  # or colours would be on their way
+    light = grave_faults(page)
+    page.emulate_media(color_scheme="dark")
+    dark = grave_faults(page, runOnly={"type": "rule", "values": ["color-contrast", "link-in-text-block"]})
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    return light + [(f"{fault} in the dark", where) for fault, where in dark]
 
 
 def keep(page: Page, name: str) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.golden.record import FOLDER, name_of
 from tests.webapp.browser.conftest import EXPECTED, STRATEGIES
-from tests.webapp.browser.lab import PHONE, PIXELS, grave_faults
+from tests.webapp.browser.lab import PHONE, PIXELS, grave_faults_of_both_themes
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
 from webapp.registry.models import Prompt
@@ -305,11 +305,10 @@ def test_keys_are_obeyed_before_the_charts_have_come(open_page, worker):
     assert held
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_fits_a_phone_and_is_accessible(open_page, worker, scheme):
+def test_the_page_fits_a_phone_and_is_accessible(open_page, worker):
     worker.claim()
     worker.finish_all()
-    page = open_page(path_of(worker), color_scheme=scheme, viewport={"width": 360, "height": 720})
+    page = open_page(path_of(worker), viewport={"width": 360, "height": 720})
     expect(page.locator("#evidence")).to_be_visible()
     expect(tokens(page).last).to_be_attached()
     expect(page.locator(".lane input")).to_have_count(len(STRATEGIES))
@@ -319,7 +318,7 @@ def test_the_page_fits_a_phone_and_is_accessible(open_page, worker, scheme):
         if page.locator("#detail .unseen").count():  # what nobody judged is said quietly, and can be read
             break
     expect(page.locator("#detail .unseen").first).to_be_visible()
-    assert grave_faults(page) == []
+    assert grave_faults_of_both_themes(page) == []
 
 
 def test_an_open_page_offers_the_files_of_a_finished_comparison_as_soon_as_it_ends(open_page, worker):

@@ -12,7 +12,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from tests.webapp import make
-from tests.webapp.browser.lab import PHONE, grave_faults, keep
+from tests.webapp.browser.lab import PHONE, grave_faults_of_both_themes, keep
 from tests.webapp.everything import pages
 from webapp.comparisons.models import Comparison
 from webapp.entries import services as entries
@@ -163,13 +163,12 @@ def refused_quietly(page, path: str) -> None:
     page.route(re.compile(re.escape(path) + "$"), answered)
 
 
-def look_at(page, name: str, scheme: str) -> list[object]:
+def look_at(page, name: str) -> list[object]:
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
-        keep(page, f"{name}-{scheme}-{width}")
-    faults = [(name, *fault) for fault in grave_faults(page)]
-    return faults + on_paper(page, name) if scheme == "light" else faults
+        keep(page, f"{name}-{width}")
+    return [(name, *fault) for fault in grave_faults_of_both_themes(page)] + on_paper(page, name)
 
 
 def on_paper(page, name: str) -> list[object]:
@@ -181,17 +180,16 @@ def on_paper(page, name: str) -> list[object]:
     return too_wide
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_accessible_and_fits_every_width(open_page, addresses, others, scheme):
+def test_every_page_is_accessible_in_both_themes_and_fits_every_width(open_page, addresses, others):
     assert len(addresses) > 30
-    page = open_page("/comparisons/", color_scheme=scheme)
+    page = open_page("/comparisons/")
     base, found = page.url.removesuffix("/comparisons/"), []
     for name, path in {**addresses, **others, **REFUSED}.items():
         if name in REFUSED:
             refused_quietly(page, path)
         page.goto(base + path)
-        found += look_at(page, name, scheme)
+        found += look_at(page, name)
     page.context.clear_cookies()
     page.goto(base + "/sign-in/")
-    found += look_at(page, "sign-in", scheme)
+    found += look_at(page, "sign-in")
     assert found == []

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp import make
-from tests.webapp.browser.lab import PHONE, grave_faults
+from tests.webapp.browser.lab import PHONE, grave_faults_of_both_themes
 from tests.webapp.browser.test_comparison_page import mode, path_of, shows
 from webapp.comparisons.models import Comparison
 
@@ -98,9 +98,8 @@ def test_requests_under_load_are_replayed_and_any_text_is_read_at_that_moment(op
     expect(page.locator("#scrub")).to_have_value(moment)  # the replay stays where it was
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_results_by_load_fit_a_phone_are_accessible_and_have_their_tables(open_page, ended, scheme):
-    page = open_page(path_of(ended), viewport={"width": 360, "height": 800}, color_scheme=scheme)
+def test_results_by_load_fit_a_phone_are_accessible_and_have_their_tables(open_page, ended):
+    page = open_page(path_of(ended), viewport={"width": 360, "height": 800})
     mode(page, "finished")
     expect(page.locator("tr.load")).to_have_count(3)
     expect(page.locator("tr.load").nth(1)).to_contain_text("4 at once")
@@ -110,7 +109,7 @@ def test_results_by_load_fit_a_phone_are_accessible_and_have_their_tables(open_p
         section.locator("summary").click()
         expect(section.locator("tbody tr").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert grave_faults(page) == []
+    assert grave_faults_of_both_themes(page) == []
 
 
 def test_charts_of_one_load_are_those_of_the_run_that_is_looked_at(open_page, ended):

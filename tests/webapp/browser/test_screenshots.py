@@ -12,11 +12,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 WIDTHS = (360, 1280, 2560, 3840)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_finished_page_fits_every_width(open_page, worker, scheme):
+def test_the_finished_page_fits_every_width(open_page, worker):
     worker.claim()
     worker.finish_all()
-    page = open_page(f"/comparisons/{worker.comparison.pk}/", color_scheme=scheme)
+    page = open_page(f"/comparisons/{worker.comparison.pk}/")
     page.locator("#what-if").scroll_into_view_if_needed()
     expect(page.locator("#what-said")).to_contain_text("Simulated")
     for width in WIDTHS:
@@ -27,17 +26,22 @@ def test_the_finished_page_fits_every_width(open_page, worker, scheme):
                 "viewBox", f"0 0 {round(box['width'])} {round(box['height'])}"
             )
         page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
-        keep(page, f"comparison-finished-{scheme}-{width}")
+        keep_in_both_themes(page, f"comparison-finished-{width}")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_running_page_fits_every_width(open_page, worker, scheme):
+def test_the_running_page_fits_every_width(open_page, worker):
     worker.claim()
     worker.begin().finish()
     worker.begin().write(9)
-    page = open_page(f"/comparisons/{worker.comparison.pk}/", color_scheme=scheme)
+    page = open_page(f"/comparisons/{worker.comparison.pk}/")
     expect(page.locator("#strip .token").first).to_be_attached()
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
-        keep(page, f"comparison-running-{scheme}-{width}")
+        keep_in_both_themes(page, f"comparison-running-{width}")
+
+
+def keep_in_both_themes(page, name: str) -> None:
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        keep(page, f"{name}-{scheme}")
