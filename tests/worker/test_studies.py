@@ -147,21 +147,6 @@ def test_a_projection_simulates_every_strategy_at_the_prices_of_its_card(launch,
     assert study.job.done_count == study.job.total_count == 2
 
 
-def test_training_leaves_its_losses_in_the_log_and_its_curves_on_the_card(team, pair, make_worker):
-    words = prompts(team, [f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1}" for n in range(30)])
-    training = classifying.train_classifier(name="first", pair=pair, dataset=words, max_new_tokens=48, by=team)
-    make_worker().look()
-    training.job.refresh_from_db()
-    assert training.job.state == "succeeded", training.job.reason
-    numbers = [line.numbers for line in JobEvent.objects.filter(job=training.job) if "train_loss" in line.numbers]
-    assert [line["done"] for line in numbers] == list(range(1, len(numbers) + 1))
-    assert numbers[-1]["held_out_loss"] > 0 and 0 <= numbers[-1]["held_out_f1"] <= 1
-    card = Classifier.objects.get().card
-    assert card["sweep"]["priced"] and card["metrics"]["reliability"] and card["metrics"]["roc"] and card["ablations"]
-    assert card["costs"]["draft"] > 0  # a decision of so small a classifier may be lost in noise
-    assert training.job.done_count == training.job.total_count
-
-
 def test_cancelling_a_study_leaves_nothing_and_trying_again_finishes_it(launch, make_worker, team, engine):
     study = launch(ORACLE)
     hands = make_worker()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.worker.conftest import prompts
@@ -29,6 +31,7 @@ def test_a_trained_classifier_is_there_once_and_the_next_comparison_uses_it(team
     told = list(JobEvent.objects.values_list("sentence", flat=True))
     assert any(line.startswith("Recording training: ") for line in told)
     assert any("held out" in line for line in told)
+    assert_its_losses_are_in_the_log_and_its_curves_on_the_card(job, classifier.card)
 
     comparison = launch(strategies=disco)
     hands.look()
@@ -38,6 +41,15 @@ def test_a_trained_classifier_is_there_once_and_the_next_comparison_uses_it(team
     assert outcomes == ["identical"] * 4
     comparison.refresh_from_db()
     assert comparison.prices[str(classifier.pk)]["rules"]["priced"]["card"] == classifier.card["thresholds"]["priced"]
+
+
+def assert_its_losses_are_in_the_log_and_its_curves_on_the_card(job: Job, card: dict[str, Any]) -> None:
+    numbers = [line.numbers for line in JobEvent.objects.filter(job=job) if "train_loss" in line.numbers]
+    assert [line["done"] for line in numbers] == list(range(1, len(numbers) + 1))
+    assert numbers[-1]["held_out_loss"] > 0 and 0 <= numbers[-1]["held_out_f1"] <= 1
+    assert card["sweep"]["priced"] and card["metrics"]["reliability"] and card["metrics"]["roc"] and card["ablations"]
+    assert card["costs"]["draft"] > 0  # a decision of so small a classifier may be lost in noise
+    assert job.done_count == job.total_count
 
 
 def test_too_few_prompts_are_told_in_words(team, pair, make_worker):
