@@ -30,6 +30,7 @@ from decoding.ssd.transport.beside import BesideTransport
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.drafter import InTurnDrafter, SsdDrafter, Transport
 from decoding.ssd.transport.joint import JointDrafter
+from decoding.ssd.transport.joint_lanes import LaneDrafter
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, ReadingLeads, ReadingPeaks, Words, no_words
@@ -118,6 +119,8 @@ class Parts:
             return InTurnDrafter(recipe.speculator(self._draft), settings.branches, self.clock)
         if process and self.is_joint:
             return JointDrafter(process, recipe, self.clock)
+        if self.lanes and self.is_joint:
+            return LaneDrafter(self.lanes, recipe, self._draft, self.clock)
         return SsdDrafter(self._transport(recipe, process), self.clock)
 
     def _transport(self, recipe: Recipe, process: DraftProcess | None) -> Transport:

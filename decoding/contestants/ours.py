@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from decoding.contestants.base import Answers, Contestant, Request, SinkFor
 from decoding.crowd import Crowd
 from decoding.ending import Decoded
-from decoding.errors import BadStrategy, BrokenModel
+from decoding.errors import BrokenModel
 from decoding.events import EventSink
 from decoding.load import ONE, Arrived, Load, Queue
 from decoding.strategy import CLASSIFIER, Strategy
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from decoding.sequence import Sequence
     from decoding.serving import Place, Places
     from decoding.spec import Choice, Sampling
+    from decoding.ssd.transport.draft_process import Cores
+    from decoding.ssd.transport.two_lanes import Lanes
 
 SHARE_FOR_CACHES = 0.8  # of the memory that is free
 
@@ -78,7 +80,7 @@ class Ours(Contestant):
         from decoding.serving import serve
 
         first = next(requests)
-        process = self._pair.process_of(first.choice)
+        apart = self._apart(first.choice)
         most, room = self._most(first.choice, load, first.longest), room_for(first.longest)
         crowd = self._crowd(first, most)
 
@@ -87,7 +89,7 @@ class Ours(Contestant):
             return self._sequence(arrived.request, sink, place, clock, arrived.at_ns, waited_ns)
 
         queue = Queue(itertools.chain([first], requests), load)
-        with process.cores.for_target() if process else nullcontext():
+        with apart.for_target() if apart else nullcontext():
             yield from serve(queue, self.places, most, begin, cancelled, crowd, room)
 
     def _crowd(self, request: Request, most: int) -> Crowd:
@@ -159,11 +161,6 @@ class Ours(Contestant):
         )
         for choice, process in zip(choices, processes, strict=True):
             lanes = pair.lanes_of(choice)
-            if lanes and choice.load != ONE:
-                raise BadStrategy(
-                    f"{choice.label}: a draft on a GPU of its own, or on a stream, serves one request at a time. Under "
-                    "load choose placement=beside or placement=in-turn."
-                )
             device = (
                 torch.device("cpu") if process else lanes.draft.device if lanes else (pair.draft or pair.target).device
             )
@@ -177,13 +174,16 @@ class Ours(Contestant):
         from decoding.loop import decode_all
         from decoding.serving import Place
 
-        pair, choice = self._pair, request.choice
-        process, lanes = pair.process_of(choice), pair.lanes_of(choice)
-        apart = process.cores if process else lanes
+        pair, apart = self._pair, self._apart(request.choice)
         with torch.inference_mode(), apart.for_target() if apart else nullcontext():
             sequence = self._sequence(request, sink, Place(pair.target, pair.draft), Clock())
             decode_all([sequence], cancelled, self._crowd(request, 1))
             return sequence.error or sequence.decoded
+
+    def _apart(self, choice: Choice) -> Cores | Lanes | None:
+        """Return what keeps target and draft apart, if anything does."""
+        process = self._pair.process_of(choice)
+        return process.cores if process else self._pair.lanes_of(choice)
 
     def _sequence(
         self, request: Request, sink: EventSink, place: Place, clock: Clock, arrived_ns: int = 0, queued_ns: int = 0

@@ -8,7 +8,6 @@ from typing import Any
 
 from decoding.public import (
     NO_OBJECTIVE,
-    ONE,
     SOURCES,
     STRATEGIES,
     BadLoad,
@@ -149,13 +148,6 @@ def _at_loads(choices: Sequence[Choice], asked: Sequence[Load], field: str) -> t
             f"{MOST_RUNS}.",
             field=field,
             hint="Take fewer loads or strategies.",
-        )
-    on_gpus = [choice for choice in choices if choice.params.get("placement") in ("two-gpus", "two-streams")]
-    if on_gpus and any(load != ONE for load in asked):
-        raise Invalid(
-            f"{on_gpus[0].label}: a draft on a GPU of its own, or on a stream, serves one request at a time.",
-            field="strategies",
-            hint="Under load choose placement beside or in-turn.",
         )
     return tuple(choice.at(load) for load in asked for choice in choices)
 

@@ -31,7 +31,7 @@ class Answer(NamedTuple):
 class _Text:
     recipe: Recipe
     prompt: list[int]
-    runner: ModelRunner
+    runner: ModelRunner | None  # to use again when the text has ended
     speculator: Speculator
     draft: Draft = EMPTY
     error: DrafthouseError | None = None
@@ -85,11 +85,11 @@ class Speculators:
         self._crowd = Crowd()
         self._is_open = True  # whether outcomes were chosen since the last answer
 
-    def read(self, number: int, recipe: Recipe, prompt: list[int]) -> None:
-        """Read the prompt of a text that enters."""
-        runner = self._free.pop() if self._free else self._model.new_runner()
-        speculator = recipe.speculator(runner)
-        self._texts[number] = _Text(recipe, prompt, runner, speculator)
+    def read(self, number: int, recipe: Recipe, prompt: list[int], runner: ModelRunner | None = None) -> None:
+        """Read the prompt of a text that enters, with its own runner if it brings one."""
+        own = None if runner else self._free.pop() if self._free else self._model.new_runner()
+        speculator = recipe.speculator(runner or own)
+        self._texts[number] = _Text(recipe, prompt, own, speculator)
         speculator.join(self._crowd)
         speculator.read(prompt)
 
@@ -128,7 +128,9 @@ class Speculators:
 
     def _keep(self, numbers: list[int]) -> None:
         for number in self._texts.keys() - set(numbers):
-            self._free.append(self._texts.pop(number).runner)
+            runner = self._texts.pop(number).runner
+            if runner:
+                self._free.append(runner)
 
 
 class JointServer:

@@ -156,8 +156,8 @@ def unpack_postscript(octets: bytearray) -> Postscript:
 
 @dataclass(frozen=True)
 class RemoteDraft(Draft):
-    """A draft from another process. Its confidences, and estimates that were not known when it was sent, are read from
-    the postscript when somebody asks for them."""
+    """A draft from another process or lane. Its confidences, and estimates that were not known when it was sent, are
+    read from the postscript when somebody asks for them."""
 
     postscript: Callable[[], Postscript] = no_postscript
 

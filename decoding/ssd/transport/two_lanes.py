@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -48,6 +49,7 @@ class Lanes:
     target: Lane
     draft: Lane
     runner: ModelRunner  # the draft's, on its lane's device
+    others: WeakKeyDictionary[ModelRunner, ModelRunner] = field(default_factory=WeakKeyDictionary)  # by place's own
 
     def __str__(self) -> str:
         if self.target.device == self.draft.device:
@@ -63,6 +65,14 @@ class Lanes:
                 yield
         finally:
             self._settle()
+
+    def runner_of(self, draft: ModelRunner) -> ModelRunner:
+        """Return the runner on the draft's lane for a place whose draft is this one: the same, on a shared device."""
+        if draft.device == self.draft.device:
+            return draft
+        if draft not in self.others:
+            self.others[draft] = self.runner.model.new_runner()
+        return self.others[draft]
 
     def hand_over(self, rows: Tensor) -> Tensor:
         """Give rows made on the draft's lane to the target's, which waits for them. Their memory waits for it."""

@@ -89,8 +89,6 @@ def test_a_clone_asks_for_the_same_loads_and_may_change_them(world, ready):
                                                          for n in range(1, 18)]},
             "concurrency", "18 strategies at 4 loads are 72 runs; the most is 64",
         ),
-        ({"rate": [2], "strategies": [{"strategy": "ssd", "params": {"placement": "two-gpus"}}]}, "strategies",
-         "serves one request at a time"),
     ],
 )  # fmt: skip
 def test_a_load_that_cannot_be_is_refused_at_its_field_and_leaves_nothing(world, ready, changes, field, words):
@@ -103,7 +101,7 @@ def test_a_load_that_cannot_be_is_refused_at_its_field_and_leaves_nothing(world,
     assert not Comparison.objects.exists() and Job.objects.count() == jobs
 
 
-@pytest.mark.parametrize("placement", ["auto", "beside", "in-turn"])
+@pytest.mark.parametrize("placement", ["auto", "beside", "in-turn", "two-gpus", "two-streams"])
 def test_ssd_may_run_under_load(world, ready, placement):
     strategies = [{"strategy": "ssd", "params": {"placement": placement}}]
     assert post(world, make.body(*ready, concurrency=[2], strategies=strategies)).status_code == 202

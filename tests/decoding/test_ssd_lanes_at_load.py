@@ -1,0 +1,142 @@
+"""SSD under load on two lanes, here both on the processor: one thread answers all texts, and prepares for all while the
+target verifies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from decoding.load import ONE, Load
+from decoding.models.checkpoints import load
+from decoding.models.runner import ModelRunner
+from decoding.models.table import TableRunner
+from decoding.pair import Pair
+from decoding.spec import Sampling, choose
+from decoding.ssd.settings import Settings
+from decoding.ssd.transport.joint_lanes import LaneExchange, LaneReader
+from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
+from decoding.verify import Verdict
+from tests.decoding import models
+from tests.decoding.test_comparison import Letters
+from tests.decoding.test_load import drawing_at
+from tests.decoding.test_ssd_beside import alike
+from tests.decoding.test_ssd_beside_at_load import SAMPLINGS, run, texts
+from tests.decoding.test_strategies import VOCAB, follows, law_of_three
+from tests.decoding.worlds import World, some_classifier, state_of, tables
+
+CPU = torch.device("cpu")
+ALONE = choose("autoregressive")
+SSD = {
+    placement: [
+        choose("ssd", {"branches": 16, "backup": "neural", "placement": placement}),
+        choose("ssd", {"lookahead": 3, "branches": 9, "backup": "by-batch", "placement": placement}),
+        choose("ssd-disco", {"branches": 9, "placement": placement}),
+    ]
+    for placement in PLACEMENTS
+}
+
+
+def on_lanes(target: ModelRunner, draft: ModelRunner) -> Pair:
+    made = Pair(target, draft, Letters(), frozenset(), torch.float64)
+    made.hold("", some_classifier())
+    made.lanes |= {placement: Lanes(Lane(target.device), Lane(draft.device), draft) for placement in PLACEMENTS}
+    return made
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    yield on_lanes(*(load(folder, dtype="float32").runner for folder in alike(tmp_path_factory.mktemp("pair"))))
+
+
+@pytest.mark.parametrize("name", SAMPLINGS)
+@pytest.mark.parametrize("at", [Load(2), Load(5), Load(rate=400)], ids=str)
+def test_the_text_of_real_models_at_any_load_is_the_text_of_one_user(real: Pair, at: Load, name: str) -> None:
+    alone = texts(run(real, ALONE, SAMPLINGS[name], ONE))
+    for choice in SSD["two-streams"]:
+        assert texts(run(real, choice, SAMPLINGS[name], at)) == alone
+
+
+def test_three_tokens_under_ratio_dice_follow_the_targets_joint_distribution() -> None:
+    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    pair = on_lanes(*(TableRunner(t, 4096, state_of) for t in (target, draft)))
+    sampling, at = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), Load(8)
+    assert follows(law_of_three(target, 0, 1, 2), drawing_at(pair, SSD["two-gpus"][0].at(at), sampling, at), 800)
+
+
+@pytest.fixture
+def exchange() -> Iterator[LaneExchange]:
+    with torch.inference_mode():
+        yield LaneExchange()
+
+
+def entered(exchange: LaneExchange, count: int) -> list[LaneReader]:
+    world = World.of_tables(12, 7)
+    lanes = Lanes(Lane(CPU), Lane(CPU), world.draft)
+    recipe = Recipe(Settings(3, 16, "uniform", "neural"), Sampling(), 12, 0, ())
+    return [exchange.enter(lanes, recipe, [2, number], world.draft.model.new_runner()) for number in range(count)]
+
+
+def asked(exchange: LaneExchange, readers: list[LaneReader], verdicts: list[Verdict | None]) -> list[str]:
+    """Ask for the next drafts, and return where they came from."""
+    exchange.extend_all([reader.ask(verdict, 30) for reader, verdict in zip(readers, verdicts, strict=True)])
+    return [reader.take().source for reader in readers]
+
+
+def verdict(accepted: int, token: int) -> Verdict:
+    return Verdict(accepted, token, "correction")
+
+
+def likeliest(reader: LaneReader) -> Verdict:
+    """The verdict that the first branch of this text was opened for."""
+    accepted, token, _ = reader.told().preparation.branches[0]
+    return verdict(accepted, token)
+
+
+def test_while_the_target_verifies_all_texts_prepare(exchange: LaneExchange) -> None:
+    readers, other = entered(exchange, 3), LaneExchange()
+    assert asked(exchange, readers, [None] * 3) == ["fresh"] * 3
+    exchange.meanwhile(lambda: False)  # until nothing is worth preparing any more
+    asked(exchange, readers, [verdict(0, 0)] * 3)  # the postscript tells what was prepared before
+    hits = [likeliest(reader) for reader in readers]
+
+    again = entered(other, 3)
+    asked(other, again, [None] * 3)
+    other.meanwhile(lambda: False)
+    assert asked(other, again, [*hits]) == ["hit"] * 3
+
+
+def test_once_the_target_is_done_nothing_more_is_prepared(exchange: LaneExchange) -> None:
+    readers = entered(exchange, 3)
+    asked(exchange, readers, [None] * 3)
+    exchange.meanwhile(lambda: True)
+    assert asked(exchange, readers, [verdict(1, 3)] * 3) == ["miss"] * 3
+    assert all(not reader.told().preparation.branches for reader in readers)
+
+
+def test_on_a_device_of_its_own_each_place_has_a_draft_of_its_own() -> None:
+    world = World.of_tables(12, 7)
+    lanes = Lanes(Lane(CPU), Lane(CPU), world.draft)
+    place = world.draft.model.new_runner()
+    assert lanes.runner_of(place) is place  # a shared device
+
+    elsewhere = world.draft.model.new_runner()
+    elsewhere.device = torch.device("meta")
+    assert lanes.runner_of(elsewhere) is not elsewhere
+    assert lanes.runner_of(elsewhere) is lanes.runner_of(elsewhere)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", SAMPLINGS)
+def test_on_a_gpu_the_text_at_any_load_is_the_text_of_one_user(name: str, tmp_path: Path) -> None:
+    folders = [models.save(tmp_path / role, "llama", seed=1, **models.LLAMA) for role in ("target", "draft")]
+    device = torch.device("cuda", 0)
+    target, draft = (models.fast_runner(folder, device=device) for folder in folders)
+    pair = on_lanes(target, draft)
+    alone = texts(run(pair, ALONE, SAMPLINGS[name], ONE))
+    for at in (Load(2), Load(5)):
+        for _ in range(2):  # the second run replays what the first captured
+            assert texts(run(pair, SSD["two-streams"][0], SAMPLINGS[name], at)) == alone
