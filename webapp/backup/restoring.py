@@ -101,6 +101,11 @@ def _load(archive: Archive, manifest: Manifest) -> None:
         with connection.cursor() as cursor:
             for statement in connection.ops.sequence_reset_sql(no_style(), list(models.values())):
                 cursor.execute(statement)
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # All migrations share a transaction: a table whose rows one has changed must not wait for checks when the
+            # next gives it a column.
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
     executor = MigrationExecutor(connection)
     executor.migrate(executor.loader.graph.leaf_nodes())
 
