@@ -130,7 +130,7 @@ class EngineProcess:
             )
         self._connection, self._backlog = ours, Backlog()
         self._last_lines.clear()
-        self._excess = None
+        self._excess, self._limit = None, sys.maxsize  # the last order's limit is not for this one
         self._sending = threading.Lock()
         for work in (self._read, self._relay, self._keep_alive, self._watch):
             threading.Thread(target=work, args=(self._process, ours, self._backlog), daemon=True).start()
