@@ -149,12 +149,14 @@ class Pair:
 
     def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
         """Warn of each strategy whose classifier was trained for another sampling, or on another machine."""
-        named = [(c.label, str(c.params["classifier"])) for c in choices if "classifier" in c.params]
-        return list(filter(None, (self.misfit(label, name, sampling) for label, name in named)))
+        machine = self.target.facts.device_name
+        named = [(c, self.classifier(str(c.params["classifier"])).card) for c in choices if "classifier" in c.params]
+        found = [misfit(c.label, card, sampling, machine, weighs=bool(c.price_rule)) for c, card in named]
+        return list(filter(None, found))
 
     def misfit(self, what: str, name: str, sampling: Sampling) -> str:
-        """Return the same warning of anything that uses a classifier; empty if it fits."""
-        return misfit(what, self.classifier(name).card, sampling, self.target.facts.device_name)
+        """Warn of anything else that decides with a classifier, at prices measured here; empty if it fits."""
+        return misfit(what, self.classifier(name).card, sampling)
 
     def process_of(self, choice: Choice) -> DraftProcess | None:
         """The draft's own process, if the choice has the draft beside the target."""

@@ -17,19 +17,20 @@ WORDS = {
 DRAWN = ("top_k", "top_p", "dice")  # without effect under greedy decoding
 
 
-def misfit(label: str, card: Mapping[str, Any], sampling: Sampling, machine: str = "") -> str:
+def misfit(label: str, card: Mapping[str, Any], sampling: Sampling, machine: str = "", *, weighs: bool = False) -> str:
     """Return a warning if the card names another sampling or machine than these; empty if they agree, or are not
-    known."""
-    return " ".join(filter(None, (_sampling(label, card, sampling), _machine(label, card, machine))))
+    known. `weighs`: the run replaces prices that differ by its own."""
+    return " ".join(filter(None, (_sampling(label, card, sampling), _machine(label, card, machine, weighs))))
 
 
-def _machine(label: str, card: Mapping[str, Any], machine: str) -> str:
+def _machine(label: str, card: Mapping[str, Any], machine: str, weighs: bool) -> str:
     measured = card.get("machine")
     if not machine or not isinstance(measured, str) or measured in ("", machine):
         return ""
-    return (
-        f"{label} uses a classifier whose prices were measured on {measured}; this runs on {machine}. The run "
-        "weighs its own passes first, and uses their prices if they differ."
+    return f"{label} uses a classifier whose prices were measured on {measured}; this runs on {machine}. " + (
+        "The run weighs its own passes first, and uses their prices if they differ."
+        if weighs
+        else "It keeps any price or threshold of the classifier's card: if it is slow, train one on this machine."
     )
 
 

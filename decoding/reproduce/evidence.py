@@ -70,7 +70,7 @@ class Evidence(Recordings):
 
     @property
     def misfit(self) -> str:
-        """Warn of a classifier that was trained for another sampling, or on another machine."""
+        """Warn of a classifier that was trained for another sampling. Its prices are measured here."""
         name = self.classifier_name
         return "" if name is None or not self.classifier else self.pair.misfit("This figure", name, self.sampling)
 

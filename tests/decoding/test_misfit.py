@@ -1,7 +1,11 @@
+import dataclasses
+
 import pytest
 
 from decoding.measure.misfit import misfit
-from decoding.spec import Sampling
+from decoding.spec import Sampling, choose
+from tests.decoding.test_comparison import pair
+from tests.decoding.worlds import some_classifier
 
 DRAWN = Sampling(temperature=0.6, repetition_penalty=1.1)
 GREEDY = Sampling()
@@ -34,7 +38,7 @@ def test_a_card_that_names_no_sampling_is_not_doubted(card: dict[str, object]) -
 
 def test_prices_of_another_machine_are_told_of_where_both_machines_are_known() -> None:
     card = {"sampling": DRAWN.to_dict(), "machine": "a fast one"}
-    words = misfit("disco", card, DRAWN, "a slow one")
+    words = misfit("disco", card, DRAWN, "a slow one", weighs=True)
     assert words.startswith(
         "disco uses a classifier whose prices were measured on a fast one; this runs on a slow one."
     )
@@ -42,5 +46,25 @@ def test_prices_of_another_machine_are_told_of_where_both_machines_are_known() -
     assert misfit("disco", card, DRAWN, "a fast one") == misfit("disco", card, DRAWN) == ""
     assert misfit("disco", {"sampling": DRAWN.to_dict()}, DRAWN, "a slow one") == ""
     assert misfit("disco", {**card, "machine": ["x"]}, DRAWN, "a slow one") == ""
-    both = misfit("disco", card, GREEDY, "a slow one")
+    both = misfit("disco", card, GREEDY, "a slow one", weighs=True)
     assert "train one with this sampling." in both and both.endswith("uses their prices if they differ.")
+
+
+@pytest.mark.parametrize(
+    ("params", "weighs"),
+    [
+        ({}, True),
+        ({"rule": "threshold"}, False),
+        ({"threshold": 0.5}, False),
+        ({"recalibrate": False}, False),
+    ],
+)
+def test_only_a_strategy_that_stops_at_the_runs_own_prices_promises_them(
+    params: dict[str, object], weighs: bool
+) -> None:
+    ready, card = pair(), {"sampling": GREEDY.to_dict(), "machine": "a slow one"}
+    ready.hold("mine", dataclasses.replace(some_classifier(), card=card))
+    [words] = ready.misfits([choose("disco", {**params, "classifier": "mine"})], GREEDY)
+    assert "measured on a slow one" in words
+    assert ("The run weighs its own passes first" in words) is weighs
+    assert ready.misfit("This plan", "mine", GREEDY) == ""  # it decides at prices measured here

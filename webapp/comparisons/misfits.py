@@ -21,7 +21,7 @@ def misfits(choices: Mapping[str, Choice], sampling: Sampling, machines: Sequenc
     cards: dict[UUID, dict[str, Any]] = {pk: {"sampling": how, "machine": where} for pk, how, where in rows}
     found = []
     for name, pk in named.items():
-        card = cards.get(pk, {})
+        card, weighs = cards.get(pk, {}), bool(choices[name].price_rule)
         fits = any(str(card.get("machine")) in machine for machine in machines)
-        found.append(misfit(name, card, sampling, "" if fits else " or ".join(machines)))
+        found.append(misfit(name, card, sampling, "" if fits else " or ".join(machines), weighs=weighs))
     return list(filter(None, found))

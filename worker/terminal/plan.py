@@ -121,7 +121,7 @@ def planned_for_one(material: Material) -> tuple[Sequence[Prediction], dict[str,
 
 
 def misfit_of(bench: Bench, ready: LoadedPair) -> str:
-    """Warn of a classifier that was trained for another sampling, or on another machine."""
+    """Warn of a classifier that was trained for another sampling. Its prices are measured here."""
     pair = ready.pair
     return "" if usable_classifier(pair) is None else pair.misfit("This plan", "", bench.sampling)
 
