@@ -8,7 +8,7 @@ from typing import Any
 
 from rest_framework.serializers import Serializer
 
-from decoding.public import OURS
+from decoding.public import OURS, misfit
 from webapp.accounts.actor import Actor
 from webapp.core.forms import Form
 from webapp.jobs import line
@@ -17,6 +17,7 @@ from webapp.jobs.models import Queue
 from webapp.registry.models import Dataset, Pair
 from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Classifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Plan:
     prompt_count: int
     memory_bytes: int | None  # of the weights; None while a model is being checked
     start: str  # when a worker begins it, as a sentence
+    notes: list[str]
 
 
 def shown(form: Form, kind: type[Serializer[Any]], plan: Callable[..., Plan], actor: Actor) -> dict[str, Any]:
@@ -36,10 +38,12 @@ def shown(form: Form, kind: type[Serializer[Any]], plan: Callable[..., Plan], ac
 
 def of_study(
     *, kind: Kind, pair: Pair, dataset: Dataset, queue: Queue = Queue.CPU, split: str = "", limit: int | None = None,
-    sampling: Any = None, **_: Any,
+    sampling: Any = None, classifier: Classifier | None = None, **_: Any,
 ) -> Plan:  # fmt: skip
     recipe = services.recipe_of(kind, pair, dataset, split, limit, sampling)
-    return Plan(recipe.limit, pair.weight_bytes, line.outlook(queue))
+    decides = (classifier or classifying.usable_on(pair).first()) if kind.uses_classifier else None
+    doubt = misfit("This study", decides.card, recipe.sampling) if decides else ""
+    return Plan(recipe.limit, pair.weight_bytes, line.outlook(queue), [doubt] if doubt else [])
 
 
 def of_training(
@@ -47,4 +51,4 @@ def of_training(
 ) -> Plan:
     classifying.check_training(pair, design)
     count = sum(min(limit or there, there) for there in dataset.splits.values())
-    return Plan(count, pair.weight_bytes, line.outlook(queue))
+    return Plan(count, pair.weight_bytes, line.outlook(queue), [])

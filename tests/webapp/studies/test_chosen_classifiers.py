@@ -58,6 +58,29 @@ def test_the_form_offers_those_of_the_pair_that_it_holds(world, by, ready):
     assert "of this pair" in shown and "the pair&#x27;s newest" in shown and "of another pair" not in shown
 
 
+@pytest.mark.parametrize("kind", ["plan", "projection", "papers", "oracle"])
+def test_the_form_warns_of_a_classifier_that_was_trained_for_another_sampling(world, by, ready, kind):
+    pair, prompts = ready
+    fits = make.card(sampling={"temperature": 0.0}, machine="another machine")  # a study measures its own prices
+    older = classifying.add_classifier(name="greedy", pair=pair, upload=make.upload(by, fits), by=by)
+    differs = make.card(sampling={"temperature": 0.9})
+    classifying.add_classifier(name="newest", pair=pair, upload=make.upload(by, differs), by=by)
+    form = {
+        "kind": kind,
+        "pair": str(pair.pk),
+        "dataset": str(prompts.pk),
+        "describe": "1",
+        "sampling.temperature": "0",
+    }
+
+    def shown(**chosen):
+        page = world.page(world.bob).post("/studies/new/", {**form, **chosen}).content.decode()
+        return "This study uses a classifier that was trained with temperature 0.9" in page
+
+    assert shown() is (kind != "oracle")
+    assert not shown(classifier=str(older.pk))
+
+
 @pytest.mark.parametrize("kind", [PLAN, PROJECTION, PAPERS])
 def test_document_and_page_name_the_one_that_decided_and_warn_if_it_does_not_fit(world, by, ready, kind):
     used = added(by, ready[0], "used one")
