@@ -82,5 +82,5 @@ FIGURE = Figure(
     needs=("sets to move between",),
     uses=("study", "costs", "also"),
     unpublished=NOT_READ,
-    recipe=("./drafthouse train-disco {asked.options} --out classifier --also OTHER_PROMPTS",),
+    recipe=("./drafthouse train-disco {asked.options}{also} --out classifier",),
 )

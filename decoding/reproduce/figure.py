@@ -91,7 +91,9 @@ class Figure:
     uses: Sequence[str] = ()  # names of `evidence.PIECES`, besides what those need
     published: Sequence[Series] = ()
     unpublished: str = ""  # why there are no published points
-    recipe: Sequence[str] = ()  # commands besides `papers` itself; {asked} stands for the study's own `Asked`
+    recipe: Sequence[
+        str
+    ] = ()  # commands besides `papers` itself; {asked} stands for the study's `Asked`, {also} for its further set
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def described(figure: Figure, asked: Asked) -> dict[str, Any]:
         "y": dataclasses.asdict(figure.y),
         "series": [dataclasses.asdict(each) for each in figure.published],
         "unpublished": figure.unpublished,
-        "recipe": [*asked.files, own, *(line.format(asked=asked) for line in figure.recipe)],
+        "recipe": [*asked.files, own, *(line.format(asked=asked, also=also) for line in figure.recipe)],
         "needs": "",
         "why": "",
     }

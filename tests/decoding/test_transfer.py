@@ -54,6 +54,7 @@ def test_with_a_further_set_the_figure_is_as_published_and_needs_no_classifier()
     assert [each["name"] for each in figure["series"]] == ["DISCO, trained on code", "DISCO, trained on prose"]
     assert all(len(each["points"]) == 2 for each in figure["series"])
     assert figure["recipe"][0] == "./drafthouse papers --limit 6 --also prose.jsonl --figures disco-transfer"
+    assert figure["recipe"][1] == "./drafthouse train-disco --limit 6 --also prose.jsonl --out classifier"
 
 
 def test_two_parts_of_one_set_have_two_names() -> None:
@@ -71,4 +72,4 @@ def test_texts_too_short_to_train_on_cost_the_figure_and_not_the_study() -> None
 def test_too_few_prompts_are_told_and_how_to_get_the_published_form(own: int, further: int) -> None:
     [figure] = draw(evidence(prompts(own), prompts(further, seed=3)), [FIGURE], Asked("--limit 4"))
     assert "a further set of prompts (--also FILE" in figure["needs"] and not figure["series"]
-    assert "--also" not in figure["recipe"][0]
+    assert not any("--also" in line for line in figure["recipe"])
