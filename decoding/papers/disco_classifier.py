@@ -29,13 +29,15 @@ def draw(evidence: Evidence) -> Drawn:
     judged = evidence.judged
     quality, tokens = estimate(judged, f1), sum(map(len, judged))
     points = [*_reliability(judged)]
+    accepted = sum(verdict for one in judged for _, verdict in one) / max(1, tokens)
     interval = "" if quality.low is None else f" ({quality.low:.3f} to {quality.high:.3f})"
     return Drawn(
         [
             series("this pair's classifier", "computed", points),
             series("perfect", "theory", [(0.0, Estimate(0.0)), (1.0, Estimate(1.0))]),
         ],
-        f"F1 is {quality.value:.3f}{interval} on {tokens:,} judged tokens. The paper's F1 values could not be read. "
+        f"F1 is {quality.value:.3f}{interval} on {tokens:,} judged tokens. The paper's F1 values could not be read; "
+        f"they would differ, because F1 follows from how often a pair agrees: {100 * accepted:.0f} % of these. "
         f"{evidence.misfit}",
     )
 
