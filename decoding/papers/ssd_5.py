@@ -1,4 +1,4 @@
-"""Figure 5 of the SSD paper: Saguaro sampling trades acceptance for hits."""
+"""Figure 5 of the SSD paper, right half: Saguaro sampling trades acceptance for hits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def draw(evidence: Evidence) -> Drawn:
 FIGURE = Figure(
     slug="ssd-5",
     paper=SSD,
-    number="Figure 5",
+    number="Figure 5, right",
     title="Hits against acceptance as Saguaro's constant falls from 1 to 0",
     x=Axis("hit rate", "share"),
     y=Axis("acceptance of a drafted token", "share"),

@@ -314,6 +314,19 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
     assert shelf.kept.keys() == {"figure fine"}
 
 
+def test_saguaro_sampling_moves_the_papers_residual_onto_the_cache() -> None:
+    figure = FIGURES["ssd-5-toy"]
+    drawn = figure.draw(SimpleNamespace())  # type: ignore[arg-type]
+    mass, accepted = ({point.x: point.y for point in each.points} for each in drawn.series)
+    [paper] = figure.published
+    assert [(point.x, mass[point.x]) for point in paper.points] == [
+        (point.x, pytest.approx(point.y)) for point in paper.points
+    ]
+    assert accepted[1.0] == pytest.approx(0.50 + 0.25 + 0.10 + 0.06) and accepted[0.0] == pytest.approx(0.25)
+    assert mass[0.5] == pytest.approx((0.75 - 0.84 * 0.5 / 0.58) / (0.75 - 0.84 * 0.5 / 0.58 + 0.125 - 0.06 / 0.58))
+    assert "to 0.6 nothing" in drawn.why and "from 0.35 to 0 all" in drawn.why
+
+
 def test_figures_warn_of_a_classifier_trained_for_another_sampling_and_not_of_prices_that_they_measure() -> None:
     ready, card = pair(), {"sampling": Sampling().to_dict(), "machine": "a slow one"}
     ready.classifier_at = lambda name: Path("disco")
