@@ -60,6 +60,15 @@ def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]
     ]
 
 
+def left_out(sampling: Sampling, *, is_alone: bool) -> dict[str, str]:
+    """Say why, of each strategy that prepares ahead and cannot be simulated with these dice. A target alone has
+    none."""
+    if sampling.fixes_the_text or is_alone:
+        return {}
+    why = "its simulation needs a fixed text: greedy or shared dice"
+    return {strategy.slug: why for strategy in STRATEGIES.values() if strategy.prepares_ahead}
+
+
 def samples_ahead(prompt_count: int, strategies: Sequence[Strategy], pair: Pair) -> int:
     """How many samples the price measurements decode."""
     runs = COARSE + 3 + 2 * AGAIN + 2 * _has_both_placements(pair)

@@ -13,7 +13,7 @@ from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay.confirming import best_of_each, to_run
 from decoding.replay.planning import Prediction, study
-from decoding.replay.planning_ahead import Runs, Simulating, planned_ahead, predict_ahead, samples_ahead
+from decoding.replay.planning_ahead import Runs, Simulating, left_out, planned_ahead, predict_ahead, samples_ahead
 from decoding.replay.probing import probe
 from decoding.spec import Sampling, choose
 from decoding.ssd.accounting import rates
@@ -53,6 +53,14 @@ def test_the_progress_counts_the_samples_that_were_foretold(planned) -> None:  #
     ready, done, _ = planned
     strategies = planned_ahead(SHARED, has_classifier=True)
     assert done == list(range(1, samples_ahead(len(PROMPTS), strategies, ready) + 1))
+
+
+def test_every_strategy_that_the_dice_keep_out_of_a_plan_is_named_with_the_reason() -> None:
+    ratio = Sampling(temperature=1.0, dice="ratio")
+    assert left_out(ratio, is_alone=False).keys() == {each.slug for each in planned_ahead(SHARED, has_classifier=True)}
+    assert not planned_ahead(ratio, has_classifier=True) and not left_out(SHARED, is_alone=False)
+    assert not left_out(ratio, is_alone=True)
+    assert all("greedy or shared dice" in why for why in left_out(ratio, is_alone=False).values())
 
 
 def test_the_best_of_each_is_run_with_the_others(planned) -> None:  # type: ignore[no-untyped-def]

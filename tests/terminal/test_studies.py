@@ -186,6 +186,13 @@ def test_a_plan_warns_of_a_classifier_that_was_trained_for_another_sampling() ->
     assert warned.startswith("This plan uses a classifier that was trained with temperature 0.0")
 
 
+def test_a_plan_says_before_its_figures_which_strategies_are_left_out() -> None:
+    found = {"misfit": "It was trained elsewhere.", "left_out": {"ssd": "its simulation needs a fixed text"}}
+    told = plan.remarks(found)
+    assert told == ["It was trained elsewhere.", "Left out: ssd (its simulation needs a fixed text)."]
+    assert plan.remarks({"misfit": "", "left_out": {}}) == []
+
+
 def test_a_plan_at_load_writes_the_document_that_rest_gives(
     command: Callable[..., int], tiny: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

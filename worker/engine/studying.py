@@ -22,7 +22,7 @@ from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.plan_at_load import samples as samples_at_load
 from decoding.replay.plan_document import document_of, judged
 from decoding.replay.planning import Prediction, Study
-from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
+from decoding.replay.planning_ahead import Simulating, left_out, planned_ahead, predict_ahead, samples_ahead
 from decoding.replay.tree_worth import tree_worth
 from decoding.spec import Choice
 from worker import noise
@@ -102,7 +102,8 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     found = document_of(best, rows, predictions, costs)
     doubt = pair.misfit("This plan", chosen, order.sampling) if chosen else ""
     about = {"noise": noisy, "misfit": doubt, "classifier": chosen, "classifiers": own}
-    return {**found, "at_load": at_load, "trees": trees, **about}
+    missing = left_out(order.sampling, is_alone=recorded.is_alone)
+    return {**found, "at_load": at_load, "trees": trees, "left_out": missing, **about}
 
 
 def _at_load(

@@ -70,6 +70,7 @@ def run(argv: Sequence[str]) -> None:
 
 
 def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bool, file: TextIO | None) -> None:
+    from decoding.replay.planning_ahead import left_out
     from decoding.replay.probing import probe
     from worker.terminal.studying import Material
 
@@ -81,8 +82,9 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
         pair.priced(classifier, material.costs)
     best: Sequence[Prediction] = ()
     found: dict[str, Any] = {"at_load": None, "misfit": misfit_of(bench, ready), "classifier": classifier}
-    if found["misfit"]:
-        print(found["misfit"])
+    found["left_out"] = left_out(bench.sampling, is_alone=study.is_alone)
+    for remark in remarks(found):
+        print(remark)
     if users:
         from worker.terminal.plan_at_load import planned_at_load
 
@@ -99,6 +101,12 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
     if file:
         hardware = {**ready.hardware(()), "dtype": ready.target.runner.facts.dtype}
         json.dump({**found, "noise": noisy, "hardware": hardware, "proof": proof}, file, indent=1)
+
+
+def remarks(found: Mapping[str, Any]) -> list[str]:
+    """List what to know before the figures: a doubt about the classifier, and the strategies that are left out."""
+    missing = [f"Left out: {slug} ({why})." for slug, why in found["left_out"].items()]
+    return [*filter(None, [found["misfit"]]), *missing]
 
 
 def planned_for_one(material: Material) -> tuple[Sequence[Prediction], dict[str, Any]]:

@@ -10,7 +10,7 @@ from decoding.public import STRATEGIES, card_in_the_box
 from tests.webapp import make
 from webapp.jobs.models import Job
 from webapp.studies import reading
-from webapp.studies.kinds import PROJECTION
+from webapp.studies.kinds import PLAN, PROJECTION
 from webapp.studies.models import Study
 
 OURS = {**card_in_the_box("two-cores-epyc").to_dict(), "name": "Ours"}
@@ -77,6 +77,13 @@ def test_the_page_says_that_it_is_simulated_and_shows_every_batch(world, ready):
     document = world.script("read").get(f"/api/v1/studies/{study.pk}/document/").json()
     assert document["label"] == "simulated"
     assert {row["strategy"] for row in document["settings"]} >= {"autoregressive", "static", "ssd", "ssd-disco"}
+
+
+def test_a_plan_under_ratio_dice_names_the_strategies_that_are_left_out(world, ready):
+    found = {**make.STUDIES["plan"], "left_out": {"ssd": "its simulation needs a fixed text"}}
+    study = make.study(world.actor(world.bob), PLAN, found, pair=ready[0], dataset=ready[1])
+    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert "<code>ssd</code> (its simulation needs a fixed text)" in shown
 
 
 def test_the_page_names_the_strategies_that_are_left_out(world, ready):
