@@ -49,9 +49,15 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
         lines += [palette.dim(note) for note in load_notes(document)]
     else:
         lines += [*_table(strategies, HEADINGS, _cells, document["loads"], palette), ""]
-        lines += [palette.dim(note) for note in notes(strategies, baseline)]
+        lines += [palette.dim(note) for note in notes(baseline)]
     explained = (_why(row) for row in strategies if row["why"]["steps"])
-    more = (*explained, *remarks(strategies), *turn_notes(strategies), *regret_notes(strategies))
+    more = (
+        *run_notes(strategies),
+        *explained,
+        *remarks(strategies),
+        *turn_notes(strategies),
+        *regret_notes(strategies),
+    )
     lines += [palette.dim(note) for note in more]
     if noise := document.get("noise"):
         lines += ["", f"Noisy: {noise}"]
@@ -63,13 +69,19 @@ def _under(document: Mapping[str, Any]) -> list[str]:
     return [line for line in (document["doubt"], *document["warnings"]) if line]
 
 
-def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
+def notes(baseline: str) -> list[str]:
     """Notes that a reader needs to read the table right."""
     return [
         f"speed-up: of decoding; median over prompts, paired with {baseline}; the 95 % intervals hold all at once",
         "end to end: the same with the time to read the prompt, and the output length from which it is a gain",
         "per round: mean acceptance length, tokens per verification · accepted: share of the drafted tokens",
         "drafting, verifying: shares of the decoding time",
+    ]
+
+
+def run_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Hits, backups, lost drafts, prices and drift of each strategy that has them, under load too."""
+    return [
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
         *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
