@@ -44,6 +44,18 @@ def test_a_speed_up_bought_with_a_second_device_is_shared_out(world, comparison)
     assert "2 cores: target on 0, draft on 1" in page and "Per device" in page
 
 
+def test_under_load_the_page_says_why_requests_waited(world):
+    waits = "1 core; memory holds the caches of 2 texts of 512 tokens, so other requests wait"
+    made = make.comparison(world.actor(world.bob), concurrency=[1, 4])
+    stated = {"autoregressive": "1 core", "static:4": "1 core", "autoregressive @4": waits}
+    made.hardware = {"by_strategy": {**stated, "static:4 @4": "2 cores: target on 0, draft on 1"}}
+    made.save()
+    make.decode_all(made)
+    page = world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
+    assert "<summary>Hardware</summary>" in page and waits in page and "Per device" in page
+    assert "2 cores: target on 0, draft on 1" in page
+
+
 def test_where_no_worker_said_what_it_had_nothing_is_made_up(world, comparison):
     assert [row["per_device"] for row in report(comparison)["strategies"]] == [None, None]
     assert "Per device" not in world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
