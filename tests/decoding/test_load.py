@@ -355,6 +355,33 @@ def test_the_rows_of_a_comparison_at_two_loads_have_their_own_baselines_figures_
     assert standing["sentence"].startswith(("Fastest ", "No load has enough prompts"))
 
 
+def test_tokens_per_second_are_divided_by_the_devices_that_a_strategy_had_more_of() -> None:
+    choices = [c.at(Load(4)) for c in parse_choices("autoregressive,static:3")]
+    samples, runners = decoded(choices, SAMPLINGS["greedy"]), {choice.label: "table" for choice in choices}
+    whole = report(choices, runners, samples)
+    for words, shares in (
+        (("1 core", "2 cores: target on 0, draft on 1"), (1, 2)),
+        (("cuda:0", "cuda:0 for the target, cuda:1 for the draft"), (1, 2)),
+        (("4 cores", "4 cores: target on 0, 1 and 2, draft on 3"), (1, 1)),
+    ):
+        hardware = dict(zip(runners, words, strict=True))
+        rows = report(choices, runners, samples, hardware=hardware)
+        for row, undivided, share in zip(rows, whole, shares, strict=True):
+            assert row["tokens_per_s_device"] == pytest.approx(undivided["tokens_per_s_device"] / share)
+            assert row["goodput"]["tokens_per_s_device"] == row["tokens_per_s_device"]  # nothing was promised
+            assert row["tokens_per_s_user"] == undivided["tokens_per_s_user"]
+
+
+def test_goodput_counts_the_tokens_of_the_requests_that_kept_the_objective() -> None:
+    sample, *_ = decoded([choose("static").at(Load(2))], SAMPLINGS["greedy"])
+    long = replace(sample, prefill_ns=0, decode_ns=9 * 10**9, timing=Timing(0, 0, 2 * 10**9))
+    short = replace(long, tokens=long.tokens[:1], decode_ns=10**9, timing=Timing(0, 0, 10**9))
+    found = figures([long, short], Objective(ttft_ms=1500))
+    assert found["goodput"]["share"] == 0.5
+    assert found["goodput"]["tokens_per_s_device"] == pytest.approx(2 * 1 / 10)
+    assert found["tokens_per_s_device"] == pytest.approx(2 * (long.count + 1) / 10)
+
+
 def answered(arrived_s: float, took_s: float) -> Sample:
     [sample, *_] = decoded([choose("static").at(Load(rate=100))], SAMPLINGS["greedy"])
     took, timing = round(took_s * 1e9), Timing(round(arrived_s * 1e9), 0, 0)

@@ -163,7 +163,7 @@ def loaded(label: str, **more: Any) -> dict[str, Any]:
         ttft_ms=times(40, 120),
         tpot_ms=times(18, 21),
         gap_ms=times(40, 120, 150),
-        goodput={"share": 0.9},
+        goodput={"share": 0.9, "tokens_per_s_device": 398.1},
         samples=[{"repeat": 0}],
         **more,
     )
@@ -179,8 +179,8 @@ def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput()
     lines = lines_under_load(loaded(ALONE), loaded("static:4"), ttft_ms=500.0)
     assert "tok/s/device  tok/s/user" in lines[2]
     times_shown = "3 / 9 ms  40 / 120 ms  18 / 21 ms  150 ms  400 / 900 ms"
-    assert f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}     90 %  24 identical" in lines[4]
-    assert "goodput: requests within ttft 500 ms" in lines
+    assert f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}  90 %, 398.1  24 identical" in lines[4]
+    assert "goodput: requests within ttft 500 ms, and their tok/s/device" in lines
     assert next(line for line in lines if line.startswith("static:4 @8, 95 % intervals: ")).endswith(
         "per token p50 16 to 20 ms · end to end p50 398 to 402 ms · too few prompts for p95, p99"
     )

@@ -126,7 +126,9 @@ def load_notes(document: Mapping[str, Any]) -> list[str]:
         "at the same load; the 95 % intervals of one load hold all at once",
         "p50 / p95: in the queue · first token, from arrival · per token after the first · end to end, from arrival; "
         "gap: between deliveries, p99",
-        f"goodput: requests within {promise}" if promise else "goodput: --slo counts requests that keep a promise",
+        f"goodput: requests within {promise}, and their tok/s/device"
+        if promise
+        else "goodput: --slo counts requests that keep a promise",
         *(_doubts(row) for row in document["strategies"] if row["samples"]),
     ]
 
@@ -171,7 +173,7 @@ def _load_cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
         _two(row["tpot_ms"]),
         f"{row['gap_ms']['p99']:.0f} ms" if row["gap_ms"] else "–",
         _two(row["e2e_ms"]),
-        percent(row["goodput"]["share"]),
+        f"{percent(row['goodput']['share'])}, {row['goodput']['tokens_per_s_device']:.1f}",
         _audit(row["audit"]),
     )
 
