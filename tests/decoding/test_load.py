@@ -36,7 +36,7 @@ from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.timing import Clock
 from tests.decoding.test_comparison import LETTERS, Letters, comparison, pair
 from tests.decoding.test_strategies import VOCAB, Draw, follows, law_of_three
-from tests.decoding.worlds import OURS, SHARES_ROWS, World, some_classifier, state_of, tables
+from tests.decoding.worlds import BY_LOAD, OURS, SHARES_ROWS, World, some_classifier, state_of, tables
 
 PROMPTS = [Prompt(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))]
 SAMPLINGS = {
@@ -61,6 +61,7 @@ def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: objec
 @pytest.mark.parametrize("load", [Load(2), Load(5), Load(rate=400)], ids=str)
 def test_the_text_at_any_load_is_the_text_of_one_user(load: Load, name: str) -> None:
     choices = [choice for choice in OURS if name != "ratio" or choice not in SHARES_ROWS]
+    choices += BY_LOAD if name != "ratio" else []
     alone = decoded(choices, SAMPLINGS[name])
     together = decoded([choice.at(load) for choice in choices], SAMPLINGS[name])
     assert texts(together) == texts(alone)
