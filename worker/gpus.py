@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from decoding import processor
+
 # Bits of the driver's mask. Others (idle, clocks set by its owner) hold no program back.
 HELD_BACK = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat, in hardware", 0x80: "power brake"}
 
@@ -91,7 +93,9 @@ def read(ours: Collection[int]) -> list[Gpu]:
 
 
 def describe(device: str) -> str:
-    """Describe a device: its name and memory, or why nobody can say."""
+    """Describe a device: its name and a GPU's memory, or why nobody can say."""
+    if device == "cpu":
+        return f"{device}, {processor.name()}"
     found = driver()
     if isinstance(found, str):
         return f"{device} ({found})"

@@ -11,7 +11,6 @@ from importlib import metadata
 
 from django.db import Error, InterfaceError, OperationalError, close_old_connections, connection
 
-from decoding import processor
 from decoding.errors import DrafthouseError
 from webapp.core.disk import is_disk_full
 from webapp.core.problems import Problem
@@ -132,7 +131,7 @@ class JobLoop:
         jobs.announce(
             name=self.name,
             queues=[self.queue],
-            devices=[_described(device_of(self.queue))],
+            devices=[describe(device_of(self.queue))],
             versions=_versions(),
             cached=cached(),
             machine=gauges.boot() or socket.gethostname(),
@@ -146,10 +145,6 @@ def _memory(queue: str) -> int | None:
     """Bytes of memory of the machine, or on the GPU queue of its largest GPU where that has more."""
     there = [gpu.memory_total or 0 for gpu in read(())] if queue == Queue.GPU else []
     return max([*there, gauges.memory_limit() or 0]) or None
-
-
-def _described(device: str) -> str:
-    return f"{device}, {processor.name()}" if device == "cpu" else describe(device)
 
 
 def _require_new_enough(job: Job) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import abc
+from collections import abc, defaultdict
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cached_property
@@ -52,6 +52,7 @@ class Ours(Contestant):
         self._free = free
         self._memory: dict[str, dict[str, Any]] = {}  # by label, for one comparison
         self._crowds: dict[str, Crowd] = {}  # by label
+        self._rooms: dict[torch.device, float] = {}
 
     @cached_property
     def places(self) -> Places:
@@ -60,12 +61,13 @@ class Ours(Contestant):
         draft = self._pair.draft
         return Places(self._pair.target.model, draft.model if draft else None)
 
-    @cached_property
-    def _room(self) -> float:
+    def _room_on(self, device: torch.device) -> float:
         """Bytes for caches. Measured once, before there are any: later they would count as taken."""
         from decoding.models.devices import free_bytes
 
-        return (self._free or free_bytes)(self._pair.target.device) * SHARE_FOR_CACHES
+        if device not in self._rooms:
+            self._rooms[device] = (self._free or free_bytes)(device) * SHARE_FOR_CACHES
+        return self._rooms[device]
 
     def run(
         self, requests: abc.Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
@@ -110,11 +112,16 @@ class Ours(Contestant):
 
     def _most(self, choice: Choice, load: Load, longest: int) -> int:
         """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches. The
-        draft's process has its own."""
-        pair = self._pair
-        runners = (pair.target, pair.draft, pair.draft if pair.process_of(choice) else None)
-        each = sum(runner.model.bytes_for(room_for(longest)) for runner in runners if runner)
-        return max(1, min(load.most_at_once, int(self._room // each)))
+        draft's process has its own, and so has a draft on a GPU of its own."""
+        pair, lanes = self._pair, self._pair.lanes_of(choice)
+        runners = [pair.target, pair.draft, pair.draft if pair.process_of(choice) else None]
+        if lanes and lanes.runner is not pair.draft:
+            runners.append(lanes.runner)
+        each: dict[torch.device, int] = defaultdict(int)  # bytes of one text
+        for runner in filter(None, runners):
+            each[runner.device] += runner.model.bytes_for(room_for(longest))
+        held = min(self._room_on(device) // taken for device, taken in each.items())
+        return max(1, min(load.most_at_once, int(held)))
 
     def waiting(self, choice: Choice, longest: int = 0) -> str:
         if choice.load == ONE:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from decoding.papers.base import ALONE
 from decoding.papers.ssd_7 import ALONE as PAPERS_ALONE
-from decoding.papers.ssd_speedups import fastest
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, Series, published, series
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ READ = "digitised from Figure 7 of arXiv 2603.03251v1, over the same; 4 GPUs"
 
 def draw(evidence: Evidence) -> Drawn:
     ran = evidence.ran_ssd
-    plain, ahead = (fastest(evidence, is_ahead) for is_ahead in (False, True))
+    plain, ahead = (evidence.fastest(is_ahead=is_ahead) for is_ahead in (False, True))
     gains = {name: ran.ratio(choice.label, ALONE.label) for name, choice in (("SSD", ahead), ("SD", plain))}
     return Drawn(
         [series(f"ours, {name}", "measured", [(ALL, gain)], is_line=False) for name, gain in gains.items()],

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from decoding.papers.base import ALONE
 from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, published, series
-from decoding.spec import Choice
 
 if TYPE_CHECKING:
     from decoding.reproduce.evidence import Evidence
@@ -17,7 +16,7 @@ TABLE = "appendix B.3 of arXiv 2603.03251, as four readers cite it: mean of four
 
 def draw(evidence: Evidence) -> Drawn:
     ran = evidence.ran_ssd
-    plain, ahead = (fastest(evidence, is_ahead) for is_ahead in (False, True))
+    plain, ahead = (evidence.fastest(is_ahead=is_ahead) for is_ahead in (False, True))
     found = [
         ran.ratio(plain.label, ALONE.label),
         ran.ratio(ahead.label, ALONE.label),
@@ -30,12 +29,6 @@ def draw(evidence: Evidence) -> Drawn:
         "is halved for each device; the paper's draft takes one GPU of five. SSD can gain no more than drafting costs: "
         f"{100 * evidence.alone.draft / evidence.alone.verify(1):.0f} % of a verification for each token here.",
     )
-
-
-def fastest(evidence: Evidence, is_ahead: bool) -> Choice:
-    """The fastest SSD, or fixed lookahead, of those that ran."""
-    kind = [choice for choice in evidence.speculating if choice.spec.prepares_ahead is is_ahead]
-    return max(kind, key=lambda choice: evidence.ran_ssd.ratio(choice.label, ALONE.label).value)
 
 
 FIGURE = Figure(

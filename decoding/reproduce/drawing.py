@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from decoding.errors import BadStrategy
 from decoding.papers import FIGURES
 from decoding.replay import probing
-from decoding.reproduce import together
+from decoding.reproduce import by_temperature, together
 from decoding.reproduce.evidence import Evidence
 from decoding.reproduce.figure import Asked, Figure, described, filled, kept_as
 from decoding.reproduce.recordings import RECORDING_ALSO, outcomes_name, recording
@@ -30,6 +30,7 @@ PIECES: Mapping[str, Callable[[Evidence], object]] = {
     "ran ssd": lambda e: e.ran_ssd,
     "joint": lambda e: e.joint,
     "together": lambda e: e.ran_together,
+    "ran by temperature": lambda e: e.ran_by_temperature,
     "temperatures": lambda e: [e.outcomes(temperature) for temperature in TEMPERATURES],
     "constants": lambda e: e.outcomes_held_back(1.0, CONSTANTS),
 }
@@ -74,6 +75,10 @@ def _phases(evidence: Evidence, figures: Sequence[Figure]) -> list[Phase]:
         "ran ssd": [run("running SSD", 1 + 2 * len(LOOKAHEADS))],
         "joint": [Phase("measuring joint passes", len(BATCHES), "joint prices")],
         "together": [run(together.phase(n), len(together.choices(n))) for n in BATCHES * evidence.has_second_core],
+        "ran by temperature": [
+            run(by_temperature.phase(temperature), 1 + len(by_temperature.FAN_OUTS))
+            for temperature in TEMPERATURES * evidence.has_second_core
+        ],
         "temperatures": [texts(temperature, 1.0) for temperature in TEMPERATURES[1:]],
         "constants": [texts(1.0, *CONSTANTS)],
     }

@@ -16,7 +16,7 @@ from decoding.replay.costs import Costs, costs_from
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import Study
 from decoding.replay.records import Counts
-from decoding.reproduce import together, transfer
+from decoding.reproduce import by_temperature, together, transfer
 from decoding.reproduce.bootstrap import Estimate, median
 from decoding.reproduce.recordings import Recordings
 from decoding.reproduce.runs import Ran, Traces, run
@@ -27,6 +27,7 @@ from decoding.reproduce.settings import (
     LONGEST_TOGETHER,
     LOOKAHEADS,
     NEEDS,
+    TEMPERATURES,
 )
 from decoding.reproduce.simulation import Simulation
 from decoding.reproduce.together import Together
@@ -184,14 +185,12 @@ class Evidence(Recordings):
     @property
     def speculating(self) -> list[Choice]:
         """SSD and static at the same lookaheads."""
-        beside = [
-            choose(
-                ssd.STRATEGY.slug,
-                {"lookahead": k, "branches": BRANCHES_EACH * (k + 1), "fanout": "uniform", "backup": "neural"},
-            )
-            for k in LOOKAHEADS
-        ]
-        return [*map(planning.static, LOOKAHEADS), *beside]
+        return [*map(planning.static, LOOKAHEADS), *(by_temperature.ahead(k, "uniform") for k in LOOKAHEADS)]
+
+    def fastest(self, *, is_ahead: bool) -> Choice:
+        """The fastest SSD, or fixed lookahead, of those that ran."""
+        kind = [choice for choice in self.speculating if choice.spec.prepares_ahead is is_ahead]
+        return max(kind, key=lambda choice: self.ran_ssd.ratio(choice.label, planning.ALONE.label).value)
 
     @cached_property
     def ran_ssd(self) -> Ran:
@@ -222,6 +221,21 @@ class Evidence(Recordings):
             return None
         sampling = together.shortened(self.at(0.0))
         return Together.of(self._ran(together.phase(n), together.choices(n), sampling)[0] for n in BATCHES)
+
+    @cached_property
+    def ran_by_temperature(self) -> dict[float, dict[str, Estimate]]:
+        """Speed of SSD over that of static by temperature, then by fan-out: each at the lookahead that was best at
+        temperature 0. Empty without a second core."""
+        if not self.has_second_core:
+            return {}
+        plain, best = (self.fastest(is_ahead=is_ahead) for is_ahead in (False, True))
+        ahead = {name: by_temperature.ahead(int(best.params["lookahead"]), name) for name in by_temperature.FAN_OUTS}
+        choices = [plain, *ahead.values()]
+        return {
+            temperature: {name: ran.ratio(choice.label, plain.label) for name, choice in ahead.items()}
+            for temperature in TEMPERATURES
+            for ran in [self._ran(by_temperature.phase(temperature), choices, self.at(temperature))[0]]
+        }
 
     def simulated(self, lookaheads: Iterable[int]) -> dict[int, Estimate]:
         """Tokens per second of SSD by the simulator: the median over greedy texts."""

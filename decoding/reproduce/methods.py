@@ -77,7 +77,9 @@ def _runs(drawn: Drawn, used: set[str]) -> Iterator[str]:
         yield "Times are of decoding: prefill is excluded."
     if used & {"ran", "ran ssd"}:
         yield "Runs took turns in rotated order, prompt by prompt. The best lookaheads were chosen on the same prompts."
-    if _ran_together(drawn):
+    if _ran(drawn, "ran by temperature"):
+        yield "Runs of Figure 4 draw with shared dice above temperature 0."
+    if _ran(drawn, "together"):
         yield (
             "Texts that share passes ran strategy by strategy in a closed loop and have at most "
             f"{LONGEST_TOGETHER} new tokens."
@@ -105,6 +107,6 @@ def _listed(words: Iterable[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _ran_together(drawn: Drawn) -> bool:
-    own = {slug for slug, figure in FIGURES.items() if "together" in figure.uses}
+def _ran(drawn: Drawn, piece: str) -> bool:
+    own = {slug for slug, figure in FIGURES.items() if piece in figure.uses}
     return any(f["slug"] in own and any(each["origin"] == "measured" for each in f["series"]) for f in drawn)

@@ -38,6 +38,7 @@ def evidence(outcomes: list[Outcomes], step_s: float) -> Any:
         prices=Prices("made up", COSTS, (step_s, step_s), opening=0.0),
         simulated=lambda lookaheads: {lookahead: Estimate(1.0) for lookahead in lookaheads},
         has_second_core=False,
+        ran_by_temperature={},
     )
 
 
@@ -96,6 +97,20 @@ def test_figure_4_has_both_fan_outs_of_ours_and_says_what_the_second_adds(outcom
     found = drawn_by_name(drawn)
     gain = 100 * (found["ours, geometric"][1.0] / found["ours, uniform"][1.0] - 1)
     assert f"{signed(gain)} % at 1, against +0.8 and +4.4 in the paper" in drawn.why
+    assert drawn.why.startswith("Nothing is run: this machine has no second core")
+
+
+def test_figure_4_shows_what_ran_beside_the_formula(outcomes: list[Outcomes]) -> None:
+    found = evidence(outcomes, step_s=0.01)
+    speeds = {0.0: (1.1, 1.2), 0.3: (1.0, 1.1), 0.7: (0.9, 0.9), 1.0: (0.8, 0.72)}
+    found.ran_by_temperature = {
+        t: {"uniform": Estimate(even), "geometric": Estimate(shaped)} for t, (even, shaped) in speeds.items()
+    }
+    drawn = ssd_4_speed.draw(found)
+    named = drawn_by_name(drawn)
+    assert named["ours, uniform, run here"] == {t: even for t, (even, _) in speeds.items()}
+    assert named["ours, geometric, run here"] == {t: shaped for t, (_, shaped) in speeds.items()}
+    assert "Run here, the geometric fan-out changes the speed by +9.1 % at temperature 0 and −10.0 % at 1." in drawn.why
 
 
 def test_no_two_published_series_of_a_figure_look_alike() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from decoding.contestants import ours
 from decoding.load import ONE, Load
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
@@ -127,6 +128,19 @@ def test_on_a_device_of_its_own_each_place_has_a_draft_of_its_own() -> None:
     elsewhere.device = torch.device("meta")
     assert lanes.runner_of(elsewhere) is not elsewhere
     assert lanes.runner_of(elsewhere) is lanes.runner_of(elsewhere)
+
+
+def test_requests_wait_where_the_drafts_own_device_holds_few_caches() -> None:
+    """A table's cache takes 8 bytes for each token that it has room for."""
+    world = World.of_tables(12, 7)
+    pair, elsewhere = on_lanes(world.target, world.draft), world.draft.model.new_runner()
+    elsewhere.device = torch.device("meta")
+    pair.lanes["two-gpus"] = Lanes(Lane(CPU), Lane(elsewhere.device), elsewhere)
+    two_texts = int(2.5 * 8 * ours.room_for(100) / ours.SHARE_FOR_CACHES)
+    pair.contestants[ours.__name__] = ours.Ours(pair, free=lambda device: two_texts if device.type == "meta" else 2**40)
+    said = {placement: pair.hardware_of(SSD[placement][0].at(Load(5)), 100) for placement in PLACEMENTS}
+    assert "memory holds the caches of 2 texts" in said["two-gpus"]
+    assert "memory" not in said["two-streams"]
 
 
 @pytest.mark.gpu

@@ -82,7 +82,9 @@ def test_a_new_comparison_of_it_begins_with_strategies_that_run(target_alone: Pa
 
 
 def test_what_records_a_draft_is_refused(target_alone: Pair) -> None:
-    with pytest.raises(BadPair, match=r"needs a draft model, and this pair has none\. Take a pair with a draft\."):
+    with pytest.raises(
+        BadPair, match=r"design ours needs a draft model, and this pair has none\. Take the design sources"
+    ):
         make_classifier(target_alone, Material.of(PROMPTS), SAMPLING)
 
 

@@ -70,20 +70,20 @@ def test_every_figure_is_drawn_or_says_what_it_needs_and_none_that_was_finished_
     assert study.job.done_count == study.job.total_count
 
 
-def test_evidence_belongs_to_the_content_of_models_and_classifier(tmp_path):
+def test_evidence_belongs_to_the_content_of_models_and_classifier_and_to_the_machine(tmp_path):
     for name in ("target", "draft", "first", "second"):
         (tmp_path / name).mkdir()
     weights = tmp_path / "draft" / "model.safetensors"
     weights.write_bytes(b"a")
     sent, path = LanguageModel(source="upload"), LanguageModel(source="path")
 
-    def found(draft: LanguageModel, **classifiers: str) -> str:
+    def found(draft: LanguageModel, machine: str = "this one", **classifiers: str) -> str:
         folders = {name: tmp_path / folder for name, folder in classifiers.items()}
-        return made_of(LocalPair(tmp_path / "target", tmp_path / "draft", "cpu", folders), [sent, draft])
+        return made_of(LocalPair(tmp_path / "target", tmp_path / "draft", "cpu", folders), [sent, draft], machine)
 
     before = found(path, one="first"), found(sent, one="first")
     assert found(path, one="first") == before[0]
-    assert len({*before, found(path), found(path, one="second")}) == 4
+    assert len({*before, found(path), found(path, one="second"), found(path, "another", one="first")}) == 5
     weights.write_bytes(b"b")
     assert found(path, one="first") != before[0]  # a folder of the worker's own may change
     assert found(sent, one="first") == before[1]  # its name is a hash of its content

@@ -11,6 +11,7 @@ from decoding.models.contents import contents
 from decoding.prompts.prompt import Prompt, first_turns
 from decoding.reproduce.figure import Asked
 from webapp.studies.kinds import PAPERS
+from worker.gpus import describe
 from worker.messages import Cancelled, Emit, Found, LocalPair, PairOrder, Report, Step
 
 if TYPE_CHECKING:
@@ -70,10 +71,10 @@ def work(attempt: Attempt) -> None:
     study = studies.study_of(attempt)
     newest = studies.classifiers(attempt, study)[:1]
     pair, prompts, sampling = studies.shared_fields(attempt, study, newest)
-    files = made_of(pair, study.pair.by_role.values())
+    evidence = made_of(pair, study.pair.by_role.values(), describe(pair.device))
     also = attempt.insist(lambda: services.also_of(study))
     further = attempt.insist(lambda: first_turns(map(prompt_of, study.prompts_of(also)))) if also else []
-    kept = attempt.insist(lambda: services.kept(job=attempt.job, made_of=files))
+    kept = attempt.insist(lambda: services.kept(job=attempt.job, made_of=evidence))
     asked = attempt.insist(lambda: repeating.asked(study, next(iter(newest), None)))
     order = DrawFigures(pair, prompts, sampling, kept, asked, study.dataset.name, also.name if also else "", further)
     for report in attempt.reports(order):
@@ -88,8 +89,10 @@ def work(attempt: Attempt) -> None:
                 attempt.insist(lambda d=document: services.finish(job=attempt.job, document=d))  # type: ignore[misc]
 
 
-def made_of(pair: LocalPair, models: Iterable[LanguageModel]) -> str:
-    """Hash the files of models and classifiers. A folder that a worker has made is named by its content."""
+def made_of(pair: LocalPair, models: Iterable[LanguageModel], machine: str) -> str:
+    """Hash the files of models and classifiers, and the machine: figures must not mix the prices of two. A folder that
+    a worker has made is named by its content."""
     folders = zip(pair.folders, models, strict=True)
     known = [contents(folder) if model.source == "path" else folder.name for folder, model in folders]
-    return hashlib.sha256("\n".join([*known, *(each.name for each in pair.classifiers.values())]).encode()).hexdigest()
+    parts = [machine, *known, *(each.name for each in pair.classifiers.values())]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

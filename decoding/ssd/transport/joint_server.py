@@ -87,9 +87,9 @@ class Speculators:
 
     def read(self, number: int, recipe: Recipe, prompt: list[int], runner: ModelRunner | None = None) -> None:
         """Read the prompt of a text that enters, with its own runner if it brings one."""
-        own = None if runner else self._free.pop() if self._free else self._model.new_runner()
-        speculator = recipe.speculator(runner or own)
-        self._texts[number] = _Text(recipe, prompt, own, speculator)
+        used = runner or (self._free.pop() if self._free else self._model.new_runner())
+        speculator = recipe.speculator(used)
+        self._texts[number] = _Text(recipe, prompt, None if runner else used, speculator)
         speculator.join(self._crowd)
         speculator.read(prompt)
 

@@ -71,7 +71,7 @@ class Lanes:
         if draft.device == self.draft.device:
             return draft
         if draft not in self.others:
-            self.others[draft] = self.runner.model.new_runner()
+            [self.others[draft]] = self.runner.model.new_runners(1, draft.context)
         return self.others[draft]
 
     def hand_over(self, rows: Tensor) -> Tensor:
