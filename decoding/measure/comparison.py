@@ -110,10 +110,9 @@ class Comparison:
     def run(self, done: Callable[[Sample], None] = lambda sample: None) -> Iterator[list[Sample]]:
         """Decode everything and yield the audited samples of one group at a time. `done` gets each sample at once.
 
-        `left_out` gets the samples that break, and the later turns that cannot be asked."""
+        `left_out` gets the samples that break, and those of prompts that cannot be asked."""
         for every in self.schedule():
-            later = (key for key in every if key.prompt.follows)
-            refused = [(key, why) for key in later if (why := self.refusal(key.prompt, key.repeat))]
+            refused = [(key, why) for key in every if (why := self.refusal(key.prompt, key.repeat))]
             self.left_out += refused
             samples, group = list[Sample](), [key for key in every if not any(key is one for one, _ in refused)]
             before = len(self.left_out)
@@ -143,7 +142,7 @@ class Comparison:
 
     def run_whole(self, on_progress: Callable[[int], None] = lambda count: None) -> list[Sample]:
         """Decode everything and return the audited samples. `on_progress` gets how many are decoded. Raise an error if
-        a sample breaks."""
+        a sample breaks, or a prompt that follows no answer cannot be asked."""
         decoded, samples = list[Sample](), list[Sample]()
 
         def done(sample: Sample) -> None:
@@ -151,8 +150,8 @@ class Comparison:
             on_progress(len(decoded))
 
         for group in self.run(done):
-            for _, error in self.left_out:
-                if isinstance(error, BrokenModel):
+            for key, error in self.left_out:
+                if isinstance(error, BrokenModel) or not key.prompt.follows:
                     raise error
             samples += group
         return samples

@@ -17,8 +17,9 @@ DEFINITIONS = {
     "queued_ms": "the part of ttft_ms before decoding began",
     "tokens_per_s_user": "tokens of one request per second from its arrival to its last token; median",
     "tokens_per_s_device": "tokens of all requests per second: in a closed loop concurrency x tokens / e2e time "
-    "(Little's law), in an open loop requests answered per second x tokens per request",
-    "goodput": "share of the requests that kept the objective, and that share of tokens_per_s_device",
+    "(Little's law), in an open loop requests answered per second x tokens per request; divided by "
+    "the strategy's devices, in multiples of the fewest that one had at that load; a server's are not known: 1",
+    "goodput": "share of the requests that kept the objective, and tokens_per_s_device of their tokens alone",
     "arrived_per_s": "requests that arrived per second in an open loop; few random arrivals can be far from their rate",
     "served_per_s": "requests answered per second in an open loop",
     "prefill_ms": "median time that reading the prompt takes, target and draft together; of a server, median time "

@@ -75,12 +75,14 @@ def _gaps(samples: Iterable[Sample]) -> Counter[float]:
     return counts
 
 
-def figures(samples: Sequence[Sample], objective: Objective) -> dict[str, Any]:
-    """A row's figures under load, as in the JSON document. All samples have the same load."""
+def figures(samples: Sequence[Sample], objective: Objective, devices: float = 1.0) -> dict[str, Any]:
+    """A row's figures under load, as in the JSON document. All samples have the same load. `devices` are the row's, in
+    multiples of the fewest at that load."""
     if not samples:
         return {}
-    device, prompts = throughput(samples), len({sample.conversation or sample.prompt for sample in samples})
-    kept = sum(map(objective.is_kept, samples)) / len(samples)
+    device, prompts = throughput(samples) / devices, len({sample.conversation or sample.prompt for sample in samples})
+    kept = [sample for sample in samples if objective.is_kept(sample)]
+    kept_tokens = sum(sample.count for sample in kept) / max(1, sum(sample.count for sample in samples))
     return {
         "ttft_ms": percentiles.of_values([ttft_ms(s) for s in samples], prompts),
         "tpot_ms": percentiles.of_values([tpot_ms(s) for s in samples], prompts),
@@ -89,14 +91,18 @@ def figures(samples: Sequence[Sample], objective: Objective) -> dict[str, Any]:
         "queued_ms": percentiles.of_values([s.timing.queued_ns / 1e6 for s in samples], prompts),
         "tokens_per_s_user": statistics.median(s.end_to_end_tokens_per_s for s in samples),
         "tokens_per_s_device": device,
-        "goodput": {"share": kept, "tokens_per_s_device": kept * device, **objective.to_dict()},
+        "goodput": {
+            "share": len(kept) / len(samples),
+            "tokens_per_s_device": kept_tokens * device,
+            **objective.to_dict(),
+        },
         "arrived_per_s": _arrived(samples) if samples[0].load.is_open else None,
         "served_per_s": _served(samples) if samples[0].load.is_open else None,
     }
 
 
 def throughput(samples: Sequence[Sample]) -> float:
-    """Tokens per second of the device.
+    """Tokens per second of all requests together.
 
     In a closed loop a fixed number of requests is always under way, so it is that number times the tokens per second of
     one (Little's law). In an open loop it is the rate at which requests were answered times their mean length."""

@@ -12,6 +12,7 @@ from typing import Any
 from decoding.disco.prices import about
 from decoding.load import ONE, Load
 from decoding.measure import latency, why
+from decoding.measure.devices import device_shares
 from decoding.measure.drift import drift
 from decoding.measure.regret import regrets
 from decoding.measure.sample import AUDIT_OUTCOMES, Sample
@@ -105,9 +106,10 @@ def report(
     objective: latency.Objective = latency.NO_OBJECTIVE,
     *,
     prices: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    hardware: Mapping[str, str] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
     """Rows of all choices, in the order of `choices`. `runners` names the runner of each label. `prices` are those that
-    the run weighed, by the classifier's name.
+    the run weighed, by the classifier's name. `hardware` states what each label had to itself.
 
     Speed-ups are relative to the strategy that `baseline` labels, at the same load."""
     by_label: dict[str, list[Sample]] = {choice.label: [] for choice in choices}
@@ -121,7 +123,7 @@ def report(
         beside = {choice.label: by_label[choice.label] for choice in choices if choice.load == load}
         totals |= _gains(beside, label, end_to_end_speed)
         gains |= _gains(beside, label, decode_speed) if load == ONE else totals
-    rows = []
+    devices, rows = device_shares(choices, hardware), []
     for choice in choices:
         own, label, reference = by_label[choice.label], choice.label, base[choice.load]
         row = _row(choice, runners[label], own, gains[label], totals[label])
@@ -134,7 +136,7 @@ def report(
                 "price": about(prices.get(str(choice.settled.get(CLASSIFIER.name))), choice.price_rule),
                 "by_turn": by_turn,
                 "break_even_tokens": length,
-                **latency.figures(own, objective),
+                **latency.figures(own, objective, devices[label]),
             }
         )
     found = zip(rows, why.reasons(choices, by_label), regrets(choices, by_label), strict=True)

@@ -36,7 +36,7 @@ from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.timing import Clock
 from tests.decoding.test_comparison import LETTERS, Letters, comparison, pair
 from tests.decoding.test_strategies import VOCAB, Draw, follows, law_of_three
-from tests.decoding.worlds import OURS, SHARES_ROWS, World, some_classifier, state_of, tables
+from tests.decoding.worlds import BY_LOAD, OURS, SHARES_ROWS, World, some_classifier, state_of, tables
 
 PROMPTS = [Prompt(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))]
 SAMPLINGS = {
@@ -61,6 +61,7 @@ def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: objec
 @pytest.mark.parametrize("load", [Load(2), Load(5), Load(rate=400)], ids=str)
 def test_the_text_at_any_load_is_the_text_of_one_user(load: Load, name: str) -> None:
     choices = [choice for choice in OURS if name != "ratio" or choice not in SHARES_ROWS]
+    choices += BY_LOAD if name != "ratio" else []
     alone = decoded(choices, SAMPLINGS[name])
     together = decoded([choice.at(load) for choice in choices], SAMPLINGS[name])
     assert texts(together) == texts(alone)
@@ -353,6 +354,33 @@ def test_the_rows_of_a_comparison_at_two_loads_have_their_own_baselines_figures_
     standing = across_loads(rows, samples, baselines(choices))
     assert [load["baseline"] for load in standing["loads"]] == ["autoregressive", "autoregressive @4"]
     assert standing["sentence"].startswith(("Fastest ", "No load has enough prompts"))
+
+
+def test_tokens_per_second_are_divided_by_the_devices_that_a_strategy_had_more_of() -> None:
+    choices = [c.at(Load(4)) for c in parse_choices("autoregressive,static:3")]
+    samples, runners = decoded(choices, SAMPLINGS["greedy"]), {choice.label: "table" for choice in choices}
+    whole = report(choices, runners, samples)
+    for words, shares in (
+        (("1 core", "2 cores: target on 0, draft on 1"), (1, 2)),
+        (("cuda:0", "cuda:0 for the target, cuda:1 for the draft"), (1, 2)),
+        (("4 cores", "4 cores: target on 0, 1 and 2, draft on 3"), (1, 1)),
+    ):
+        hardware = dict(zip(runners, words, strict=True))
+        rows = report(choices, runners, samples, hardware=hardware)
+        for row, undivided, share in zip(rows, whole, shares, strict=True):
+            assert row["tokens_per_s_device"] == pytest.approx(undivided["tokens_per_s_device"] / share)
+            assert row["goodput"]["tokens_per_s_device"] == row["tokens_per_s_device"]  # nothing was promised
+            assert row["tokens_per_s_user"] == undivided["tokens_per_s_user"]
+
+
+def test_goodput_counts_the_tokens_of_the_requests_that_kept_the_objective() -> None:
+    sample, *_ = decoded([choose("static").at(Load(2))], SAMPLINGS["greedy"])
+    long = replace(sample, prefill_ns=0, decode_ns=9 * 10**9, timing=Timing(0, 0, 2 * 10**9))
+    short = replace(long, tokens=long.tokens[:1], decode_ns=10**9, timing=Timing(0, 0, 10**9))
+    found = figures([long, short], Objective(ttft_ms=1500))
+    assert found["goodput"]["share"] == 0.5
+    assert found["goodput"]["tokens_per_s_device"] == pytest.approx(2 * 1 / 10)
+    assert found["tokens_per_s_device"] == pytest.approx(2 * (long.count + 1) / 10)
 
 
 def answered(arrived_s: float, took_s: float) -> Sample:

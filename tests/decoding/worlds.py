@@ -36,6 +36,10 @@ RANKED = parse_choices(
 )
 COPYING = parse_choices("lookup:4,ngram=3,suffix:0.05,cap=6,disco-suffix:0.05,cap=6,disco-lookup:0.05,cap=6")
 OURS = [choose("autoregressive"), *RANKED, *COPYING]
+# Their drafts depend on neighbours, earlier texts or prices, so under ratio dice their texts do too.
+BY_LOAD = parse_choices(
+    "budget,budget:mode=trim,budget:mode=both,schedule:1:4/3:2/64:0,vllm-adaptive:3,tree,tree:3x2,hybrid"
+)
 # Its draft is shorter after a hit than after a miss, and which of them it is depends on the rows that others take. So
 # under ratio dice, where a text depends on the lengths of its drafts, neighbours change its text, though never its law.
 SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choice.spec.needs_classifier]

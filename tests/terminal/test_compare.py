@@ -191,6 +191,22 @@ def test_a_text_whose_model_answers_nan_is_left_out_and_told(
     assert document["complete"] is True
 
 
+@pytest.mark.parametrize("load", [(), ("--concurrency", "3"), ("--rate", "200")], ids=["one", "three", "open"])
+def test_a_prompt_that_is_too_long_is_left_out_and_told(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], load: tuple[str, ...]
+) -> None:
+    novel = json.dumps({"id": "novel", "text": "w1 " * 200}) + "\n"
+    prompts, written = tmp_path / "prompts.jsonl", tmp_path / "result.json"
+    prompts.write_text(novel + (box / "prompts.jsonl").read_text())
+    asked = arguments(box, "--strategies", "static:2", "--json", str(written), "--prompts", str(prompts), *load)
+    assert main(asked) == 0
+    document, told = json.loads(written.read_text()), capsys.readouterr()
+    why = "Prompt novel has 200 tokens and the target holds 128"
+    assert f"Left out: {why}" in told.err and why in told.out
+    assert any(warning.startswith("2 samples were left out. ") for warning in document["warnings"])
+    assert [len(row["samples"]) for row in document["strategies"]] == [8, 8] and document["complete"]
+
+
 def test_ctrl_c_shows_and_writes_what_is_done(box: Path, tmp_path: Path) -> None:
     terminal, theirs = pty.openpty()
     process = subprocess.Popen(

@@ -28,7 +28,7 @@ def document(*rows: dict[str, Any], verdict: str = "", baseline: str = ALONE, se
 
 
 def row(label: str, **more: Any) -> dict[str, Any]:
-    slug = label.partition(":")[0]
+    slug = label.partition(" ")[0].partition(":")[0]
     return {
         "strategy": slug,
         "label": label,
@@ -148,33 +148,52 @@ def test_colours_are_for_terminals_that_have_them(
     ) is is_coloured
 
 
-def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput() -> None:
-    def times(p50: float, p95: float, p99: float = 0.0) -> dict[str, Any]:
-        return {"p50": p50, "p95": p95, "p99": p99, "intervals": {"p50": [p50 - 2, p50 + 2], "p95": None, "p99": None}}
+def times(p50: float, p95: float, p99: float = 0.0) -> dict[str, Any]:
+    return {"p50": p50, "p95": p95, "p99": p99, "intervals": {"p50": [p50 - 2, p50 + 2], "p95": None, "p99": None}}
 
-    loaded = {
-        "concurrency": 8,
-        "tokens_per_s_device": 412.2,
-        "tokens_per_s_user": 51.5,
-        "queued_ms": times(3, 9),
-        "e2e_ms": times(400, 900),
-        "ttft_ms": times(40, 120),
-        "tpot_ms": times(18, 21),
-        "gap_ms": times(40, 120, 150),
-        "goodput": {"share": 0.9},
-        "samples": [{"repeat": 0}],
-    }
-    rows = [{**row(label), **loaded, "label": f"{label} @8"} for label in (ALONE, "static:4")]
-    shown = document(*rows)
-    shown |= {
-        "loads": [{"concurrency": 8, "rate": None, "baseline": f"{ALONE} @8"}],
-        "objective": {"ttft_ms": 500.0},
-    }
-    lines = result(shown, Palette(is_coloured=False)).splitlines()
+
+def loaded(label: str, **more: Any) -> dict[str, Any]:
+    return row(
+        f"{label} @8",
+        concurrency=8,
+        tokens_per_s_device=412.2,
+        tokens_per_s_user=51.5,
+        queued_ms=times(3, 9),
+        e2e_ms=times(400, 900),
+        ttft_ms=times(40, 120),
+        tpot_ms=times(18, 21),
+        gap_ms=times(40, 120, 150),
+        goodput={"share": 0.9, "tokens_per_s_device": 398.1},
+        samples=[{"repeat": 0}],
+        **more,
+    )
+
+
+def lines_under_load(*rows: dict[str, Any], **objective: float) -> list[str]:
+    shown = document(*rows) | {"objective": objective}
+    shown["loads"] = [{"concurrency": 8, "rate": None, "baseline": f"{ALONE} @8"}]
+    return result(shown, Palette(is_coloured=False)).splitlines()
+
+
+def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput() -> None:
+    lines = lines_under_load(loaded(ALONE), loaded("static:4"), ttft_ms=500.0)
     assert "tok/s/device  tok/s/user" in lines[2]
     times_shown = "3 / 9 ms  40 / 120 ms  18 / 21 ms  150 ms  400 / 900 ms"
-    assert f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}     90 %  24 identical" in lines[4]
-    assert "goodput: requests within ttft 500 ms" in lines
+    assert f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}  90 %, 398.1  24 identical" in lines[4]
+    assert "goodput: requests within ttft 500 ms, and their tok/s/device" in lines
     assert next(line for line in lines if line.startswith("static:4 @8, 95 % intervals: ")).endswith(
         "per token p50 16 to 20 ms · end to end p50 398 to 402 ms · too few prompts for p95, p99"
     )
+
+
+def test_what_is_told_below_the_table_of_one_user_is_told_under_load_too() -> None:
+    hits = {"hit_rate": 0.8, "predicted_hit_rate": 0.75, "hidden_share": 0.5}
+    told = {name: {"sentence": f"its {name}"} for name in ("backups", "price", "drift")}
+    lines = lines_under_load(loaded(ALONE), loaded("ssd:4", **hits, **told, lost={"The draft hung up.": 1}))
+    assert {
+        "ssd:4 @8 had prepared for 80.0 % of the outcomes (75.0 % expected); 50 % of its drafting was hidden",
+        "ssd:4 @8: its backups",
+        "ssd:4 @8 lost its draft on 1 of 1 samples: The draft hung up.",
+        "ssd:4 @8: its price",
+        "ssd:4 @8: its drift",
+    } <= set(lines)

@@ -16,6 +16,7 @@ from decoding.public import (
     Objective,
     Sampling,
     across_loads,
+    device_counts,
     fewest_rows,
     overloaded,
     ranked,
@@ -51,13 +52,14 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     runner = ", ".join(devices)
     objective = Objective(**comparison.slo)
     runners = {run.label: runner for run in runs}
-    rows = summary.report(choices, runners, samples, baseline, objective, prices=comparison.prices)
+    hardware = comparison.hardware.get("by_strategy", {})
+    rows = summary.report(choices, runners, samples, baseline, objective, prices=comparison.prices, hardware=hardware)
     base = summary.baselines(choices, baseline)
     _add_names(rows, choices)
     for load, label in base.items():
         own = [row for row, choice in zip(rows, choices, strict=True) if choice.load == load]
         _pin(own, label)
-        _state_hardware(own, label, comparison.hardware.get("by_strategy", {}))
+        _state_hardware(own, label, hardware, device_counts(choices, hardware))
     noisy = Counter(label for _, _, noise, label in found if noise)
     for row in rows:
         row["sample_count"] = len(row.pop("samples"))
@@ -145,24 +147,13 @@ def _pin(strategies: Rows, baseline: str) -> None:
         row["gained_tokens_per_s"] = row["tokens_per_s"] - alone if both else None
 
 
-def _state_hardware(strategies: Rows, baseline: str, stated: Mapping[str, str]) -> None:
+def _state_hardware(strategies: Rows, baseline: str, stated: Mapping[str, str], counts: Mapping[str, int]) -> None:
     """Add the hardware of each strategy, and the speed-up per device if strategies had unlike numbers of devices."""
-    ours = {row["label"] for row in strategies if row["role"] != "server"}
-    counts = {label: devices_in(words) for label, words in stated.items() if label in ours}
     alone = counts.get(baseline)
     for row in strategies:
         row["hardware"] = stated.get(row["label"], "")
         own = counts.get(row["label"])
         row["per_device"] = row["speedup"]["median"] * alone / own if alone and own and row["speedup"] else None
-
-
-def devices_in(words: str) -> int:
-    """Count the devices in `1 core`, `2 cores: target on 0, draft on 1`, `cuda:0`, `cuda:0 for the target, core 1 for
-    the draft`."""
-    counted = re.match(r"(\d+) cores?\b", words)
-    if counted:
-        return int(counted[1])
-    return 2 if "for the draft" in words else 1
 
 
 def so_far(comparison: Comparison, baseline: str = "") -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Percentiles(serializers.Serializer[Any]):
 
 class Goodput(serializers.Serializer[Any]):
     share = serializers.FloatField(help_text="share of the requests that kept the objective")
-    tokens_per_s_device = serializers.FloatField()
+    tokens_per_s_device = serializers.FloatField(help_text="tokens of these requests alone")
 
 
 class Drift(serializers.Serializer[Any]):
@@ -177,14 +177,18 @@ class StrategyReport(serializers.Serializer[Any]):
     hidden_share = serializers.FloatField(allow_null=True, help_text="share of drafting that ran beside a verification")
     backups = Backups(allow_null=True, help_text="what drafted after SSD's misses")
     lost = serializers.DictField(child=serializers.IntegerField(), help_text="samples that lost their draft, by reason")
-    hardware = serializers.CharField(allow_blank=True, help_text="what the strategy had to itself")
+    hardware = serializers.CharField(
+        allow_blank=True, help_text="what the strategy had to itself, and why requests waited"
+    )
     per_device = serializers.FloatField(allow_null=True, help_text="the speed-up divided by the number of its devices")
     why = WhyOut(help_text="why it is not faster: from the bound to the measured speed")
     regret = RegretOut(
         allow_null=True, help_text="against its bound; null if it has none, or its bound did not run here"
     )
     by_turn = TurnOut(many=True, help_text="empty where every prompt has one turn")
-    tokens_per_s_device = serializers.FloatField(required=False, help_text="of all requests together")
+    tokens_per_s_device = serializers.FloatField(
+        required=False, help_text="of all requests together, divided by its devices"
+    )
     tokens_per_s_user = serializers.FloatField(required=False, help_text="of one request from its arrival; median")
     ttft_ms = Percentiles(required=False, help_text="from arrival to the first token")
     tpot_ms = Percentiles(required=False, help_text="per token after the first")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from decoding import alone
 from decoding.errors import BadStrategy
-from decoding.load import Load, loads
+from decoding.load import MOST_AT_ONCE, Load, loads
 from decoding.measure.latency import NO_OBJECTIVE, Objective, parse_objective
 from decoding.measure.worst import USUAL
 from decoding.spec import Choice, choose, parse_choices
@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="LIST",
         help="requests per second that arrive at random times, such as 2,4; recorded: at the times of the request log, "
-        "recorded:2 twice as fast",
+        f"recorded:2 twice as fast; at most {MOST_AT_ONCE} are decoded at once, and others wait",
     )
     group.add_argument(
         "--slo",

@@ -38,7 +38,8 @@ def document(
     runners: Mapping[str, str],
     prices: Mapping[str, Any],
 ) -> dict[str, Any]:
-    strategies = report(args.choices, runners, samples, args.baseline, args.objective, prices=prices)
+    stated = hardware["by_strategy"]
+    strategies = report(args.choices, runners, samples, args.baseline, args.objective, prices=prices, hardware=stated)
     base = baselines(args.choices, args.baseline)
     verdicts = across_loads(strategies, samples, base, is_noisy=bool(noise))
     alone = verdicts["loads"][0] if len(args.loads) == 1 else None

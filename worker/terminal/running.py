@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from decoding.contestants.servers import SERVER
 from decoding.contestants.servers.alone import ServersAlone
 from decoding.contestants.servers.dialects import dialect_called
+from decoding.errors import BadPrompt
 from decoding.load import ONE
 from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.sample import Sample
@@ -32,6 +33,8 @@ from worker.terminal.progress import Progress
 from worker.terminal.servers import AskedServer, about, reach_of, shown
 from worker.terminal.table import result
 from worker.terminal.trace import Trace
+
+NAMED = 8  # prompts that are left out, each with its reason; of more only the number
 
 
 def run(args: Arguments) -> bool:
@@ -55,7 +58,7 @@ def run(args: Arguments) -> bool:
             sink_for=trace.sink_for if trace else no_sink,
             cancelled=interrupt,
         )
-        encode_all(comparison, args.shows_prompts)  # a prompt that cannot be decoded is told now, not after an hour
+        encode_all(comparison, args.shows_prompts)  # prompts that cannot be decoded are told now, not after an hour
         loaded.pair.begin(args.choices)  # likewise, what this machine cannot run
         warnings = loaded.pair.misfits(args.choices, args.sampling)
         announce(args, loaded, comparison.longest, warnings)
@@ -107,13 +110,22 @@ def load(args: Arguments, servers: Sequence[AskedServer]) -> LoadedPair | Loaded
 
 
 def encode_all(comparison: Comparison, shows: bool) -> None:
-    """Encode the prompts that are known before anything is decoded. `shows`: print them."""
+    """Encode the prompts that are known before anything is decoded. Say which are left out; refuse if all are.
+    `shows`: print the others."""
     opening(True)
-    for prompt in first_turns(comparison.prompts):
-        comparison.tokens(prompt)
-        if shows:
+    first, refusals = first_turns(comparison.prompts), list[BadPrompt]()
+    for prompt in first:
+        if refusal := comparison.refusal(prompt):
+            refusals.append(refusal)
+        elif shows:
             show_prompt(prompt.id, comparison.reading.text(prompt))
     opening(False)
+    if len(refusals) == len(first):
+        raise refusals[0]
+    for refusal in refusals[:NAMED]:
+        say(f"Left out: {refusal}")
+    if len(refusals) > NAMED:
+        say(f"Left out for such reasons: {len(refusals) - NAMED} more prompts.")
 
 
 def show_prompt(name: str, text: str) -> None:

@@ -49,9 +49,15 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
         lines += [palette.dim(note) for note in load_notes(document)]
     else:
         lines += [*_table(strategies, HEADINGS, _cells, document["loads"], palette), ""]
-        lines += [palette.dim(note) for note in notes(strategies, baseline)]
+        lines += [palette.dim(note) for note in notes(baseline)]
     explained = (_why(row) for row in strategies if row["why"]["steps"])
-    more = (*explained, *remarks(strategies), *turn_notes(strategies), *regret_notes(strategies))
+    more = (
+        *run_notes(strategies),
+        *explained,
+        *remarks(strategies),
+        *turn_notes(strategies),
+        *regret_notes(strategies),
+    )
     lines += [palette.dim(note) for note in more]
     if noise := document.get("noise"):
         lines += ["", f"Noisy: {noise}"]
@@ -63,13 +69,19 @@ def _under(document: Mapping[str, Any]) -> list[str]:
     return [line for line in (document["doubt"], *document["warnings"]) if line]
 
 
-def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
+def notes(baseline: str) -> list[str]:
     """Notes that a reader needs to read the table right."""
     return [
         f"speed-up: of decoding; median over prompts, paired with {baseline}; the 95 % intervals hold all at once",
         "end to end: the same with the time to read the prompt, and the output length from which it is a gain",
         "per round: mean acceptance length, tokens per verification · accepted: share of the drafted tokens",
         "drafting, verifying: shares of the decoding time",
+    ]
+
+
+def run_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Hits, backups, lost drafts, prices and drift of each strategy that has them, under load too."""
+    return [
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
         *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
@@ -114,7 +126,9 @@ def load_notes(document: Mapping[str, Any]) -> list[str]:
         "at the same load; the 95 % intervals of one load hold all at once",
         "p50 / p95: in the queue · first token, from arrival · per token after the first · end to end, from arrival; "
         "gap: between deliveries, p99",
-        f"goodput: requests within {promise}" if promise else "goodput: --slo counts requests that keep a promise",
+        f"goodput: requests within {promise}, and their tok/s/device"
+        if promise
+        else "goodput: --slo counts requests that keep a promise",
         *(_doubts(row) for row in document["strategies"] if row["samples"]),
     ]
 
@@ -159,7 +173,7 @@ def _load_cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
         _two(row["tpot_ms"]),
         f"{row['gap_ms']['p99']:.0f} ms" if row["gap_ms"] else "–",
         _two(row["e2e_ms"]),
-        percent(row["goodput"]["share"]),
+        f"{percent(row['goodput']['share'])}, {row['goodput']['tokens_per_s_device']:.1f}",
         _audit(row["audit"]),
     )
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import pytest
 
+from decoding.measure.devices import devices_in
 from tests.webapp import make
-from webapp.comparisons.report import devices_in, report
+from webapp.comparisons.models import Comparison
+from webapp.comparisons.report import report
 from webapp.jobs.models import Job
 
 
@@ -42,6 +44,22 @@ def test_a_speed_up_bought_with_a_second_device_is_shared_out(world, comparison)
     assert static["per_device"] == pytest.approx(static["speedup"]["median"] / 2)
     page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
     assert "2 cores: target on 0, draft on 1" in page and "Per device" in page
+
+
+def test_under_load_the_page_says_why_requests_waited_and_tokens_are_divided_by_devices(world):
+    waits = "1 core; memory holds the caches of 2 texts of 512 tokens, so other requests wait"
+    made = make.comparison(world.actor(world.bob), concurrency=[1, 4])
+    stated = {"autoregressive": "1 core", "static:4": "1 core", "autoregressive @4": waits}
+    made.hardware = {"by_strategy": {**stated, "static:4 @4": "2 cores: target on 0, draft on 1"}}
+    made.save()
+    make.decode_all(made)
+    page = world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
+    assert "<summary>Hardware</summary>" in page and waits in page and "Per device" in page
+    assert "2 cores: target on 0, draft on 1" in page
+    rows = {row["label"]: row["tokens_per_s_device"] for row in report(made)["strategies"]}
+    Comparison.objects.update(hardware={})
+    whole = {row["label"]: row["tokens_per_s_device"] for row in report(Comparison.objects.get())["strategies"]}
+    assert rows == {**whole, "static:4 @4": pytest.approx(whole["static:4 @4"] / 2)}
 
 
 def test_where_no_worker_said_what_it_had_nothing_is_made_up(world, comparison):

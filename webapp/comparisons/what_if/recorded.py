@@ -24,6 +24,7 @@ from decoding.public import (
     Verified,
     ahead_of,
     costs_from,
+    devices_in,
     drafting_is_clear,
     from_dict,
     reading_cost,
@@ -35,7 +36,6 @@ from decoding.public import (
 )
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
-from webapp.comparisons.report import devices_in
 
 DRAFTED_BY_THE_PAIR = {slug for slug, strategy in STRATEGIES.items() if strategy.drafts_with_the_pair}
 COPYING = {slug for slug, strategy in STRATEGIES.items() if strategy.proposer}
