@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("in_a_project_of_its_own")
 @pytest.fixture
 def in_a_project_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    for name in ("PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER"):
+    for name in ("PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "DJANGO_SETTINGS_MODULE"):
         monkeypatch.delenv(name, raising=False)
 
 
