@@ -46,7 +46,7 @@ class Lesson:
     """Everything that decides the result, except the pair and the corpus.
 
     Sequences have the full context from the start, because a shorter one cuts answers off from their prompts. The
-    learning rate is half of the first training's: the pair knows the corpus already.
+    learning rate is two fifths of the first training's and falls all the way: the pair knows the corpus already.
     """
 
     target_plan: Plan
@@ -58,7 +58,7 @@ class Lesson:
 
 
 def lesson(steps: int, share: float, seed: int) -> Lesson:
-    plan = Plan(steps, minutes=0, fall=0.5, short=CONTEXT, long=CONTEXT, matrix_lr=0.01, other_lr=0.002)
+    plan = Plan(steps, minutes=0, fall=1.0, short=CONTEXT, long=CONTEXT, matrix_lr=0.008, other_lr=0.0016)
     return Lesson(plan, replace(plan, tokens_per_step=2048), share, seed=seed)
 
 
@@ -207,7 +207,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--pair", type=Path, default=HERE / "pair", help="where to go on from (%(default)s)")
     parser.add_argument("--work", type=Path, default=HERE / "training" / "copying", help="gets pair/ and what is kept")
     parser.add_argument("--corpus", type=Path, help="a folder of sources instead of the installed packages")
-    parser.add_argument("--steps", type=int, default=3000, help="of each model (%(default)s)")
+    parser.add_argument("--steps", type=int, default=1000, help="of each model (%(default)s)")
     parser.add_argument("--share", type=float, default=0.3, help="of the steps that read texts that copy (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
