@@ -32,6 +32,11 @@ def judge_of(classifier: Classifier) -> Judge:
     return Judge(list(units), float(classifier.out_bias), classifier.card, classifier.prices)
 
 
+def judge_if_any(classifier: Classifier | None) -> Judge | None:
+    """Make the judge of a classifier; None if there is no classifier or it knows nothing about copied tokens."""
+    return judge_of(classifier) if classifier and classifier.knows_copies else None
+
+
 def with_copies(labelled: Labelled, recordings: Sequence[Recording]) -> Labelled:
     """Add the tokens that suffix decoding and prompt lookup would have copied in the same texts, up to each round's
     first refusal."""

@@ -12,11 +12,10 @@ from typing import Any
 
 from decoding import bounded_json
 from decoding.disco.cards import threshold_of
-from decoding.disco.prices import Prices, threshold_in
+from decoding.disco.prices import COPIED, Prices, threshold_in
 from decoding.errors import BadStrategy
 from decoding.proposing import Match
 
-RULE = "copied"  # the threshold for copies, on the card
 MATCHES = ("copied", "match", "count", "share")  # features of a match; for drafted tokens they are 0
 SEEN = ("position", *MATCHES)  # features of a copied token, in this order; all others are 0
 POSITION_SCALE = 20.0  # the published cap; positions are divided by it
@@ -49,7 +48,7 @@ class Judge:
 
     @property
     def threshold(self) -> float:
-        return threshold_in(self.card, self.prices, RULE)
+        return threshold_in(self.card, self.prices, COPIED)
 
     def __call__(self, match: Match, ahead: int) -> float:
         asked = match, ahead
@@ -74,7 +73,7 @@ def read_judge(weights: bytes, card: Mapping[str, Any]) -> Judge:
         hidden, biases, outs, [bias] = (_numbers(header[name], body) for name in TENSORS)
         columns, width = [card["features"].index(name) for name in SEEN], len(card["features"])
         rows = [[hidden[start + column] for column in columns] for start in range(0, len(hidden), width)]
-        threshold_of(card, RULE)  # a card that lacks it is refused now
+        threshold_of(card, COPIED)  # a card that lacks it is refused now
         return Judge(list(zip(rows, biases, outs, strict=True)), bias, card)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error) as error:
         raise BadStrategy(f"The classifier's weights cannot be read ({error}). Train it again.") from None

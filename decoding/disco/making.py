@@ -20,6 +20,7 @@ from decoding.disco.cards import rule_of
 from decoding.disco.classifier import Classifier
 from decoding.disco.designs import USUAL, How, Network
 from decoding.disco.learning import Judge, curve
+from decoding.disco.prices import COPIED
 from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
@@ -167,7 +168,7 @@ def learn(
     network, classifier, costs = _fastest_network(pair, recorded, labelled, material, sampling, how, on_progress)
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
     if classifier.knows_copies or pair.draft is None:
-        thresholds[judging.RULE] = planning.best_for_copies(recorded.validation, costs, classifier)
+        thresholds[COPIED] = planning.best_for_copies(recorded.validation, costs, classifier)
     if pair.draft:
         tested = _tested(recorded, labelled, costs, classifier, thresholds, network, how, on_progress)
     else:
@@ -232,7 +233,7 @@ def _tested_on_copies(
     """Return the parts of the card that say how well it judges copied tokens."""
 
     def predicted(study: Study) -> dict[str, float]:
-        return planning.copying(study, costs, classifier, thresholds[judging.RULE])
+        return planning.copying(study, costs, classifier, thresholds[COPIED])
 
     def elsewhere(study: Study) -> dict[str, Any]:
         found = _measured(classifier, how.label(study.recordings))

@@ -80,7 +80,7 @@ def prices_at(
         return None
     whole, *parts = (tariff.with_decision(each) for each in (costs, *turns))
     found = {}
-    for rule in (rule for rule in rules if card["thresholds"].get(rule)):
+    for rule in (rule for rule in rules if (card["thresholds"].get(rule) or 0) > 0):
         price = tariff.drafted if rule == PRICED else tariff.copied
         found[rule] = Price(card["thresholds"][rule], price(whole), _doubt([price(part) for part in parts]))
     return Prices(found, dataclasses.asdict(whole))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from decoding.disco.classifier import Classifier
-from decoding.disco.copies import judge_of
+from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import Judge
 from decoding.loop import never
 from decoding.projecting.card import Card
@@ -55,7 +55,7 @@ class Material:
     @cached_property
     def judge(self) -> Judge | None:
         """The classifier's judge of copies; None if it knows nothing about them."""
-        return judge_of(self.classifier) if self.classifier and self.classifier.knows_copies else None
+        return judge_if_any(self.classifier)
 
     @classmethod
     def of(cls, study: Study, vocab: int, classifier: Classifier | None) -> Material:

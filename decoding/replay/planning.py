@@ -15,7 +15,7 @@ from torch import Tensor
 
 from decoding.disco import features, rules
 from decoding.disco.classifier import Classifier
-from decoding.disco.copies import judge_of
+from decoding.disco.copies import judge_if_any, judge_of
 from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.target_alone import texts_alone
@@ -202,7 +202,7 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     baseline = study.play(ALONE)
     estimates = study.estimates(classifier) if classifier else ()
-    judge = judge_of(classifier) if classifier and classifier.knows_copies else None
+    judge = judge_if_any(classifier)
 
     def predicted(choice: Choice) -> Prediction:
         counts, sees = study.play(choice, estimates, costs, judge), choice.spec.sees or "nothing"

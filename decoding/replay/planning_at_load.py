@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from decoding.disco.classifier import Classifier
-from decoding.disco.copies import judge_of
+from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import Judge
 from decoding.load import Load
 from decoding.measure.crossover import bracket, crossing
@@ -48,7 +48,7 @@ class Material:
     @cached_property
     def judge(self) -> Judge | None:
         """The classifier's judge of copies; None if it knows nothing about them."""
-        return judge_of(self.classifier) if self.classifier and self.classifier.knows_copies else None
+        return judge_if_any(self.classifier)
 
     def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
         spec, clock = choice.spec, Clock()

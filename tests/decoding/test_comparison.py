@@ -160,7 +160,9 @@ def test_cancelling_stops_at_once_and_keeps_what_is_done() -> None:
     [(Prompt("hollow", ""), "Prompt hollow is empty"), (Prompt("vast", "ab" * 8), "Prompt vast has 16 tokens")],
 )
 def test_a_prompt_that_cannot_be_decoded_is_named_and_left_out(prompt: Prompt, sentence: str) -> None:
-    made = comparison(pair=pair(context=16), prompts=[prompt, Prompt("good", "ab")], sampling=Sampling(max_new_tokens=4))
+    made = comparison(
+        pair=pair(context=16), prompts=[prompt, Prompt("good", "ab")], sampling=Sampling(max_new_tokens=4)
+    )
     assert {sample.prompt for group in made.run() for sample in group} == {"good"}
     assert {key.prompt.id for key, _ in made.left_out} == {prompt.id} and sentence in str(made.left_out[0][1])
     with pytest.raises(BadPrompt, match=sentence):

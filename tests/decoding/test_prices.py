@@ -99,6 +99,14 @@ def test_a_card_that_does_not_say_how_it_got_its_price_keeps_it(recorded, lost: 
     assert about(None, PRICED) is None
 
 
+@pytest.mark.parametrize("threshold", [None, 0.0, -0.2])
+def test_a_threshold_that_is_no_price_is_not_weighed(recorded, threshold: float | None) -> None:
+    _, texts = recorded
+    card = carded(texts, COSTS).card
+    found = prices_at({**card, "thresholds": {**card["thresholds"], COPIED: threshold}}, scaled(COSTS, 4.0))
+    assert found is not None and set(found.rules) == {PRICED}
+
+
 def test_who_prepares_ahead_takes_its_prices_from_the_same_place(recorded) -> None:
     _, texts = recorded
     spoiled = carded(texts, scaled(COSTS, 4.0))
