@@ -53,9 +53,9 @@ FIGURE = Figure(
     published=(
         published(
             "the paper, residual on the cache",
-            [(0.0, 1.0), (1.0, 0.0)],
+            [(1.0, 0.0)],
             "P",
-            "Figure 5 of arXiv 2603.03251v1; which C stands for its 100 % was not read, so that point is at 0",
+            "Figure 5 of arXiv 2603.03251v1; its other point, 100 %, is left out because its C was not read",
             is_line=False,
         ),
     ),

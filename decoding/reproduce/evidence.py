@@ -171,7 +171,7 @@ class Evidence(Recordings):
             "rule of +2 and -1": planning.HEURISTIC,
             "confidence of 0.4": parse_choices(f"{threshold.STRATEGY.slug}:0.4,cap={CAP}")[0],
         }
-        if self.classifier and self.priced:
+        if self.classifier and self.priced:  # from here on the pair's classifier has the study's prices
             for rule in RULES:
                 named = {"rule": rule, "classifier": self.classifier_name}
                 found[f"DISCO, {rule}"] = choose(disco.STRATEGY.slug, named)
