@@ -200,6 +200,7 @@ class Strategy:
     tree: TreePolicyOf | None = None  # drafts trees; its policy chooses their shapes, or none for these parameters
     build: Builder | None = None  # None: the proposer drafts, or the draft model does and the policy stops it
     price_rule: Callable[[Settings], str] = lambda params: ""  # which of its classifier's prices it uses, if any
+    swept: tuple[str, ...] = ()  # rules of a classifier's sweep that move this strategy's threshold
     speculates: Callable[..., SpeculatorSettings] | None = None  # if the draft prepares while the target verifies
     grid: Callable[[], Iterable[Settings]] = _no_settings  # settings that the planner tries
     finer: Callable[[Settings], Iterable[Settings]] = _nothing_finer  # and then, near the best of the grid

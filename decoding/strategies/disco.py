@@ -123,6 +123,7 @@ STRATEGY = Strategy(
     policy=_policy,
     build=_build,
     price_rule=_price_rule,
+    swept=("priced", "threshold"),
     grid=_grid,
     demo=({},),
 )

@@ -42,6 +42,7 @@ STRATEGY = Strategy(
         CLASSIFIER,
     ),
     proposer=_proposer,
+    swept=("copied",),
     price_rule=lambda params: "" if params["threshold"] else "copied",
     grid=_grid,
     sliders=SLIDERS,

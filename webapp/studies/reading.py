@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoding.public import BASELINE, STRATEGIES, SWEPT, Choice, Load, change, paying, so_few
+from decoding.public import BASELINE, STRATEGIES, Choice, Load, change, paying, so_few
 from webapp.studies.models import Classifier, Study
 
 Boxes = list[tuple[str, Any]]  # initial values of the form of a new comparison
@@ -163,8 +163,8 @@ def _called(best: str) -> str:
 
 
 def asking(rule: str) -> str:
-    """The strategy that asks a classifier by this rule."""
-    return SWEPT.get(rule) or next(slug for slug, strategy in STRATEGIES.items() if strategy.sees == "estimate")
+    """The strategy that asks a classifier by this rule; empty if none does."""
+    return next((slug for slug, strategy in STRATEGIES.items() if rule in strategy.swept), "")
 
 
 def levels(card: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -210,7 +210,7 @@ def comparison_with(classifier: Classifier) -> Boxes:
     boxes: Boxes = []
     able = [one for one in STRATEGIES.values() if not (one.needs_draft and classifier.pair.is_alone)]
     for strategy in able:
-        asks = strategy.sees == "estimate" or strategy.slug in SWEPT.values()
+        asks = strategy.sees == "estimate" or strategy.swept
         if asks and (classifier.knows_copies or not strategy.judges_copies):
             boxes += _chosen(strategy.slug, {**strategy.read({}), "classifier": classifier.pk})
         elif strategy.role == "baseline":

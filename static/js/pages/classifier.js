@@ -5,5 +5,5 @@ import { explore } from "../forms/explorer.js";
 import { begin, fold } from "../live/log.js";
 
 const data = dataOf(), { card, lines } = data.page;
-if (card.sweep) explore(data.page);
+if (document.getElementById("sweep")) explore(data.page);
 (await chartsOf()).draw({ ...data, epochs: lines.reduce(fold, begin()).epochs });

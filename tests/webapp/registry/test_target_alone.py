@@ -141,12 +141,12 @@ def test_the_pairs_page_leads_to_a_training_that_the_pair_can_have(world, alone)
 def test_the_page_of_a_classifier_of_copies_explores_and_compares_what_the_target_can_run(world, alone):
     by = world.actor(world.bob)
     points = [{"threshold": at, "speedup": 1 + at, "drafted": 2.0, "accepted": 1.0} for at in (0.2, 0.6)]
-    card = make.card(design="sources", thresholds={"copied": 0.2}, sweep={"copied": points})
+    card = make.card(design="sources", thresholds={"copied": 0.2}, sweep={"copied": points, "made by hand": points})
     made = classifying.add_classifier(name="c", pair=alone, upload=make.upload(by, card), by=by)
     client = world.page(world.bob)
     shown = client.get(f"/classifiers/{made.pk}/")
     assert '<input type="radio" name="rule" value="copied" checked>' in " ".join(shown.content.decode().split())
-    assert shown.context["page"]["strategies"] == {"copied": "disco-suffix"}
+    assert shown.context["page"]["strategies"] == {"copied": "disco-suffix"}  # an unknown rule has none
     asked = [value for name, value in shown.context["comparison"] if name == "use"]
     assert "disco-suffix" in asked and set(asked) <= set(runnable())
 

@@ -93,7 +93,7 @@ def content(found: Classifier) -> dict[str, Any]:
     """Return the content of a classifier's page."""
     training = getattr(found, "training", None)
     design = found.card.get("design", OURS)
-    own, rules = rule_of(design), list(found.card.get("sweep", {}))
+    own, rules = rule_of(design), [rule for rule in found.card.get("sweep", {}) if reading.asking(rule)]
     return {
         "entry": found,
         "card": found.card,
