@@ -79,7 +79,8 @@ def test_a_classifier_that_is_missing_is_told_before_anything_loads(
     assert compare(on_target(box, "--strategies", "disco-lookup")) == 2
     told = capsys.readouterr().err
     assert told.startswith("disco-lookup:0 needs a classifier, and there is none beside this target.")
-    assert "train-disco --design sources" in told and "disco-lookup:classifier=DIR" in told
+    assert "Train one on its copies: train-disco --target DIR --design sources stores it there." in told
+    assert "disco-lookup:classifier=DIR" in told and "draft" not in told
     assert "Warming up" not in told
 
 
