@@ -17,9 +17,10 @@ def runnable() -> list[str]:
 
 def usual() -> list[Choice]:
     """Choices that a new comparison of a target alone begins with: there are few, so each strategy takes part that
-    needs no training before."""
+    needs no training before. One that remembers earlier texts runs only if asked for: its results depend on their
+    order."""
     able = (STRATEGIES[slug] for slug in runnable() if STRATEGIES[slug].role in ("baseline", "ranked"))
-    ready = (each for each in able if not each.needs_classifier)
+    ready = (each for each in able if not (each.needs_classifier or each.remembers))
     return [choose(each.slug, params) for each in ready for params in each.usual or ({},)]
 
 

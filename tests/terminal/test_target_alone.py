@@ -104,7 +104,7 @@ def test_a_plan_finds_the_settings_of_copies(box: Path, capsys: pytest.CaptureFi
     told = capsys.readouterr().out
     found = json.loads((box / "plan.json").read_text())
     settings = {row["strategy"]: row for row in found["settings"]}
-    assert set(settings) == {"autoregressive", *(choice.strategy for choice in alone.usual())} - {"autoregressive"}
+    assert set(settings) == {"lookup", "suffix", "suffix-memory"}
     assert all(row["measured"]["prompts"] == row["audit"]["identical"] == 2 for row in settings.values())
     assert found["trees"] is None and {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM"}
     assert "vLLM, as lookup" in told and "tree" not in told
