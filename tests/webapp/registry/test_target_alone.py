@@ -220,10 +220,11 @@ def test_strategies_say_over_rest_whether_they_need_a_draft(world):
     assert not told["autoregressive"] and told["static"]
 
 
-def test_a_demo_of_a_target_alone_runs_what_needs_no_draft(world):
+def test_a_demo_of_a_target_alone_shows_what_copies_bring(world):
+    """It used to run nothing but the baseline."""
     by = world.actor(world.bob)
     make.target_alone(by, name=demo.STARTER)
     make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
     made = demo.launch(by=by)
-    assert "autoregressive" in [run.label for run in made.runs.all()]
-    assert not any(run.choice.spec.needs_draft for run in made.runs.all())
+    assert [run.choice for run in made.runs.all()] == usual_alone()
+    assert any(run.choice.spec.proposer for run in made.runs.all())
