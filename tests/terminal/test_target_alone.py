@@ -19,6 +19,7 @@ from worker.terminal.compare import main as compare
 from worker.terminal.parser import BadArguments
 
 ROOT = Path(__file__).parents[2]
+BY_ORDER = "suffix-memory copies from earlier requests, so what it gains depends on their order."
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +109,7 @@ def test_a_plan_finds_the_settings_of_copies(box: Path, capsys: pytest.CaptureFi
     assert all(row["measured"]["prompts"] == row["audit"]["identical"] == 2 for row in settings.values())
     assert found["trees"] is None and {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM"}
     assert "vLLM, as lookup" in told and "tree" not in told
+    assert told.count(BY_ORDER) == 1
 
 
 def test_an_oracle_shows_which_copies_are_worth_what(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,6 +130,7 @@ def test_a_projection_covers_copies_and_says_what_needs_a_draft(box: Path, capsy
     assert {row["strategy"] for row in found["settings"]} == {"autoregressive", "lookup", "suffix", "suffix-memory"}
     assert found["left_out"]["ssd"] == "this pair has no draft model" and found["map"] is None
     assert "Left out: disco-lookup (this pair has no classifier)." in told and "Best strategy by" not in told
+    assert told.count(BY_ORDER) == 1
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +178,7 @@ def test_a_plan_for_several_users_needs_no_draft(box: Path, capsys: pytest.Captu
     plan.run([*on_target(box), "--load", "1,2"])
     told = capsys.readouterr().out
     assert "2 at once" in told and "suffix" in told and "As a schedule" not in told
+    assert told.count(BY_ORDER) == 1
 
 
 def test_a_draft_alone_is_refused(box: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from decoding.public import remarks_on
 from webapp.accounts.actor import Actor
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
@@ -111,6 +112,7 @@ def _plan(actor: Actor, found: Study) -> dict[str, Any]:
     return {
         "verdict": reading.verdict_of_plan(found.document or {}),
         "settings": reading.settings(found.document or {}),
+        "remarks": _remarks(found),
         "at_load": reading.at_load(found.document or {}),
         "comparison": reading.comparison_of(found),
         "judged": _judged(found),
@@ -128,7 +130,12 @@ def _projection(actor: Actor, found: Study) -> dict[str, Any]:
     return {
         "verdict": reading.verdict_of_projection(found.document or {}),
         "batches": reading.by_batch(found.found("settings")),
+        "remarks": _remarks(found),
     }
+
+
+def _remarks(found: Study) -> list[str]:
+    return remarks_on(row["strategy"] for row in found.found("settings"))
 
 
 def _papers(actor: Actor, found: Study) -> dict[str, Any]:
