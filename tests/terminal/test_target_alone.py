@@ -157,6 +157,9 @@ def test_a_classifier_of_copies_is_trained_and_planned_with(
     settings = {row["strategy"]: row for row in found["settings"]}
     assert {"disco-lookup", "disco-suffix", "lookup", "suffix"} <= settings.keys() and "disco-hybrid" not in settings
     assert settings["disco-suffix"]["measured"] and found["classifier"] == ""
+    [judged] = found["classifiers"]
+    assert judged["speedups"].keys() == {"disco-lookup", "disco-suffix"} and judged["best_copy"] > 0
+    assert 0 < judged["auc"] <= 1
     assert {"disco-lookup", "disco-suffix"} <= {row["strategy"] for row in found["at_load"]["rows"]}
     project.run([*taught, "--card", "two-cores-epyc"])
     assert "disco-suffix" in capsys.readouterr().out.partition("Left out")[0]

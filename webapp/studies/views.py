@@ -21,6 +21,7 @@ from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
 from webapp.studies import plans, reading, serializers, services
+from webapp.studies.classifiers import cross_sets
 from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION, PROOF
 from webapp.studies.models import Classifier, Study
 from webapp.studies.work import work_of
@@ -175,13 +176,18 @@ def prove_study(request: Asked, id: UUID) -> HttpResponse:
 
 
 def _judged(plan: Study) -> list[dict[str, Any]]:
-    names = dict(Classifier.objects.filter(pair=plan.pair).values_list("pk", "name"))
+    alike = {
+        "team": plan.team_id,
+        "pair__target": plan.pair.target_id,
+    }  # on a target alone, those of its pairs serve too
+    names = dict(Classifier.objects.filter(**alike).values_list("pk", "name"))
     return [
         {
             **row,
             "name": names.get(UUID(row["classifier"]), "one that is gone"),
             "is_there": UUID(row["classifier"]) in names,
             "best": max(row["speedups"].values()),
+            "other": cross_sets.other(row),
         }
         for row in plan.found("classifiers") or []
     ]
