@@ -5,6 +5,8 @@ Standard library only, because the web process uses it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from decoding.spec import Choice, choose
 from decoding.strategies import STRATEGIES
 from decoding.strategy import Strategy
@@ -17,10 +19,23 @@ def runnable() -> list[str]:
 
 def usual() -> list[Choice]:
     """Choices that a new comparison of a target alone begins with: there are few, so each strategy takes part that
-    needs no training before."""
+    needs no training before. One that remembers earlier texts runs only if asked for: its results depend on their
+    order."""
     able = (STRATEGIES[slug] for slug in runnable() if STRATEGIES[slug].role in ("baseline", "ranked"))
-    ready = (each for each in able if not each.needs_classifier)
+    ready = (each for each in able if not (each.needs_classifier or each.remembers))
     return [choose(each.slug, params) for each in ready for params in each.usual or ({},)]
+
+
+def judged_copies(predicted: Mapping[str, float]) -> dict[str, float]:
+    """Select the predicted speed-ups of strategies that ask a classifier about copies."""
+    return {name: gain for name, gain in predicted.items() if name in STRATEGIES and STRATEGIES[name].judges_copies}
+
+
+def best_copy(predicted: Mapping[str, float]) -> float | None:
+    """Return the best speed-up that copies have without a classifier, where one is predicted. Strategies that remember
+    earlier texts do not count: their results depend on the order."""
+    able = {f"best {slug}" for slug, each in STRATEGIES.items() if each.proposer and not each.remembers}
+    return max((gain for name, gain in predicted.items() if name in able), default=None)
 
 
 def needs(spec: Strategy) -> str:

@@ -45,7 +45,7 @@ from decoding.reproduce import published as papers
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory
 from decoding.ssd.simulation.preparing import Preparing
-from decoding.strategies import BASELINE, STRATEGIES
+from decoding.strategies import BASELINE, STRATEGIES, remarks_on
 from decoding.strategy import LLAMA_CPP, Slider, Strategy
 from decoding.vocabularies.scores import lacks_scores
 from decoding.vocabularies.shared import METHODS

@@ -48,7 +48,8 @@ def run_all(
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Run choices side by side and return the report's rows by label."""
+    """Run choices side by side and return the report's rows by label. None remembers texts of an earlier run."""
+    pair.begin(choices)
     comparison = Comparison(pair, prompts, choices, sampling, cancelled=cancelled)
     comparison.warm_up()
     samples = comparison.run_whole(on_progress)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from decoding import alone
 from decoding.disco import metrics, training
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import with_copies
+from decoding.disco.prices import COPIED
+from decoding.disco.training import Labelled
 from decoding.replay.costs import Costs
-from decoding.replay.planning import ALONE, STATICS, Prediction, Study, elsewhere, tuned
+from decoding.replay.planning import ALONE, STATICS, Prediction, Study, copying, elsewhere, tuned
 from decoding.strategies.disco import RULES
 
 FORMAT = "drafthouse.plan/1"
@@ -51,28 +56,47 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str,
     }
 
 
+Speeds = Callable[[Classifier], dict[str, Any]]
+
+
 def judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
-    """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on. A target
-    alone has no drafted tokens to judge."""
-    if not classifiers or recorded.is_alone:
+    """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on. On a
+    target alone that is on copies, if there are any."""
+    if not classifiers:
         return []
+    is_alone = recorded.is_alone
+    labelled = with_copies(training.NOTHING, recorded.recordings) if is_alone else training.label(recorded.recordings)
+    speeds = _of_copies(recorded, costs) if is_alone else _of_drafts(recorded, costs)
+    return [_judged(name, each, labelled, speeds) for name, each in classifiers.items() if len(labelled.rows)]
+
+
+def _judged(name: str, classifier: Classifier, labelled: Labelled, speeds: Speeds) -> dict[str, Any]:
+    scores = metrics.measure(classifier(labelled.rows), labelled.accepted)
+    return {
+        "classifier": name,
+        "auc": None if math.isnan(scores.auc) else scores.auc,  # all tokens were accepted, or all refused
+        "f1": scores.f1,
+        "calibration_error": scores.calibration_error,
+        **speeds(classifier),
+    }
+
+
+def _of_drafts(recorded: Study, costs: Costs) -> Speeds:
     baseline = costs.tokens_per_s(recorded.play(ALONE))
-    statics = [costs.tokens_per_s(recorded.play(choice)) for choice in STATICS]
-    labelled = training.label(recorded.recordings)
-    found = []
-    for name, classifier in classifiers.items():
-        scores = metrics.measure(classifier(labelled.rows), labelled.accepted)
+    best = max(costs.tokens_per_s(recorded.play(choice)) for choice in STATICS) / baseline
+
+    def speeds(classifier: Classifier) -> dict[str, Any]:
         own = {rule: classifier.tuned(rule) for rule in RULES}
         counts = tuned(recorded, recorded.estimates(classifier), own)
-        speeds = {rule: costs.tokens_per_s(count, "estimate") / baseline for rule, count in counts.items()}
-        found.append(
-            {
-                "classifier": name,
-                "auc": scores.auc,
-                "f1": scores.f1,
-                "calibration_error": scores.calibration_error,
-                "speedups": speeds,
-                "best_static": max(statics) / baseline,
-            }
-        )
-    return found
+        gains = {rule: costs.tokens_per_s(count, "estimate") / baseline for rule, count in counts.items()}
+        return {"speedups": gains, "best_static": best}
+
+    return speeds
+
+
+def _of_copies(recorded: Study, costs: Costs) -> Speeds:
+    def speeds(classifier: Classifier) -> dict[str, Any]:
+        found = copying(recorded, costs, classifier, classifier.tuned(COPIED))
+        return {"speedups": alone.judged_copies(found), "best_copy": alone.best_copy(found)}
+
+    return speeds

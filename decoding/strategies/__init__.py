@@ -62,3 +62,9 @@ def _baseline() -> str:
 
 STRATEGIES = _only([*map(_strategy, modules_in(sys.modules[__name__], PARTS)), *contestants.specs()])
 BASELINE = _baseline()
+
+
+def remarks_on(slugs: Iterable[str]) -> list[str]:
+    """Sentences on what to know of results of these strategies, in the order of the strategies."""
+    named = set(slugs)
+    return [f"{slug} {strategy.remark}." for slug, strategy in STRATEGIES.items() if strategy.remark and slug in named]

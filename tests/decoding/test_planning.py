@@ -22,6 +22,7 @@ from decoding.errors import BadPrompts, BadStrategy
 from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
+from decoding.replay.confirming import run_all
 from decoding.replay.costs import Costs
 from decoding.replay.planning import CAP, Study, best, predict, price_of_a_token, study
 from decoding.replay.probing import probe
@@ -106,6 +107,13 @@ def test_every_setting_is_priced_and_the_best_is_named(made) -> None:  # type: i
     }  # fmt: skip
     top = best(predictions, "static")
     assert top.tokens_per_s == max(p.tokens_per_s for p in predictions if p.choice.strategy == "static")
+
+
+def test_a_confirmation_copies_nothing_from_an_earlier_one() -> None:
+    """A plan's rows at load used to begin with the texts that the rows for one user had written."""
+    ready, asked = pair(), [choose("autoregressive"), choose("suffix-memory")]
+    first, second = (run_all(ready, prompts(6), SHARED, asked)[asked[1].label] for _ in range(2))
+    assert first["num_draft_tokens"] == second["num_draft_tokens"] > 0
 
 
 @pytest.fixture(scope="module")

@@ -81,6 +81,11 @@ def test_a_new_comparison_of_it_begins_with_strategies_that_run(target_alone: Pa
     assert not any(choice.spec.needs_draft or choice.spec.role == "peer" for choice in alone.usual())
 
 
+def test_nothing_remembers_earlier_requests_unless_asked_to() -> None:
+    """It used to, in the one order of the prompts."""
+    assert [choice.strategy for choice in alone.usual()] == ["autoregressive", "lookup", "suffix"]
+
+
 def test_what_records_a_draft_is_refused(target_alone: Pair) -> None:
     with pytest.raises(
         BadPair, match=r"design ours needs a draft model, and this pair has none\. Take the design sources"

@@ -19,6 +19,7 @@ from worker.terminal.compare import main as compare
 from worker.terminal.parser import BadArguments
 
 ROOT = Path(__file__).parents[2]
+BY_ORDER = "suffix-memory copies from earlier requests, so what it gains depends on their order."
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,8 @@ def test_a_classifier_that_is_missing_is_told_before_anything_loads(
     assert compare(on_target(box, "--strategies", "disco-lookup")) == 2
     told = capsys.readouterr().err
     assert told.startswith("disco-lookup:0 needs a classifier, and there is none beside this target.")
-    assert "train-disco --design sources" in told and "disco-lookup:classifier=DIR" in told
+    assert "Train one on its copies: train-disco --target DIR --design sources stores it there." in told
+    assert "disco-lookup:classifier=DIR" in told and "draft" not in told
     assert "Warming up" not in told
 
 
@@ -103,10 +105,11 @@ def test_a_plan_finds_the_settings_of_copies(box: Path, capsys: pytest.CaptureFi
     told = capsys.readouterr().out
     found = json.loads((box / "plan.json").read_text())
     settings = {row["strategy"]: row for row in found["settings"]}
-    assert set(settings) == {"autoregressive", *(choice.strategy for choice in alone.usual())} - {"autoregressive"}
+    assert set(settings) == {"lookup", "suffix", "suffix-memory"}
     assert all(row["measured"]["prompts"] == row["audit"]["identical"] == 2 for row in settings.values())
     assert found["trees"] is None and {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM"}
     assert "vLLM, as lookup" in told and "tree" not in told
+    assert told.count(BY_ORDER) == 1
 
 
 def test_an_oracle_shows_which_copies_are_worth_what(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,6 +130,7 @@ def test_a_projection_covers_copies_and_says_what_needs_a_draft(box: Path, capsy
     assert {row["strategy"] for row in found["settings"]} == {"autoregressive", "lookup", "suffix", "suffix-memory"}
     assert found["left_out"]["ssd"] == "this pair has no draft model" and found["map"] is None
     assert "Left out: disco-lookup (this pair has no classifier)." in told and "Best strategy by" not in told
+    assert told.count(BY_ORDER) == 1
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +157,9 @@ def test_a_classifier_of_copies_is_trained_and_planned_with(
     settings = {row["strategy"]: row for row in found["settings"]}
     assert {"disco-lookup", "disco-suffix", "lookup", "suffix"} <= settings.keys() and "disco-hybrid" not in settings
     assert settings["disco-suffix"]["measured"] and found["classifier"] == ""
+    [judged] = found["classifiers"]
+    assert judged["speedups"].keys() == {"disco-lookup", "disco-suffix"} and judged["best_copy"] > 0
+    assert 0 < judged["auc"] <= 1
     assert {"disco-lookup", "disco-suffix"} <= {row["strategy"] for row in found["at_load"]["rows"]}
     project.run([*taught, "--card", "two-cores-epyc"])
     assert "disco-suffix" in capsys.readouterr().out.partition("Left out")[0]
@@ -177,6 +184,7 @@ def test_a_plan_for_several_users_needs_no_draft(box: Path, capsys: pytest.Captu
     plan.run([*on_target(box), "--load", "1,2"])
     told = capsys.readouterr().out
     assert "2 at once" in told and "suffix" in told and "As a schedule" not in told
+    assert told.count(BY_ORDER) == 1
 
 
 def test_a_draft_alone_is_refused(box: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from decoding.public import STRATEGIES
+from decoding.public import STRATEGIES, alone
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison
@@ -30,18 +30,23 @@ def wanted(by: Actor) -> dict[str, Any] | None:
     if pair is None or prompts is None:
         return None
     defaults = json.loads(DEFAULTS.read_text(encoding="utf-8"))
-    has_classifier = pair.classifiers.kept().exists()
-    able = [each for each in STRATEGIES.values() if not (pair.is_alone and each.needs_draft)]
-    shown = [each for each in able if has_classifier or not each.needs_classifier]
     return {
         "name": "Demo",
         "pair": pair,
         "dataset": prompts,
         "split": "test",
         "limit": PROMPTS,
-        "strategies": [{"strategy": each.slug, "params": params} for each in shown for params in each.demo],
+        "strategies": _strategies(pair),
         "sampling": {**defaults["sampling"], "max_new_tokens": defaults["max_new_tokens"]},
     }
+
+
+def _strategies(pair: Pair) -> list[dict[str, Any]]:
+    if pair.is_alone:
+        return [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
+    has_classifier = pair.classifiers.kept().exists()
+    able = [each for each in STRATEGIES.values() if has_classifier or not each.needs_classifier]
+    return [{"strategy": each.slug, "params": params} for each in able for params in each.demo]
 
 
 def launch(*, by: Actor) -> Comparison:

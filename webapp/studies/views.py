@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from decoding.public import remarks_on
 from webapp.accounts.actor import Actor
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
@@ -20,6 +21,7 @@ from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
 from webapp.studies import plans, reading, serializers, services
+from webapp.studies.classifiers import cross_sets
 from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION, PROOF
 from webapp.studies.models import Classifier, Study
 from webapp.studies.work import work_of
@@ -111,6 +113,7 @@ def _plan(actor: Actor, found: Study) -> dict[str, Any]:
     return {
         "verdict": reading.verdict_of_plan(found.document or {}),
         "settings": reading.settings(found.document or {}),
+        "remarks": _remarks(found),
         "at_load": reading.at_load(found.document or {}),
         "comparison": reading.comparison_of(found),
         "judged": _judged(found),
@@ -128,7 +131,12 @@ def _projection(actor: Actor, found: Study) -> dict[str, Any]:
     return {
         "verdict": reading.verdict_of_projection(found.document or {}),
         "batches": reading.by_batch(found.found("settings")),
+        "remarks": _remarks(found),
     }
+
+
+def _remarks(found: Study) -> list[str]:
+    return remarks_on(row["strategy"] for row in found.found("settings"))
 
 
 def _papers(actor: Actor, found: Study) -> dict[str, Any]:
@@ -168,13 +176,18 @@ def prove_study(request: Asked, id: UUID) -> HttpResponse:
 
 
 def _judged(plan: Study) -> list[dict[str, Any]]:
-    names = dict(Classifier.objects.filter(pair=plan.pair).values_list("pk", "name"))
+    alike = {
+        "team": plan.team_id,
+        "pair__target": plan.pair.target_id,
+    }  # on a target alone, those of its pairs serve too
+    names = dict(Classifier.objects.filter(**alike).values_list("pk", "name"))
     return [
         {
             **row,
             "name": names.get(UUID(row["classifier"]), "one that is gone"),
             "is_there": UUID(row["classifier"]) in names,
             "best": max(row["speedups"].values()),
+            "other": cross_sets.other(row),
         }
         for row in plan.found("classifiers") or []
     ]

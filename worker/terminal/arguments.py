@@ -166,8 +166,9 @@ def _require_parts_of(choices: Sequence[Choice], bench: Bench) -> None:
             raise BadStrategy(f"{alone.why_not(choice.label)} Give --draft DIR, or leave {choice.strategy} out.")
         if choice.spec.needs_classifier and not bench.material.classifier_at(str(choice.params[CLASSIFIER.name])):
             raise BadStrategy(
-                f"{choice.label} needs a classifier, and there is none beside this target. Train one on a pair of it "
-                f"and a draft: train-disco --design sources. Then name its folder: {choice.strategy}:classifier=DIR."
+                f"{choice.label} needs a classifier, and there is none beside this target. Train one on its copies: "
+                "train-disco --target DIR --design sources stores it there. Or name the folder of another: "
+                f"{choice.strategy}:classifier=DIR."
             )
 
 

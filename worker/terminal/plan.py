@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from decoding.load import loads
 from decoding.measure.summary import so_few
+from decoding.strategies import remarks_on
 from decoding.words import change
 from worker import noise
 from worker.llama_server import program
@@ -120,7 +121,7 @@ def planned_for_one(material: Material) -> tuple[Sequence[Prediction], dict[str,
     best, trees = best_of_each(predictions), None if study.is_alone else tree_worth(study, costs)
     rows = confirmed(material.bench, material.ready, best)
     found = document_of(best, rows, predictions, costs)
-    print(table(best, rows))
+    print("\n".join([table(best, rows), *remarks_on(prediction.choice.strategy for prediction in best)]))
     if trees:
         print(f"\n{trees.sentence}")
     print(f"\n{elsewhere(found)}")

@@ -9,6 +9,7 @@ from decoding.disco.making import Step
 from decoding.load import Load
 from decoding.measure.crossover import paying
 from decoding.replay.plan_at_load import plan_at_load
+from decoding.strategies import remarks_on
 from decoding.words import change
 from worker.terminal.studying import Material, Steps
 
@@ -37,6 +38,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield from ("", str(Load(users)))
         yield from (_line(row) for row in found["rows"] if row["users"] == users)
     yield ""
+    yield from remarks_on(row["strategy"] for row in found["rows"])
     yield from (paying(crossover) for crossover in found["crossovers"])
     if found["planned"]:
         yield from ("", f"As a schedule: {found['planned']}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from decoding.projecting.card import Card, card_called, published
-from decoding.strategies import STRATEGIES
+from decoding.strategies import STRATEGIES, remarks_on
 from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import guarded
@@ -73,6 +73,7 @@ def as_text(found: Mapping[str, Any]) -> str:
         lines.append(f"{f'{batch} at once':32} {'tokens/s each':>13} {'per device':>10} {'speed-up':>8}")
         lines += [_row(row) for row in found["settings"] if row["batch"] == batch]
         lines.append("")
+    lines += remarks_on(row["strategy"] for row in found["settings"])
     lines += [f"Left out: {slug} ({why})." for slug, why in found["left_out"].items()]
     lines += [found["misfit"]] if found["misfit"] else []
     lines += ["", *drawn(found["map"])] if found["map"] else []

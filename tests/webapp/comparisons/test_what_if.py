@@ -28,6 +28,7 @@ from webapp.jobs.models import Job
 from webapp.studies.classifiers import services as classifying
 
 LENGTH = 60
+BY_ORDER = "suffix-memory copies from earlier requests, so what it gains depends on their order."
 SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_tokens=LENGTH)]
 COSTS = Costs(target=(0.0, 10.0, 11.0, 12.0), draft=2.0, draft_round=0.5, catch_up=0.0, round=0.0)
 
@@ -449,6 +450,8 @@ def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_ru
     told = ask(world.api(world.bob), made, "strategy=suffix&threshold=0.2").json()
     assert told["known"] == 1.0 and told["num_draft_passes"] == 0
     assert {row["label"]: bool(row["simulated"]) for row in told["measured"]} == {"static:2": True, "lookup:4": True}
+    remembering = ask(world.api(world.bob), made, "strategy=suffix-memory&threshold=0.2").json()
+    assert BY_ORDER in remembering["notes"] and BY_ORDER not in told["notes"]
 
 
 def judged_by(world, pair, path):

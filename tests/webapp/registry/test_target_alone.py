@@ -19,6 +19,7 @@ from webapp.jobs.models import Job
 from webapp.registry import lengths, services
 from webapp.registry.models import Pair, TokenLengths
 from webapp.studies.classifiers import services as classifying
+from webapp.studies.kinds import PLAN
 from webapp.studies.models import Classifier, Study, Training
 
 NO_DRAFT = "needs a draft model, and this pair has none."
@@ -151,6 +152,29 @@ def test_the_page_of_a_classifier_of_copies_explores_and_compares_what_the_targe
     assert "disco-suffix" in asked and set(asked) <= set(runnable())
 
 
+def test_classifiers_of_a_target_alone_are_judged_on_copies_across_prompt_sets(world, alone, prompts):
+    """Its own cell used to show the AUC alone, and plans added none."""
+    by = world.actor(world.bob)
+    predicted = {"disco-suffix": 1.5, "disco-lookup": 1.3, "best suffix": 1.2, "best suffix-memory": 9.0}
+    training = make.training(by, pair=alone, dataset=prompts, design="sources")
+    upload = make.upload(by, make.card(design="sources", thresholds={"copied": 0.2}, predicted=predicted))
+    made = classifying.add_classifier(name="own", pair=alone, upload=upload, by=by)
+    Training.objects.filter(pk=training.pk).update(classifier=made)
+    paired = services.add_pair(name="paired", target=alone.target, draft=make.model(by, "draft", layers=1), by=by)
+    upload = make.upload(by, make.card(design="sources"))
+    borrowed = classifying.add_classifier(name="borrowed", pair=paired, upload=upload, by=by)
+    judged = {"auc": 0.8, "f1": 0.7, "speedups": {"disco-suffix": 1.1, "disco-lookup": 1.0}, "best_copy": 1.25}
+    rows = [{"classifier": str(each.pk), **judged} for each in (made, borrowed)]
+    elsewhere = make.dataset(by, name="elsewhere")
+    plan = make.study(by, PLAN, {**make.STUDIES["plan"], "classifiers": rows}, pair=alone, dataset=elsewhere)
+    client = world.page(world.bob)
+    shown = client.get(f"/classifiers/{made.pk}/").content.decode()
+    assert "25 % faster than best copy" in shown and "12 % slower than best copy" in shown
+    assert "used on elsewhere" in shown and "best static" not in shown
+    shown = client.get(f"/studies/{plan.pk}/").content.decode()
+    assert "Best copy" in shown and ">own</a>" in shown and ">borrowed</a>" in shown
+
+
 def test_a_classifier_of_drafted_tokens_is_neither_trained_nor_added(world, alone, prompts):
     by = world.actor(world.bob)
     body = {"name": "c", "pair": str(alone.pk)}
@@ -242,10 +266,11 @@ def test_strategies_say_over_rest_whether_they_need_a_draft(world):
     assert not told["autoregressive"] and told["static"]
 
 
-def test_a_demo_of_a_target_alone_runs_what_needs_no_draft(world):
+def test_a_demo_of_a_target_alone_shows_what_copies_bring(world):
+    """It used to run nothing but the baseline."""
     by = world.actor(world.bob)
     make.target_alone(by, name=demo.STARTER)
     make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
     made = demo.launch(by=by)
-    assert "autoregressive" in [run.label for run in made.runs.all()]
-    assert not any(run.choice.spec.needs_draft for run in made.runs.all())
+    assert [run.choice for run in made.runs.all()] == usual_alone()
+    assert any(run.choice.spec.proposer for run in made.runs.all())

@@ -79,6 +79,21 @@ def test_the_page_says_that_it_is_simulated_and_shows_every_batch(world, ready):
     assert {row["strategy"] for row in document["settings"]} >= {"autoregressive", "static", "ssd", "ssd-disco"}
 
 
+@pytest.mark.parametrize(("kind", "card"), [(PLAN, ""), (PROJECTION, "two-cores-epyc")])
+def test_what_a_strategy_gains_by_the_order_of_requests_is_said_below_the_table(world, ready, kind, card):
+    """Plans and projections used to advise `suffix-memory` without a word."""
+    told = "suffix-memory copies from earlier requests, so what it gains depends on their order."
+    found = make.STUDIES[kind.slug]
+    more = {**found, "settings": [*found["settings"], {**found["settings"][-1], "strategy": "suffix-memory"}]}
+    plain, remembering = (
+        make.study(world.actor(world.bob), kind, each, pair=ready[0], dataset=ready[1], card=card)
+        for each in (found, more)
+    )
+    client = world.page(world.victor)
+    assert told not in client.get(f"/studies/{plain.pk}/").content.decode()
+    assert client.get(f"/studies/{remembering.pk}/").content.decode().count(told) == 1
+
+
 def test_a_plan_under_ratio_dice_names_the_strategies_that_are_left_out(world, ready):
     found = {**make.STUDIES["plan"], "left_out": {"ssd": "its simulation needs a fixed text"}}
     study = make.study(world.actor(world.bob), PLAN, found, pair=ready[0], dataset=ready[1])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.public import STRATEGIES, Ahead, AtLoad, Choice, Played, Recorded, Simulation, Strategy
+from decoding.public import STRATEGIES, Ahead, AtLoad, Choice, Played, Recorded, Simulation, Strategy, remarks_on
 
 
 def _prices(found: Recorded, simulation: AtLoad) -> Iterator[str]:
@@ -100,5 +100,6 @@ def notes_of(
         )
     yield from _above_the_oracle(fit)
     yield from _not_in_traces(choice.spec)
+    yield from remarks_on([choice.strategy])
     if len(simulation.middle) < found.prompt_count:
         yield f"Replayed on {len(simulation.middle)} of {found.prompt_count} prompts, evenly spread."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from decoding.public import alone
 from webapp.registry.models import Pair
 from webapp.studies.kinds import PLAN
 from webapp.studies.models import Classifier, Study
@@ -14,21 +15,35 @@ MOST_PLANS = 200
 
 
 @dataclass(frozen=True, slots=True)
+class Other:
+    """The best that needs no classifier on the same prompts."""
+
+    name: str
+    speedup: float | None  # predicted
+
+
+def other(judged: Mapping[str, Any]) -> Other:
+    """Read what a plan set beside a classifier: static lookaheads, or copies on a target alone."""
+    copy = judged.get("best_copy")
+    return Other("best copy", copy) if copy else Other("best static", judged.get("best_static"))
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     auc: float | None
-    speedup: float | None  # predicted, by the better of DISCO's two rules
-    best_static: float | None
+    speedup: float | None  # predicted, by the better of DISCO's two rules, or of two strategies that ask about copies
+    other: Other
     study: Study | None = None
 
     @property
     def gain(self) -> float | None:
-        """Speed-up over the best static lookahead on the same prompts."""
-        return self.speedup / self.best_static if self.speedup and self.best_static else None
+        """Speed-up over the best without a classifier on the same prompts."""
+        return self.speedup / self.other.speedup if self.speedup and self.other.speedup else None
 
     @property
     def gain_words(self) -> str:
         change = 100 * ((self.gain or 1) - 1)
-        return f"{abs(change):.0f} % {'slower' if change < -0.5 else 'faster'} than best static"
+        return f"{abs(change):.0f} % {'slower' if change < -0.5 else 'faster'} than {self.other.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +91,8 @@ def _cells(classifier: Classifier, plans: Iterable[Study]) -> dict[str, Cell]:
     for plan in plans:
         judged = next((row for row in plan.found("classifiers") or [] if row["classifier"] == str(classifier.pk)), None)
         if judged and plan.dataset.name not in cells:
-            cells[plan.dataset.name] = Cell(
-                judged["auc"], max(judged["speedups"].values()), judged["best_static"], plan
-            )
+            speedup = max(judged["speedups"].values())
+            cells[plan.dataset.name] = Cell(judged["auc"], speedup, other(judged), plan)
     return cells
 
 
@@ -86,4 +100,8 @@ def _own_cell(classifier: Classifier) -> Cell:
     """Cell from the card: test prompts of its own set, not seen in training."""
     predicted: dict[str, Any] = classifier.card.get("predicted") or {}
     rules = [value for name, value in predicted.items() if name.startswith("disco:")]
-    return Cell(classifier.metrics.get("auc"), max(rules, default=None), predicted.get("best static"))
+    best = Other("best static", predicted.get("best static"))
+    if not rules:
+        rules = [*alone.judged_copies(predicted).values()]
+        best = Other("best copy", alone.best_copy(predicted))
+    return Cell(classifier.metrics.get("auc"), max(rules, default=None), best)
