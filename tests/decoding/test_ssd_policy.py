@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from decoding.events import Backup
-from decoding.ssd.backups import copier
+from decoding.ssd.copying import copier
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
 from decoding.ssd.settings import Settings, WantedBackup
 from decoding.ssd.simulation.playing import SimulatedDraft

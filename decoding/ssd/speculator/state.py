@@ -16,7 +16,8 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.drafters.base import EMPTY, Draft
 from decoding.models.runner import ModelRunner, read_prompt
-from decoding.ssd.backups import copier, random_tokens
+from decoding.ssd.backups import random_tokens
+from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
 from decoding.ssd.settings import Settings

@@ -59,11 +59,13 @@ def _drafts_alone(spec: Strategy) -> bool:
     return spec.needs_draft and not (spec.proposer or spec.mixes or spec.tree or spec.prepares_ahead)
 
 
-def _not_in_traces(spec: Strategy) -> Iterator[str]:
+def _not_in_traces(found: Recorded, choice: Choice) -> Iterator[str]:
     """Say what stands for something that the traces do not hold."""
-    if spec.prepares_ahead:
-        yield "After a miss, the simulation uses the draft model: the traces do not hold what an n-gram would propose."
-    if spec.sees == "estimate":
+    if found.ahead and choice.spec.prepares_ahead:
+        backup = str(choice.settled["backup"])
+        if not found.ahead.can_replay_backup(backup, choice.load.concurrency):
+            yield f"After a miss, the simulation uses the draft model: no trace tells what backup={backup} drafts here."
+    if choice.spec.sees == "estimate":
         yield (
             "The draft's own probability stands for the classifier's estimate of each token that the draft model adds: "
             "the traces do not hold what the classifier sees of these."
@@ -99,6 +101,6 @@ def notes_of(
             "the time that measured strategies spend between passes."
         )
     yield from _above_the_oracle(fit)
-    yield from _not_in_traces(choice.spec)
+    yield from _not_in_traces(found, choice)
     if len(simulation.middle) < found.prompt_count:
         yield f"Replayed on {len(simulation.middle)} of {found.prompt_count} prompts, evenly spread."
