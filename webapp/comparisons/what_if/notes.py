@@ -72,6 +72,15 @@ def _not_in_traces(found: Recorded, choice: Choice) -> Iterator[str]:
         )
 
 
+def _left_out(choice: Choice, fit: Mapping[str, Any]) -> Iterator[str]:
+    """Name the settings that cannot be replayed: those that ran, or else that of the strategy in question."""
+    ran = [Choice(row["strategy"], row["params"]) for row in fit["measured"]]
+    missing = {one.label: one.spec.why_not for one in ran if one.spec.tree and not one.shapes_trees}
+    if choice.spec.cannot_replay and not missing:
+        missing[choice.spec.cannot_replay] = choice.spec.why_not
+    yield from (f"{label} is left out: {why}." for label, why in missing.items())
+
+
 def notes_of(
     found: Recorded, choice: Choice, simulation: Simulation | AtLoad | Played, fit: Mapping[str, Any]
 ) -> Iterator[str]:
@@ -102,5 +111,6 @@ def notes_of(
         )
     yield from _above_the_oracle(fit)
     yield from _not_in_traces(found, choice)
+    yield from _left_out(choice, fit)
     if len(simulation.middle) < found.prompt_count:
         yield f"Replayed on {len(simulation.middle)} of {found.prompt_count} prompts, evenly spread."
