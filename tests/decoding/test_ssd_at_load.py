@@ -49,6 +49,7 @@ PATHS = [
     "ssd:2,branches=6,backup=ngram",
     "ssd:2,branches=6,backup=random",
     "ssd-disco:3,branches=6",
+    "ssd-disco:3,branches=6,backup=copy",
 ]
 
 

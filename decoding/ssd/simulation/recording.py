@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording
 from decoding.spec import Choice
@@ -18,7 +19,12 @@ from decoding.ssd.simulation.track import Track
 
 
 def plan_for(settings: Settings, vocab: int, classifier: Classifier | None = None) -> Plan:
-    return Plan(settings, TokenPrices.of(classifier), partial(random_tokens, vocab=vocab), partial(copier, settings))
+    return Plan(
+        settings,
+        TokenPrices.of(classifier),
+        partial(random_tokens, vocab=vocab),
+        partial(copier, settings, judge_if_any(classifier)),
+    )
 
 
 def plan_of(choice: Choice, vocab: int, classifier: Classifier | None) -> Plan:
