@@ -204,6 +204,8 @@ class Strategy:
     speculates: Callable[..., SpeculatorSettings] | None = None  # if the draft prepares while the target verifies
     grid: Callable[[], Iterable[Settings]] = _no_settings  # settings that the planner tries
     finer: Callable[[Settings], Iterable[Settings]] = _nothing_finer  # and then, near the best of the grid
+    cannot_replay: str = ""  # a setting, as a label, of which no recorded text tells what it would draft
+    why_not: str = ""  # the reason
     exports: Callable[[Settings], Iterable[Export]] = _no_exports  # what to set in other engines
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
     demo: tuple[Settings, ...] = ()  # settings that the demo runs

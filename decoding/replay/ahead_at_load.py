@@ -20,7 +20,8 @@ from decoding.ssd.simulation.together import Tracked
 from decoding.strategy import Strategy
 
 RUNS = 2  # settings of a grid that run at each load: those with the fewest and the most branches
-BACKUPS = ("neural", "ngram")  # a backup that is left open depends on times
+COPY = "copy"
+BACKUPS = ("neural", "ngram", COPY)  # a backup that is left open depends on times
 YARDSTICK = static(4)  # on the same texts: only some are simulated
 
 
@@ -37,7 +38,9 @@ class AheadAtLoad:
 
     def _searched(self, strategy: Strategy, users: int) -> Iterator[tuple[Choice, float]]:
         grid = [choice for choice in self._choices(strategy) if self.simulating.fits(choice)]
-        preparing = self._measured(spread(grid, RUNS), users) if grid else None
+        # Rounds that copy open no branches, so their passes do not tell what branches cost.
+        opening = [choice for choice in grid if choice.params.get("backup") != COPY]
+        preparing = self._measured(spread(opening, RUNS), users) if opening else None
         if preparing is None:
             return
         texts = [Tracked(track.record, len(track.prompt), track=track) for track in self.simulating.tracks]
@@ -49,9 +52,8 @@ class AheadAtLoad:
             yield choice, found.tokens_per_s_device / yardstick
 
     def _choices(self, strategy: Strategy) -> Iterator[Choice]:
-        takes_backup = any(param.name == "backup" for param in strategy.params)
-        for backup in BACKUPS if takes_backup else ("",):
-            named = {"backup": backup} if backup else {}
+        choices = next((param.choices for param in strategy.params if param.name == "backup"), ())
+        for named in [{"backup": backup} for backup in BACKUPS if backup in choices] or [{}]:
             yield from (self.simulating.choice(strategy, {**params, **named}) for params in strategy.grid())
 
     def _measured(self, choices: Sequence[Choice], users: int) -> Preparing | None:

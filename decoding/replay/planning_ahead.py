@@ -61,12 +61,15 @@ def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]
 
 
 def left_out(sampling: Sampling, *, is_alone: bool) -> dict[str, str]:
-    """Say why, of each strategy that prepares ahead and cannot be simulated with these dice. A target alone has
-    none."""
-    if sampling.fixes_the_text or is_alone:
+    """Say why, of each setting that no recorded text tells about, and of each strategy that prepares ahead and cannot
+    be simulated with these dice. A target alone has none of them."""
+    if is_alone:
         return {}
+    missing = {one.cannot_replay: one.why_not for one in STRATEGIES.values() if one.cannot_replay}
+    if sampling.fixes_the_text:
+        return missing
     why = "its simulation needs a fixed text: greedy or shared dice"
-    return {strategy.slug: why for strategy in STRATEGIES.values() if strategy.prepares_ahead}
+    return {**{one.slug: why for one in STRATEGIES.values() if one.prepares_ahead}, **missing}
 
 
 def samples_ahead(prompt_count: int, strategies: Sequence[Strategy], pair: Pair) -> int:

@@ -94,5 +94,10 @@ STRATEGY = Strategy(
     grid=_grid,
     finer=_finer,
     demo=({"lookahead": 4, "branches": 8},),
-    sliders=(Slider("lookahead", 1, 12), Slider("branches", 1, 32), Slider("fanout", options=fanout.NAMES)),
+    sliders=(
+        Slider("lookahead", 1, 12),
+        Slider("branches", 1, 32),
+        Slider("fanout", options=fanout.NAMES),
+        Slider("backup", options=("auto", "neural", "ngram", "copy")),
+    ),
 )

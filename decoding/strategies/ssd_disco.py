@@ -5,17 +5,17 @@ from typing import Any
 
 from decoding.params import Param
 from decoding.ssd.settings import Settings as SpeculatorSettings
+from decoding.ssd.settings import WantedBackup
 from decoding.strategies.ssd import BRANCHES, PLACEMENT
 from decoding.strategy import CAP, CLASSIFIER, Looks, Parts, Settings, Strategy
 
 
-def _speculates(cap: int, branches: int, classifier: str, placement: str) -> SpeculatorSettings:
-    return SpeculatorSettings(lookahead=cap, branches=branches, backup="neural")
+def _speculates(cap: int, branches: int, backup: WantedBackup, **_: Any) -> SpeculatorSettings:
+    return SpeculatorSettings(lookahead=cap, branches=branches, backup=backup)
 
 
-def _build(parts: Parts, cap: int, branches: int, classifier: str, placement: str) -> Any:
-    settings = _speculates(cap, branches, classifier, placement)
-    return parts.speculating(placement, settings, parts.classifier(classifier))
+def _build(parts: Parts, classifier: str, placement: str, **settings: Any) -> Any:
+    return parts.speculating(placement, _speculates(**settings), parts.classifier(classifier))
 
 
 def _grid() -> Iterator[Settings]:
@@ -26,6 +26,7 @@ def _finer(best: Settings) -> Iterator[Settings]:
     cap, branches = int(best["cap"]), int(best["branches"])
     yield from ({**best, "cap": each} for each in (cap - 1, cap + 2))
     yield from ({**best, "branches": count} for count in (branches * 2 // 3, branches * 4 // 3))
+    yield {**best, "backup": "copy"}
 
 
 STRATEGY = Strategy(
@@ -35,7 +36,20 @@ STRATEGY = Strategy(
     role="ranked",
     order=8,
     looks=Looks("◀", "M-9,0L4.5,-7.8L4.5,7.8Z", "#d55e00", "#ee7e3a", 166),
-    params=(Param("cap", "int", 8, CAP, 1, 64), BRANCHES, CLASSIFIER, PLACEMENT),
+    params=(
+        Param("cap", "int", 8, CAP, 1, 64),
+        BRANCHES,
+        Param(
+            "backup",
+            "choice",
+            "neural",
+            "what drafts after a miss: the draft model (neural), or a copy of what followed the longest repeated "
+            "context (copy: the model where no copy is sure)",
+            choices=("neural", "copy"),
+        ),
+        CLASSIFIER,
+        PLACEMENT,
+    ),
     build=_build,
     price_rule=lambda params: "priced",
     speculates=_speculates,

@@ -81,5 +81,7 @@ STRATEGY = Strategy(
     tree=_policy,
     build=_build,
     grid=_grid,
+    cannot_replay="tree:4x2",
+    why_not="the draft's probabilities of its second choices shape this tree, and a recorded chain does not hold them",
     sliders=(Slider("rows", 1, MOST_TOKENS), Slider("depth", 1, LONGEST)),
 )

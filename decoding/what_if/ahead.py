@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import takewhile
 from typing import Any
 
 from decoding.events import Anticipated, Drafted, Event, Finished, Verified
 from decoding.replay.costs import Costs
 from decoding.spec import Choice
+from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
-from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan, Simulated
 from decoding.ssd.simulation.preparing import Preparing
 from decoding.ssd.simulation.prices import Prices, prices_from
@@ -29,20 +30,21 @@ from decoding.what_if.possible import Possible
 MOST_BRANCHES = 32  # most that a setting may ask for
 LONGEST = 96  # tokens of each text that are simulated
 MOST_TOKENS = 960  # tokens of all texts that are simulated, so that a slider answers quickly
+_REFUSED = -9  # a random token: the target hardly ever says it
 _ELSE = tuple(range(-10, -10 - RANKS - MOST_BRANCHES - 2, -1))  # tokens that differ from all of the target's
 
 
 @dataclass(frozen=True)
 class Stood:
-    """Rank of the target's token among the draft's preferences, not counting the first preference. If it was not found,
-    its true rank is at least `rank`."""
+    """Tokens that the draft preferred to the target's, as far as branches show. There may be more of them if the
+    target's was not found."""
 
-    rank: int
+    before: tuple[int, ...]
     was_found: bool
 
 
 def stood(events: Iterable[Event]) -> dict[int, Stood]:
-    """Ranks by position of the text, as far as one sample's branches show."""
+    """Preferences by position of the text, as far as one sample's branches show."""
     drafts: dict[int, int] = {}
     verdicts: dict[int, tuple[int, Verified]] = {}
     found, at = {}, 0
@@ -55,10 +57,8 @@ def stood(events: Iterable[Event]) -> dict[int, Stood]:
         elif isinstance(event, Anticipated) and event.round in verdicts and event.round in drafts:
             place, verdict = verdicts[event.round]
             listed = [token for count, token, _ in event.branches if count == verdict.accepted]
-            if verdict.accepted == drafts[event.round]:  # then the draft's first preference is listed too, as the first
-                listed = listed[1:] if listed[:1] != [verdict.token] else []
-            was_found = verdict.token in listed
-            found[place] = Stood(listed.index(verdict.token) if was_found else len(listed), was_found)
+            before = tuple(takewhile(lambda token: token != verdict.token, listed))  # noqa: B023
+            found[place] = Stood(before, len(before) < len(listed))
     return found
 
 
@@ -66,7 +66,8 @@ def surer(one: Mapping[int, Stood], other: Mapping[int, Stood]) -> dict[int, Sto
     """Combine two samples of the same text."""
     return {
         place: max(
-            (known[place] for known in (one, other) if place in known), key=lambda stood: (stood.was_found, stood.rank)
+            (known[place] for known in (one, other) if place in known),
+            key=lambda stood: (stood.was_found, len(stood.before)),
         )
         for place in {*one, *other}
     }
@@ -76,20 +77,20 @@ def track(text: Sequence[int], places: Places, where: Mapping[int, Stood], hopes
     """Build a track. `hopes`: assume that everything unknown favours the draft."""
     said = [hopes if known is None else known for known in places.said]
     preferred = [
-        (token, *_ELSE) if is_right else _listed(token, where.get(place), hopes)
+        (token, *_ELSE) if is_right else _listed(token, places.refused.get(place), where.get(place), hopes)
         for place, (token, is_right) in enumerate(zip(text, said, strict=True))
     ]
     ends = frozenset(text[-1:]) if places.has_ended else frozenset()
-    return Track((), tuple(text), tuple(preferred), places.record(hopes), places.room, ends)
+    prompt = tuple(places.prompt_tokens)
+    return Track(prompt, tuple(text), tuple(preferred), places.record(hopes), places.room, ends)
 
 
-def _listed(token: int, stood: Stood | None, hopes: bool) -> tuple[int, ...]:
-    if stood is None:
-        return (_ELSE[0], token, *_ELSE[1:]) if hopes else _ELSE
-    if not stood.was_found and not hopes:
-        return _ELSE
-    before = 1 + min(stood.rank, len(_ELSE) - 1)
-    return (*_ELSE[:before], token, *_ELSE[before:])
+def _listed(token: int, favourite: int | None, stood: Stood | None, hopes: bool) -> tuple[int, ...]:
+    """List what the draft prefers where its favourite is not the target's token."""
+    before = dict.fromkeys([] if favourite is None else [favourite])
+    before |= dict.fromkeys(stood.before if stood else ())
+    is_known = stood.was_found if stood else False
+    return (*(before or _ELSE[:1]), *([token] if is_known or hopes else []), *_ELSE[1:])
 
 
 @dataclass(frozen=True)
@@ -109,19 +110,30 @@ class Ahead:
         return ANYTIME if self.is_beside else IN_TURN
 
     def play(self, choice: Choice) -> Played:
-        plan = plan_of(choice)
+        plan = self.plan(choice)
         low, high = (simulate(tracks, plan, self.prices, self.placement) for tracks in (self.refused, self.accepted))
         return Played(self, low, high)
+
+    def plan(self, choice: Choice, users: int = 1) -> Plan:
+        """Make the plan of a choice. If its backup cannot be replayed, the draft model drafts instead."""
+        assert choice.spec.speculates
+        settings = choice.spec.speculates(**choice.settled)
+        if not self.can_replay_backup(settings.backup, users):
+            settings = replace(settings, backup="neural")
+        return Plan(
+            settings, random_tokens=lambda seed, text, count: [_REFUSED] * count, copier=partial(copier, settings)
+        )
+
+    def can_replay_backup(self, backup: str, users: int) -> bool:
+        """Whether the traces tell what drafts after a miss. Copies need the prompt's tokens. Texts that are decoded
+        together try backups by a clock that they share, which no simulation has."""
+        knows_prompts = all(track.prompt for track in self.refused)
+        return backup == "neural" or (knows_prompts and (users == 1 or backup not in ("auto", "by-batch")))
 
     def preparing(self, users: int, branches: int, costs: Costs) -> Preparing:
         """Prices of preparing for so many users: those of the largest load that ran and is no larger."""
         loads = [load for load in self.at if load <= users]
         return self.at[max(loads)] if loads else Preparing.alone(self.prices, costs, branches)
-
-
-def plan_of(choice: Choice) -> Plan:
-    params = choice.params
-    return Plan(Settings(int(params["lookahead"]), int(params["branches"]), str(params["fanout"]), "neural"))
 
 
 def ahead_of(

@@ -16,7 +16,6 @@ from decoding.spec import Choice, choose
 from decoding.ssd.simulation.together import Tracked
 from decoding.ssd.simulation.track import Track
 from decoding.strategies import BASELINE
-from decoding.what_if.ahead import plan_of
 from decoding.what_if.possible import Possible
 from decoding.what_if.recorded import Recorded
 
@@ -92,8 +91,9 @@ def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.R
 
 def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
     """Simulate a strategy that prepares ahead, on the texts that are simulated for one user."""
-    ahead, plan = found.ahead, plan_of(choice)
+    ahead = found.ahead
     assert ahead, f"nobody knows what {choice.label} costs"
+    plan = ahead.plan(choice, users)
     preparing = ahead.preparing(users, plan.settings.branches, found.costs)
 
     def texts(tracks: Sequence[Track]) -> list[Tracked]:

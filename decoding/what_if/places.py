@@ -24,6 +24,7 @@ class Places:
     has_ended: bool  # the last token is an end token
     said: list[bool | None]  # per token: whether the draft proposed it; None if nobody drafted there
     confidence: list[float]  # the draft's probability of its own token
+    refused: dict[int, int] = field(default_factory=dict)  # position -> the draft model's token, if it is another
     stood: dict[int, int] = field(default_factory=dict)  # position -> rank of the token on the draft's list
     beyond: dict[int, int] = field(default_factory=dict)  # position -> the least rank that it can have, if that is all
     tails: dict[int, Sequence[float]] = field(default_factory=dict)  # position of a refusal -> confidence after it
@@ -68,16 +69,19 @@ class Places:
                 if draft is not None and _is_by_the_model(draft):
                     chain = [0] * event["accepted"] + [int(event["accepted"] < len(draft["tokens"]))]
                     self._learn_ranks(start, draft.get("ranks") or chain)
-                    self._learn(start, draft["confidence"], event["accepted"], draft["stop"] == "eos")
+                    self._learn(start, draft, event["accepted"])
                 start, draft = start + event["accepted"] + 1, None
 
-    def _learn(self, start: int, confidence: Sequence[float], accepted: int, ended: bool) -> None:
+    def _learn(self, start: int, draft: Mapping[str, Any], accepted: int) -> None:
+        confidence: Sequence[float] = draft["confidence"]
         for at, value in zip(range(start, len(self.said)), confidence[: accepted + 1], strict=False):
             self.said[at], self.confidence[at] = at < start + accepted, value
         tail, miss = confidence[accepted + 1 :], start + accepted
+        if accepted < len(confidence):
+            self.refused[miss] = draft["tokens"][accepted]
         if accepted < len(confidence) and len(tail) >= len(self.tails.get(miss, ())):
             self.tails[miss] = tail
-            if ended:
+            if draft["stop"] == "eos":
                 self.ends.add(miss)
 
     def _learn_ranks(self, start: int, ranks: Sequence[int]) -> None:

@@ -57,10 +57,16 @@ def test_the_progress_counts_the_samples_that_were_foretold(planned) -> None:  #
 
 def test_every_strategy_that_the_dice_keep_out_of_a_plan_is_named_with_the_reason() -> None:
     ratio = Sampling(temperature=1.0, dice="ratio")
-    assert left_out(ratio, is_alone=False).keys() == {each.slug for each in planned_ahead(SHARED, has_classifier=True)}
-    assert not planned_ahead(ratio, has_classifier=True) and not left_out(SHARED, is_alone=False)
+    ahead = {each.slug for each in planned_ahead(SHARED, has_classifier=True)}
+    missing, fixed = (left_out(sampling, is_alone=False) for sampling in (ratio, SHARED))
+    assert missing.keys() - fixed.keys() == ahead and not planned_ahead(ratio, has_classifier=True)
+    assert all("greedy or shared dice" in missing[slug] for slug in ahead)
     assert not left_out(ratio, is_alone=True)
-    assert all("greedy or shared dice" in why for why in left_out(ratio, is_alone=False).values())
+
+
+def test_a_plan_names_the_trees_that_no_recorded_chain_tells_about() -> None:
+    assert left_out(SHARED, is_alone=False) == {"tree:4x2": STRATEGIES["tree"].why_not}
+    assert not choose("tree", {"shape": "4x2"}).shapes_trees
 
 
 def test_the_best_of_each_is_run_with_the_others(planned) -> None:  # type: ignore[no-untyped-def]

@@ -155,7 +155,7 @@ def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(
     for users, rows in predict_at_load(material, (1, 4)).items():
         found = [row.choice for row in rows]
         assert {choice.strategy for choice in found} >= {"ssd", "ssd-disco", "tree", "static", "budget"}
-        assert {choice.params["backup"] for choice in found if choice.strategy == "ssd"} == {"neural", "ngram"}
+        assert {choice.params["backup"] for choice in found if choice.strategy == "ssd"} == {"neural", "ngram", "copy"}
         assert all(choice.load == Load(users) for choice in found)
         assert all(row.tokens_per_s_device > 0 for row in rows)
 

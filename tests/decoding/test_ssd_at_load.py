@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, abc
+from functools import partial
 
 import pytest
 import torch
@@ -26,9 +27,10 @@ from decoding.replay.joint_costs import JointCosts
 from decoding.sequence import Sequence
 from decoding.spec import Choice, Sampling, parse_choices
 from decoding.ssd.accounting import count, rates
+from decoding.ssd.copying import copier
 from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Backups, BranchRows, Trial
-from decoding.ssd.settings import Settings
+from decoding.ssd.settings import Settings, WantedBackup
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan
 from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.simulator import simulate
@@ -47,6 +49,7 @@ PATHS = [
     "ssd:2,branches=6,backup=ngram",
     "ssd:2,branches=6,backup=random",
     "ssd-disco:3,branches=6",
+    "ssd-disco:3,branches=6,backup=copy",
 ]
 
 
@@ -365,16 +368,21 @@ def test_random_numbers_of_the_target_take_time_under_ssd_too() -> None:
     assert noisy.tokens_per_s_device < quiet.tokens_per_s_device
 
 
-def test_a_simulated_batch_hits_as_often_as_a_live_one() -> None:
+@pytest.mark.parametrize("backup", ["neural", "copy"])
+def test_a_simulated_batch_hits_as_often_as_a_live_one(backup: WantedBackup) -> None:
     world = World.of_tables(14, 7, noise=0.5)
     tracks = [untimed(tracked(world, Sampling(max_new_tokens=40), number)) for number in range(4)]
     made = [
         World(world.target.model.new_runner(), world.draft.model.new_runner()).sequence(
-            ssd("ssd:4,branches=10,backup=neural"), [3, 1], Sampling(max_new_tokens=40), number, None, Recorder()
+            ssd(f"ssd:4,branches=10,backup={backup}"), [3, 1], Sampling(max_new_tokens=40), number, None, Recorder()
         )
         for number in range(4)
     ]
     with torch.inference_mode():
         decode_all(made)
     live = rates([counted for sequence in made if (counted := count(events(sequence)))])["hit_rate"]
-    assert simulate_together(tracks, plan(10), COSTS, 4, 1.0).hit_rate == pytest.approx(live, abs=0.1)
+    settings = Settings(4, 10, backup=backup)
+    found = simulate_together(tracks, Plan(settings, copier=partial(copier, settings)), COSTS, 4, 1.0)
+    assert found.hit_rate == pytest.approx(live, abs=0.1)
+    used = {event.backup for sequence in made for event in events(sequence) if isinstance(event, Drafted)}
+    assert backup in used

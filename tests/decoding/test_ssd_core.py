@@ -24,7 +24,8 @@ from tests.decoding.worlds import World, state_of, tables
 GREEDY = Sampling(max_new_tokens=50)
 SSD = parse_choices(
     "ssd:4,backup=neural,ssd:4,fanout=uniform,backup=ngram,ssd:3,fanout=measured,backup=random,"
-    "ssd:3,fanout=5/4/3/0+12/0/0/0,ssd:4,branches=1,C=0.3,ssd:4,branches=4,backup=copy,ssd:4,branches=4,backup=copy-or-random,ssd:1,branches=40,ssd-disco:6,branches=8,ssd-disco:2"
+    "ssd:3,fanout=5/4/3/0+12/0/0/0,ssd:4,branches=1,C=0.3,ssd:4,branches=4,backup=copy,ssd:4,branches=4,backup=copy-or-random,ssd:1,branches=40,ssd-disco:6,branches=8,ssd-disco:2,"
+    "ssd-disco:4,branches=4,backup=copy"
 )
 
 
@@ -68,6 +69,7 @@ PATHS = {
     "random": "ssd:2,branches=1,fanout=0/0/1,backup=random",
     "copy": "ssd:2,branches=1,fanout=0/0/1,backup=copy",
     "copy, or random": "ssd:2,branches=1,fanout=0/0/1,backup=copy-or-random",
+    "copy, judged": "ssd-disco:2,branches=1,backup=copy",
     "hit, held back": "ssd:2,branches=6,fanout=uniform,backup=neural,C=0.2",
     "neural, held back": "ssd:2,branches=1,fanout=1/0/0,backup=neural,C=0.2",
 }

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from decoding.events import Backup
-from decoding.ssd.backups import copier
+from decoding.ssd.copying import copier
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
 from decoding.ssd.settings import Settings, WantedBackup
 from decoding.ssd.simulation.playing import SimulatedDraft
@@ -109,6 +109,15 @@ def test_no_branch_is_opened_where_a_sure_copy_will_bring_as_many_tokens() -> No
     sure, unknown = chosen
     assert sure.outcomes == () and sure.predicted_hit == 0.0
     assert len(unknown.outcomes) > 3
+
+
+def test_a_refused_copy_teaches_nothing_about_the_draft_model_that_a_classifier_judges() -> None:
+    decides = policy("copy", TokenPrices(alone=0.5, beside=0.1))
+    before = decides.planner.acceptance
+    decides.learn_outcome(SimulatedDraft((1, 2), "miss", "copy", 0, 1), 0, 5)
+    assert decides.planner.acceptance == before
+    decides.learn_outcome(SimulatedDraft((1, 2), "miss", "neural", 0, 1), 0, 5)
+    assert decides.planner.acceptance < before
 
 
 def test_the_first_step_is_never_put_off() -> None:

@@ -20,7 +20,7 @@ from decoding.replay.costs import Costs
 from decoding.replay.records import Record
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.accounting import mean_phases, rounds
-from decoding.ssd.settings import Settings
+from decoding.ssd.settings import Settings, WantedBackup
 from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
 from decoding.ssd.simulation.prices import Prices, prices_from
 from decoding.ssd.simulation.recording import plan_for, track_of
@@ -135,11 +135,12 @@ def test_a_simulation_in_turn_counts_exactly_what_a_live_run_does(
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
 @pytest.mark.parametrize("ends", [(), (5, 9)], ids=["without-end", "with-end"])
-def test_with_a_classifier_it_comes_near(sampling: Sampling, ends: Sequence[int]) -> None:
+@pytest.mark.parametrize("backup", ["neural", "copy"])
+def test_with_a_classifier_it_comes_near(sampling: Sampling, ends: Sequence[int], backup: WantedBackup) -> None:
     """The recording lacks the echoes of a refused draft, so a branch now and then goes elsewhere."""
     classifier, cap = some_classifier(), 6
-    settings = Settings(cap, 9, backup="neural")
-    choice = choose("ssd-disco", {"cap": cap, "branches": 9, "placement": "in-turn"})
+    settings = Settings(cap, 9, backup=backup)
+    choice = choose("ssd-disco", {"cap": cap, "branches": 9, "backup": backup, "placement": "in-turn"})
     live: list[Event] = []
     simulated: list[Event] = []
     for seed in range(6):

@@ -184,6 +184,8 @@ class EstimatePlanner:
         return self._counts.acceptance
 
     def learn(self, draft: JudgedDraft, accepted: int, rank: int | None, echo_length: int = 0) -> None:
+        if draft.backup == "copy":  # it tells nothing about the draft model
+            return
         is_whole = accepted == len(draft.tokens)
         self._counts.add_accepted(len(draft.tokens), accepted)
         if rank is None or (is_whole and rank == 0):

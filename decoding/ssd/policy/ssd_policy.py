@@ -147,6 +147,10 @@ class SsdPolicy:
         end = next((i for i, token in enumerate(tokens) if token in self._end_tokens), len(tokens))
         return tokens[: end + 1]
 
+    def copied_chances(self, count: int) -> Sequence[float]:
+        """Return how likely the copier finds it that each of the tokens that it proposed last is accepted."""
+        return self._copier.estimates[:count] if self._copier else ()
+
     # The preparation --------------------------------------------------------------------------------------------------
 
     def guessable(self, candidates: Sequence[int], refused: int | None) -> list[int]:

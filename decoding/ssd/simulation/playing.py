@@ -63,6 +63,7 @@ class SimulatedDraft:
     backup: Backup
     accepted: int
     refused: int | None  # the first token that the target does not keep
+    chances: Sequence[float] = ()  # of copied tokens
 
     def event(self, number: int, position: int, lookahead: int, passes: int, asked_s: float, arrived_s: float) -> Event:
         return Drafted(

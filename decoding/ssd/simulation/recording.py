@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording
 from decoding.spec import Choice
-from decoding.ssd.backups import copier, random_tokens
+from decoding.ssd.backups import random_tokens
+from decoding.ssd.copying import copier
 from decoding.ssd.policy.ssd_policy import TokenPrices, echo_of
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import Plan
@@ -17,13 +19,18 @@ from decoding.ssd.simulation.track import Track
 
 
 def plan_for(settings: Settings, vocab: int, classifier: Classifier | None = None) -> Plan:
-    return Plan(settings, TokenPrices.of(classifier), partial(random_tokens, vocab=vocab), partial(copier, settings))
+    return Plan(
+        settings,
+        TokenPrices.of(classifier),
+        partial(random_tokens, vocab=vocab),
+        partial(copier, settings, judge_if_any(classifier)),
+    )
 
 
 def plan_of(choice: Choice, vocab: int, classifier: Classifier | None) -> Plan:
     """The plan of a choice that prepares ahead. The classifier counts only if the strategy asks one."""
     assert choice.spec.speculates, f"{choice.label} prepares nothing ahead"
-    settings = choice.spec.speculates(**choice.params)
+    settings = choice.spec.speculates(**choice.settled)
     return plan_for(settings, vocab, classifier if choice.spec.needs_classifier else None)
 
 

@@ -175,7 +175,8 @@ class Text:
             accepted = self.track.accepted(self.at, tokens)
             refused = tokens[accepted] if accepted < len(tokens) else None
             self.now_s += self.prices.answer
-            return SimulatedDraft(tokens, source, backup, accepted, refused), 0
+            chances = self.policy.copied_chances(len(tokens)) if backup == "copy" else ()
+            return SimulatedDraft(tokens, source, backup, accepted, refused, chances), 0
         length = self._length(room, self.policy.prices.alone)
         self._draft(length)
         return self._by_model(length, source), length
@@ -202,8 +203,9 @@ class Text:
             return Chosen()
         guesses = self._guesses(sent)
         echo_lengths = [self._echo_first(sent, k, listed) for k, listed in enumerate(guesses)]
-        estimates = self._estimates(len(sent.tokens) + 1)
-        chosen = self.policy.choose(sent, [*map(self._corrected, estimates)], guesses, echo_lengths)
+        estimates = [] if sent.chances else self._estimates(len(sent.tokens) + 1)
+        chances = self._copied_chances(sent) if sent.chances else [*map(self._corrected, estimates)]
+        chosen = self.policy.choose(sent, chances, guesses, echo_lengths)
         # Sooner than a live run, which has no verdict yet: steps beside the verification already count this one.
         self.policy.learn_outcome(sent, sent.accepted, self._target_token(sent), estimates)
         return chosen
@@ -215,6 +217,11 @@ class Text:
             return []
         known = self.track.estimates[self.at][:count]
         return [*known, *[0.0] * (count - len(known))]
+
+    def _copied_chances(self, sent: SimulatedDraft) -> list[float]:
+        """Return the copier's estimates of the draft, and the classifier's of the draft model's next token."""
+        behind = self.track.estimates[self.at + len(sent.tokens) :][:1] if self.track.estimates else []
+        return [*sent.chances, self._corrected(behind[0][0]) if behind and behind[0] else 0.0]
 
     def prepare(self, sent: SimulatedDraft, chosen: Chosen, rows: int) -> None:
         """Prepare for these outcomes, in steps of so many rows."""

@@ -69,7 +69,7 @@ def after_a_miss(state: SpeculatorState, room: int) -> Steps[CurrentDraft]:
     tokens = [*found]
     if not tokens:
         return (yield from alone(state, room, "miss", "neural"))
-    chain = Chain(tokens)
+    chain = Chain(tokens, chances=[*state.policy.copied_chances(len(tokens))] if backup == "copy" else [])
     chain.stop = "eos" if tokens[-1] in state.end_tokens else "limit"
     return CurrentDraft(_draft_of(state, chain, None, "miss", 0, backup), chain=chain)
 

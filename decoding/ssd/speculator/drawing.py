@@ -22,7 +22,7 @@ class Chain:
 
     tokens: list[int] = field(default_factory=list)
     estimates: list[float] = field(default_factory=list)  # that each is accepted once all before it are; may be empty
-    chances: list[float] = field(default_factory=list)  # the estimates, corrected by this text's verdicts
+    chances: list[float] = field(default_factory=list)  # estimates, corrected by this text's verdicts; or a copier's
     confidences: list[float] = field(default_factory=list)  # the draft's own probabilities; empty with the estimates
     stop: StopReason | None = None
     echoes: Echoes = field(default_factory=Echoes)  # after the last token; kept only for a classifier
@@ -105,10 +105,10 @@ class Estimator:
         self, chain: Chain, scores: Tensor, preferences: Tensor, token: int, echoes: Echoes, best: Sequence[float] = ()
     ) -> tuple[float, float, float]:
         """Estimate that this token is accepted. Return the estimate, its correction, and the draft's own probability of
-        the token; rows are [1, V]. All tokens of the chain have estimates. `best` are the two highest preferences, if
+        the token; rows are [1, V]. All tokens of the chain have chances. `best` are the two highest preferences, if
         they are known."""
         echo_signs = echoes.of(token)
-        in_round = chain.last_confidence, (len(chain.estimates) + 1) / judging.POSITION_SCALE
+        in_round = chain.last_confidence, (len(chain.chances) + 1) / judging.POSITION_SCALE
         if best and self.classifier.quick:
             static = features.quick_one(best[0], best[1], float(scores[0, token]), echo_signs)
         else:

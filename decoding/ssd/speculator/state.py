@@ -13,10 +13,12 @@ from torch import Tensor
 
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
 from decoding.drafters.base import EMPTY, Draft
 from decoding.models.runner import ModelRunner, read_prompt
-from decoding.ssd.backups import copier, random_tokens
+from decoding.ssd.backups import random_tokens
+from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
 from decoding.ssd.settings import Settings
@@ -80,7 +82,9 @@ class SpeculatorState:
         self.dice = dice
         self.end_tokens = end_tokens
         prices, random = TokenPrices.of(classifier), partial(_random_tokens, dice)
-        self.policy = SsdPolicy(settings, end_tokens, prices, random, copier=partial(copier, settings))
+        self.policy = SsdPolicy(
+            settings, end_tokens, prices, random, copier=partial(copier, settings, judge_if_any(classifier))
+        )
         # Where the dice fix the text, Saguaro sampling would only cost; a classifier's branches follow no list.
         constant = 1.0 if classifier or dice.sampling.fixes_the_text else settings.constant
         estimator = Estimator(classifier, self.policy.recalibration.corrected) if classifier else None
@@ -130,7 +134,7 @@ class SpeculatorState:
     def estimate(self, current: CurrentDraft) -> None:
         """Ask the classifier about each token of a draft that has no estimates yet."""
         estimator, chain = self.drawing.estimator, current.chain
-        if estimator is None or chain.estimates or not chain.tokens:
+        if estimator is None or chain.chances or not chain.tokens:
             return
         self.learn()
         chain.echoes = self.policy.echoes.fork()

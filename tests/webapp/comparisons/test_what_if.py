@@ -13,6 +13,7 @@ from decoding.events import Anticipated, Drafted, Finished, Prompted, Started, V
 from decoding.measure.sample import sample_from_events
 from decoding.replay.costs import Costs
 from decoding.spec import Sampling, choose, parse_choices
+from decoding.strategies import STRATEGIES
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import oracle, simulate
@@ -222,6 +223,7 @@ def test_trees_and_mixes_are_played_for_several_users_beside_those_that_ran(worl
     made = comparison(world, "static:4,tree:3/22,hybrid", prompts=6, concurrency=[1, 4])
     decode(made)
     found = ask(world.api(world.bob), made, "strategy=tree&rows=6&depth=3&users=4").json()
+    assert f"tree:4x2 is left out: {STRATEGIES['tree'].why_not}." in found["notes"]
     assert found["label"] == "tree:auto,rows=6,depth=3 @4" and found["possible"]["high"] >= found["speedup"]["median"]
     replayed = {row["label"]: bool(row["simulated"]) for row in found["measured"]}
     assert replayed == {"static:4 @4": True, "tree:3/22 @4": True, "hybrid @4": True}
@@ -376,6 +378,7 @@ def test_trees_of_other_shapes_can_be_asked_and_those_that_ran_check_the_answer(
     assert found["label"] == "tree:auto,rows=6,depth=3" and found["possible"]["high"] >= found["speedup"]["median"] > 1
     simulated = {row["label"]: row["simulated"] for row in found["measured"]}
     assert simulated["tree:2x2"] is None, "the draft's own probabilities shaped it"
+    assert f"tree:2x2 is left out: {STRATEGIES['tree'].why_not}." in found["notes"]
     [measured] = [row["speedup"]["median"] for row in found["measured"] if row["label"] == "tree:3/22"]
     assert simulated["tree:3/22"] == pytest.approx(measured, rel=0.1)
 

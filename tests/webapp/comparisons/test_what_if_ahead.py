@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from django.core.cache import cache
 
-from decoding.events import Anticipated, Drafted, Verified
+from decoding.events import Anticipated, Drafted, Prompted, Verified
 from decoding.spec import Sampling, parse_choices
 from decoding.what_if.ahead import Stood, ahead_of, stood, surer
 from decoding.what_if.places import Places
@@ -14,6 +16,7 @@ from tests.webapp.comparisons.test_what_if import ask, comparison, decode, dicts
 from webapp.comparisons.models import Comparison, TraceChunk
 from webapp.comparisons.what_if.recorded import version
 
+PROMPT = (*range(24), *range(24))  # so that there is much to copy
 LENGTH = 40  # what is played of a text
 SHORT = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_tokens=LENGTH)]
 
@@ -21,7 +24,7 @@ SHORT = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_toke
 def live(label, sampling, seed):
     world = World.of_tables(24, seed=seed, sharpness=2.0, noise=0.5)
     [choice] = parse_choices(label)
-    decoded, recorder = world.run(choice, [1, 2, 3], sampling, seed)
+    decoded, recorder = world.run(choice, PROMPT, sampling, seed)
     return decoded, recorder.events
 
 
@@ -29,6 +32,7 @@ def recorded(labels, sampling, seed):
     """The text, its places, and where the target's tokens stood, by the SSD among these strategies."""
     text = live("autoregressive", sampling, seed)[0].tokens
     places, where = Places.of(len(text), LENGTH, False), {}
+    places.learn(dicts([Prompted(PROMPT, 0)]))
     for label in labels.split():
         events = live(label, sampling, seed)[1]
         places.learn(dicts(events))
@@ -59,18 +63,18 @@ def round_one(drafted, accepted, token, branches):
     yield Anticipated(1, branches, 0.5, 1, 2)
 
 
-def test_a_branch_tells_where_the_targets_token_stood_behind_the_favourite():
+def test_a_branch_tells_what_the_draft_preferred_to_the_targets_token():
     refused = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 9, 1), (2, 8, 1)))
-    assert stood(refused) == {1: Stood(1, True)}
+    assert stood(refused) == {1: Stood((7,), True)}
     missed = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 4, 1)))
-    assert stood(missed) == {1: Stood(2, False)}
+    assert stood(missed) == {1: Stood((7, 4), False)}
     after_all = round_one((5, 6), 2, 9, ((2, 8, 1), (2, 9, 1)))
-    assert stood(after_all) == {2: Stood(0, True)}
+    assert stood(after_all) == {2: Stood((8,), True)}
 
 
 def test_of_two_samples_the_one_that_found_it_is_believed_and_else_the_one_that_looked_further():
-    one, other = {3: Stood(2, False), 5: Stood(1, False)}, {3: Stood(0, True), 5: Stood(4, False)}
-    assert surer(one, other) == surer(other, one) == {3: Stood(0, True), 5: Stood(4, False)}
+    one, other = {3: Stood((1, 2), False), 5: Stood((1,), False)}, {3: Stood((), True), 5: Stood((1, 2), False)}
+    assert surer(one, other) == surer(other, one) == {3: Stood((), True), 5: Stood((1, 2), False)}
 
 
 @pytest.mark.parametrize("sampling", SHORT, ids=["greedy", "shared dice"])
@@ -82,6 +86,32 @@ def test_a_setting_that_did_not_run_plays_the_rounds_that_it_makes_once_it_runs(
         played = ahead("static:12 ssd:4,branches=40,backup=neural,placement=in-turn", sampling, seed).play(choice)
         for simulated in (played.refused, played.accepted):
             assert rounds_of(simulated.traces[0]) == rounds_of(events)
+
+
+@pytest.mark.parametrize("sampling", SHORT, ids=["greedy", "shared dice"])
+@pytest.mark.parametrize("backup", ["copy", "ngram"])
+def test_a_backup_that_copies_hits_as_often_as_the_live_run_and_drafts_the_same(backup, sampling):
+    copied = 0
+    for seed in range(6):
+        label = f"ssd:4,branches=4,backup={backup},placement=in-turn"
+        [choice] = parse_choices(label)
+        events = live(label, sampling, seed)[1]
+        played = ahead(f"static:12 {label}", sampling, seed).play(choice)
+        for simulated in (played.refused, played.accepted):
+            assert hits_in(simulated.traces[0]) == hits_in(events)
+            assert rounds_of(simulated.traces[0]) == rounds_of(events)
+        copied += sum(isinstance(event, Drafted) and event.backup == backup for event in events)
+    assert copied > 10
+
+
+def test_a_backup_is_replayed_as_the_draft_model_only_if_the_traces_do_not_tell_what_it_drafts():
+    found = ahead("static:12 ssd:4,branches=10,backup=neural,placement=in-turn", SHORT[0], 0)
+    assert all(found.can_replay_backup(backup, 1) for backup in ("auto", "by-batch", "ngram", "copy"))
+    assert found.can_replay_backup("copy", 4) and not found.can_replay_backup("auto", 4)
+    older = replace(found, refused=[replace(track, prompt=()) for track in found.refused])
+    assert older.can_replay_backup("neural", 1) and not older.can_replay_backup("copy", 1)
+    [auto] = parse_choices("ssd")
+    assert (found.plan(auto).settings.backup, found.plan(auto, users=4).settings.backup) == ("auto", "neural")
 
 
 def test_what_stood_on_no_branch_is_played_both_ways_and_the_truth_lies_between():
@@ -127,6 +157,9 @@ def test_over_rest_a_run_with_several_users_shows_its_own_price_of_preparing_and
     four, many = (ask(bob, made, f"strategy=ssd&lookahead=2&branches=6&users={users}").json() for users in (4, 16))
     assert "Preparing is priced as measured here with 4 users." in four["notes"]
     assert "Preparing for 16 users is priced as for 4" in " ".join(many["notes"])
+    assert [note for note in four["notes"] if "no trace tells what backup=auto drafts" in note]
+    copied = ask(bob, made, "strategy=ssd&lookahead=2&branches=6&users=4&backup=copy").json()
+    assert not [note for note in copied["notes"] if "After a miss" in note]
     [ran] = [row for row in four["measured"] if row["strategy"] == "ssd"]
     assert ran["label"] == "ssd:4,branches=8,placement=in-turn @4" and ran["simulated"]
 

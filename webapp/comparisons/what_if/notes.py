@@ -59,15 +59,26 @@ def _drafts_alone(spec: Strategy) -> bool:
     return spec.needs_draft and not (spec.proposer or spec.mixes or spec.tree or spec.prepares_ahead)
 
 
-def _not_in_traces(spec: Strategy) -> Iterator[str]:
+def _not_in_traces(found: Recorded, choice: Choice) -> Iterator[str]:
     """Say what stands for something that the traces do not hold."""
-    if spec.prepares_ahead:
-        yield "After a miss, the simulation uses the draft model: the traces do not hold what an n-gram would propose."
-    if spec.sees == "estimate":
+    if found.ahead and choice.spec.prepares_ahead:
+        backup = str(choice.settled["backup"])
+        if not found.ahead.can_replay_backup(backup, choice.load.concurrency):
+            yield f"After a miss, the simulation uses the draft model: no trace tells what backup={backup} drafts here."
+    if choice.spec.sees == "estimate":
         yield (
             "The draft's own probability stands for the classifier's estimate of each token that the draft model adds: "
             "the traces do not hold what the classifier sees of these."
         )
+
+
+def _left_out(choice: Choice, fit: Mapping[str, Any]) -> Iterator[str]:
+    """Name the settings that cannot be replayed: those that ran, or else that of the strategy in question."""
+    ran = [Choice(row["strategy"], row["params"]) for row in fit["measured"]]
+    missing = {one.label: one.spec.why_not for one in ran if one.spec.tree and not one.shapes_trees}
+    if choice.spec.cannot_replay and not missing:
+        missing[choice.spec.cannot_replay] = choice.spec.why_not
+    yield from (f"{label} is left out: {why}." for label, why in missing.items())
 
 
 def notes_of(
@@ -99,7 +110,8 @@ def notes_of(
             "the time that measured strategies spend between passes."
         )
     yield from _above_the_oracle(fit)
-    yield from _not_in_traces(choice.spec)
+    yield from _not_in_traces(found, choice)
+    yield from _left_out(choice, fit)
     yield from remarks_on([choice.strategy])
     if len(simulation.middle) < found.prompt_count:
         yield f"Replayed on {len(simulation.middle)} of {found.prompt_count} prompts, evenly spread."

@@ -74,7 +74,7 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
         )  # fmt: skip
     if choice.spec.tree and not choice.shapes_trees:
         return Conflict(
-            f"The draft's own probabilities shape the trees of {choice.label}, and these traces do not contain them.",
+            f"{choice.label} is left out: {choice.spec.why_not}.",
             code="not-replayable", hint="Ask for a shape that follows ranks: auto, or one such as 3/21/1.",
         )  # fmt: skip
     return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
