@@ -13,7 +13,10 @@ from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study
 
 PAGE = 500  # prompts of one answer
-ROWS = "python3 -c 'import json, sys; [print(json.dumps(row)) for row in json.load(sys.stdin)[\"results\"]]'"
+ROWS = (  # a plain text has empty lists of messages and tools; a row that has `messages` would be read as a chat
+    "python3 -c 'import json, sys; [print(json.dumps({name: value for name, value in row.items() if value != []})) "
+    'for row in json.load(sys.stdin)["results"]]\''
+)
 FIRST_TURNS = 'grep \'"follows": ""\''
 
 
