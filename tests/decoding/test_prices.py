@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 
@@ -14,12 +15,14 @@ from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key
 from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
 from decoding.replay import weighing
 from decoding.replay.costs import Costs
 from decoding.replay.planning import Study, price_of_a_token, study, sweep
 from decoding.spec import choose
 from decoding.ssd.policy.ssd_policy import TokenPrices
 from tests.decoding.test_comparison import pair
+from tests.decoding.test_load import fragile
 from tests.decoding.test_planning import SHARED, prompts
 from tests.decoding.worlds import some_classifier
 
@@ -197,6 +200,24 @@ def test_a_target_alone_weighs_rows_and_no_draft() -> None:
     copying = choose("disco-lookup", {"classifier": "ours"})
     found = weighing.settle_prices(Comparison(alone, prompts(3, seed=9), [copying], SHARED), {})
     assert set(found["ours"]["rules"]) == {COPIED}
+
+
+def priced_on(ready: Pair, prompt: Prompt, recorded: Study, **settings: Any) -> Comparison:
+    ready.hold("ours", carded(recorded, COSTS))
+    return Comparison(ready, [prompt], [choose("disco", {"classifier": "ours"})], SHARED, **settings)
+
+
+def test_a_prompt_that_breaks_the_model_leaves_the_cards_prices_and_says_so(recorded) -> None:
+    asked, told = priced_on(fragile(), Prompt("bad", "k"), recorded[1]), list[str]()
+    assert weighing.settle_prices(asked, {}, told.append) == {}
+    assert asked.models.classifier("ours").prices is None
+    assert "so the prices of the classifiers' cards stay in use. " in told[0] and "NaN" in told[0]
+
+
+def test_weighing_too_can_be_cancelled(recorded) -> None:
+    asked = priced_on(pair(), prompts(1)[0], recorded[1], cancelled=lambda: True)
+    assert weighing.settle_prices(asked, {}) == {}
+    assert asked.models.classifier("ours").prices is None
 
 
 def test_prompts_that_fill_the_context_leave_the_cards_prices(recorded) -> None:
