@@ -94,12 +94,23 @@ def test_the_more_its_turns_differ_the_more_a_run_doubts_its_own_price(recorded)
     assert "within the doubt" in unsteady.rules[PRICED].sentence
 
 
-@pytest.mark.parametrize("lost", ["costs", "sweep", "thresholds"])
+@pytest.mark.parametrize("lost", ["costs", "thresholds"])
 def test_a_card_that_does_not_say_how_it_got_its_price_keeps_it(recorded, lost: str) -> None:
     _, texts = recorded
     card = carded(texts, COSTS).card
     assert prices_at({name: part for name, part in card.items() if name != lost}, scaled(COSTS, 9.0)) is None
     assert about(None, PRICED) is None
+
+
+@pytest.mark.parametrize("sweep", [None, {}, {"copied": []}])
+def test_a_copied_token_is_priced_without_the_sweep_of_drafted_ones(sweep: dict[str, Any] | None) -> None:
+    """A classifier of a target alone has no such sweep, and its costs have no draft."""
+    own = dataclasses.replace(COSTS, draft=0.0, draft_round=0.0)
+    card = {"thresholds": {COPIED: 0.2}, "costs": dataclasses.asdict(own), "sweep": sweep}
+    steep = dataclasses.replace(own, target=(0.0, *(1.0 + 0.08 * rows for rows in range(30))))
+    found = prices_at(card, steep)
+    assert found is not None and set(found.rules) == {COPIED}
+    assert found.rules[COPIED].is_own and found.rules[COPIED].run == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("threshold", [None, 0.0, -0.2])
