@@ -151,9 +151,9 @@ def document_of(study: Study) -> dict[str, Any]:
 
 
 def _prompts(study: Study) -> dict[str, Any]:
-    found: dict[str, Any] = {"set": study.dataset.name, "split": study.split, "count": study.limit}
+    found: dict[str, Any] = {"set": study.dataset.name, "split": study.split, "count": study.prompt_count}
     further = Dataset.objects.filter(pk=study.also_set).first() if study.also_set else None
-    return found | ({"also": {"set": further.name, "count": study.prompts_of(further).count()}} if further else {})
+    return found | ({"also": {"set": further.name, "count": study.count_in(further)}} if further else {})
 
 
 def classifier_of(study: Study) -> Classifier | None:

@@ -76,8 +76,9 @@ def added(by, made, name="words"):
 
 def fetch(world, study, folder, commands):
     """Run commands of a recipe; its `./drafthouse ask` gets what REST answers."""
-    for dataset, page in product(filter(None, (study.dataset_id, study.also_set)), (0, 500)):
-        address = f"/api/v1/datasets/{dataset}/prompts/?limit=500&offset={page}"
+    sets, splits = filter(None, (study.dataset_id, study.also_set)), ("", "&split=test", "&split=train")
+    for dataset, page, split in product(sets, (0, 500), splits):
+        address = f"/api/v1/datasets/{dataset}/prompts/?limit=500&offset={page}{split}"
         (folder / quote(address, safe="")).write_bytes(world.api(world.victor).get(address).content)
     script = "import pathlib, sys\nfrom urllib.parse import quote\n"
     script += "print(pathlib.Path(quote(sys.argv[-1], safe='')).read_text())\n"
@@ -114,10 +115,21 @@ def test_the_commands_fetch_the_prompts_of_the_study(world, by, tmp_path, made, 
 
 
 @pytest.mark.parametrize("made", [plain, chat])
-def test_further_prompts_are_read_from_the_file_that_the_commands_make(world, by, tmp_path, made):
+@pytest.mark.parametrize("asked", [{}, {"limit": 4}, {"limit": 4, "split": "test"}], ids=["all", "some", "of a split"])
+def test_further_prompts_are_those_of_the_study_and_counted_as_such(world, by, tmp_path, made, asked):
+    """Of the study's own conversations fewer are first turns than of plain prompts."""
     further = added(by, made, name="further")
-    study = launched(by, make.dataset(by), also=further)
+    study = launched(by, added(by, chat), also=further, **asked)
     found = repeating.asked(study, None)
     fetch(world, study, tmp_path, found.files[2:])
-    prompts = read_prompt_file(tmp_path / found.also, None, None)
-    assert told(prompts) == told(first_turns(prompt_of(row) for row in study.prompts_of(further)))
+    read = shlex.split(found.options)
+    prompts = read_prompt_file(tmp_path / found.also, found.split or None, int(read[read.index("--limit") + 1]))
+    expected = first_turns(prompt_of(row) for row in study.prompts_of(further))
+    assert told(prompts) == told(expected)
+    study.document = make.STUDIES["papers"]
+    counted = services.document_of(study)["prompts"]
+    assert counted["count"] == len(first_turns(prompt_of(row) for row in study.prompts)) < study.limit
+    assert counted["also"]["count"] == len(expected)
+    study.save()
+    page = world.page(world.bob).get(f"/studies/{study.pk}/").content.decode()
+    assert f"· {counted['count']} of <a" in page
