@@ -49,7 +49,7 @@ def new_classifier(request: Asked) -> HttpResponse:
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def train_classifier(request: Asked) -> HttpResponse:
-    initial = {name: request.GET[name] for name in ("pair", "dataset") if name in request.GET}
+    initial = {name: request.GET[name] for name in ("pair", "dataset", "design") if name in request.GET}
     form = Form(serializers.NewTraining, request, initial=initial, actor=request.actor)
     if made := form.submit(lambda **asked: services.train_classifier(by=request.actor, **asked)):
         return redirect("training", made.pk)
@@ -93,21 +93,22 @@ def content(found: Classifier) -> dict[str, Any]:
     """Return the content of a classifier's page."""
     training = getattr(found, "training", None)
     design = found.card.get("design", OURS)
+    own, rules = rule_of(design), list(found.card.get("sweep", {}))
     return {
         "entry": found,
         "card": found.card,
         "training": training,
         "cross": cross_sets.table(found.pair),
         "verdict": reading.verdict_of_classifier(found),
-        "rules": list(found.card.get("sweep", {})),
-        "own_rule": rule_of(design),
+        "rules": rules,
+        "own_rule": own if own in rules else next(iter(rules), ""),
         "design": DESIGNS[design],
         "ablations": reading.ablations(found.card),
         "predicted": sorted(found.card.get("predicted", {}).items(), key=lambda row: -(row[1] or 0)),
         "comparison": reading.comparison_with(found),
         "page": {
             "card": found.card,
-            "strategy": reading.asking(),
+            "strategies": {rule: reading.asking(rule) for rule in rules},
             "levels": reading.levels(found.card),
             "learning": learning_sentence(found.card.get("learning", {})),
             "lines": lines(training.job) if training else [],
