@@ -117,7 +117,7 @@ def test_the_commands_fetch_the_prompts_of_the_study(world, by, tmp_path, made, 
 @pytest.mark.parametrize("made", [plain, chat])
 @pytest.mark.parametrize("asked", [{}, {"limit": 4}, {"limit": 4, "split": "test"}], ids=["all", "some", "of a split"])
 def test_further_prompts_are_those_of_the_study_and_counted_as_such(world, by, tmp_path, made, asked):
-    """Of the study's own conversations fewer are first turns than of plain prompts."""
+    """The study's own conversations have fewer first turns than there are plain prompts."""
     further = added(by, made, name="further")
     study = launched(by, added(by, chat), also=further, **asked)
     found = repeating.asked(study, None)
