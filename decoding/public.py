@@ -56,4 +56,4 @@ from decoding.what_if.joint_prices import Shared, reading_cost, shared
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import Simulation, oracle, simulate
-from decoding.words import change
+from decoding.words import change, ms

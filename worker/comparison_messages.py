@@ -38,6 +38,7 @@ class Weighed(Report):
     """Prices of the comparison's classifiers, by name: every sample uses them."""
 
     prices: Mapping[str, Any]
+    trouble: str = ""  # why some could not be weighed: for the job's log
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,7 @@ class ComparisonRows:
                 self.attempt.insist(lambda: comparisons.begin(job=self.job, hardware=hardware))
                 self.device = _device(hardware)
             case Weighed():
-                self.comparison.prices = {**report.prices}
-                self.attempt.insist(lambda: comparisons.weighed(job=self.job, prices=report.prices))
+                self._keep_prices(report)
             case Began():
                 self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid, self._beside), True
                 self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))
@@ -102,6 +101,12 @@ class ComparisonRows:
                 self._note(f"{_called(report.which)}: {report.sentence}")
             case Audited():
                 self.attempt.insist(lambda: self._audit(report))
+
+    def _keep_prices(self, found: Weighed) -> None:
+        if found.trouble:
+            self._note(found.trouble)
+        self.comparison.prices = {**found.prices}
+        self.attempt.insist(lambda: comparisons.store_prices(job=self.job, prices=found.prices))
 
     def engine_died(self, death: EngineDied) -> None:
         """End this attempt if something outside killed the engine. If the job can have caused it, decode the sample

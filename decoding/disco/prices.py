@@ -80,9 +80,9 @@ def prices_at(
         return None
     whole, *parts = (tariff.with_decision(each) for each in (costs, *turns))
     found = {}
-    for rule in (rule for rule in rules if (card["thresholds"].get(rule) or 0) > 0):
+    for rule in (rule for rule in rules if rule in tariff.thresholds):
         price = tariff.drafted if rule == PRICED else tariff.copied
-        found[rule] = Price(card["thresholds"][rule], price(whole), _doubt([price(part) for part in parts]))
+        found[rule] = Price(tariff.thresholds[rule], price(whole), _doubt([price(part) for part in parts]))
     return Prices(found, dataclasses.asdict(whole))
 
 
@@ -102,22 +102,25 @@ def threshold_in(card: Mapping[str, Any], prices: Prices | None, rule: str) -> f
 @dataclass(frozen=True)
 class Tariff:
     """Derives a card's prices from costs. Its sweep tells what rounds look like at each threshold, so nothing is
-    replayed."""
+    replayed. A copied token's price needs no sweep: a classifier of a target alone has no drafted tokens."""
 
     costs: Costs
-    thresholds: Mapping[str, float]
+    thresholds: Mapping[str, float]  # the card's prices, by rule, as far as they can be derived
     points: Sequence[tuple[float, float, float]]  # threshold, drafted and accepted tokens per round, rising
 
     @classmethod
     def of(cls, card: Mapping[str, Any]) -> Tariff | None:
         try:
             costs = Costs(**card["costs"])
-            rows = [(p["threshold"], p["drafted"], p["accepted"]) for p in card["sweep"][PRICED]]
-            made = cls(costs, card["thresholds"], sorted(rows))
-            is_usable = min(made.thresholds[PRICED], costs.draft, costs.row(), made.worth(costs, MOST)) > 0
-        except (KeyError, TypeError, IndexError, ZeroDivisionError):
-            return None  # it is older than the sweep, or made by hand
-        return made if is_usable else None
+            sweep = (card.get("sweep") or {}).get(PRICED) or ()
+            rows = [(p["threshold"], p["drafted"], p["accepted"]) for p in sweep]
+            prices = {rule: price for rule in (PRICED, COPIED) if (price := card["thresholds"].get(rule) or 0) > 0}
+            made = cls(costs, prices, sorted(rows))
+            if not rows or min(costs.draft, made.worth(costs, MOST)) <= 0:
+                prices.pop(PRICED, None)
+            return made if prices and costs.row() > 0 else None
+        except (KeyError, TypeError, IndexError, AttributeError, ZeroDivisionError):
+            return None  # it is older than its costs, or made by hand
 
     def drafted(self, costs: Costs) -> float:
         """Price of a token that the draft model drafts."""
@@ -142,7 +145,7 @@ class Tariff:
 
     def with_decision(self, costs: Costs) -> Costs:
         """Add the price of a decision, if it was not measured: the same share of a drafted token as on the card."""
-        if costs.decision:
+        if costs.decision or not self.costs.draft:
             return costs
         return dataclasses.replace(costs, decision=self.costs.decision * costs.draft / self.costs.draft)
 

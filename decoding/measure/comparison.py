@@ -182,7 +182,7 @@ class Comparison:
         keys |= zip(requests, stint, strict=True)
         stream = self._stream(requests, stint)
         answers = self.pair.contestant(choice).run(stream, sink_for, self.cancelled, load)
-        with _memory_for(stint[0]), closing(answers):
+        with memory_for(stint[0]), closing(answers):
             for request, answer in answers:
                 if key := keys.pop(request, None):
                     yield key, answer if isinstance(answer, BrokenModel) else self._sample(key, answer, sinks[request])
@@ -264,7 +264,7 @@ class Comparison:
     def decode(self, key: Key, sink: EventSink, sampling: Sampling | None = None) -> Decoded:
         """Decode one sample. Its events go to the sink."""
         request = self._request(key, sampling or self.sampling)
-        with _memory_for(key):
+        with memory_for(key):
             [(_, answer)] = self.pair.contestant(key.choice).run([request], lambda _: sink, self.cancelled)
         if isinstance(answer, BrokenModel):
             raise answer
@@ -320,7 +320,7 @@ def _is_first(key: Key) -> bool:
 
 
 @contextmanager
-def _memory_for(key: Key) -> Iterator[None]:
+def memory_for(key: Key) -> Iterator[None]:
     """Name the sample for which memory ran out."""
     try:
         yield

@@ -1,6 +1,6 @@
 """Meaning of every figure in a result. A change of meaning changes the version, which every result carries."""
 
-DEFINITIONS_VERSION = 2
+DEFINITIONS_VERSION = 3
 DEFINITIONS = {
     "tokens_per_s": "generated tokens per second of decoding, over all samples; reading the prompt is excluded",
     "speedup": "per prompt, the ratio of tokens per second to the baseline's on the same prompt in the same pass "

@@ -24,7 +24,7 @@ from decoding.drafters.tree import Shaped, TreeDrafter
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
 from decoding.loop import decode
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Comparison, memory_for
 from decoding.measure.schedule import Key
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
@@ -264,8 +264,8 @@ def _decoded(comparison: Comparison, prompt: Prompt, drafter_of: Callable[[Dice]
         sink=recorder,
         clock=Clock(),
     )
-    with torch.inference_mode():
-        decode(probed)
+    with memory_for(Key(ALONE, prompt, 0)), torch.inference_mode():
+        decode(probed, comparison.cancelled)
     return recorder.events
 
 

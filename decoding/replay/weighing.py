@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from decoding.disco.prices import COPIED, PRICED, Prices, prices_at
+from decoding.errors import DrafthouseError
 from decoding.events import Event, Recorder
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import Key
@@ -28,10 +29,12 @@ LEAST_TURNS, MOST_TURNS, ENOUGH_S = 4, 12, 1.2  # no further turn begins after s
 Turn = list[Sequence[Event]]
 
 
-def settle_prices(comparison: Comparison, known: Mapping[str, Any]) -> dict[str, Any]:
+def settle_prices(
+    comparison: Comparison, known: Mapping[str, Any], on_trouble: Callable[[str], None] = lambda sentence: None
+) -> dict[str, Any]:
     """Let the classifiers of this comparison use its own prices where they lie far from their cards'. Return all prices
     by the classifier's name, to be stored. `known` are those that the same comparison stored before it was
-    interrupted."""
+    interrupted. `on_trouble` gets the reason if nothing can be weighed: a prompt may break the model."""
     pair = comparison.pair
     names = {str(choice.settled[CLASSIFIER.name]) for choice in comparison.choices if choice.price_rule}
     if not isinstance(pair, Pair):
@@ -39,7 +42,7 @@ def settle_prices(comparison: Comparison, known: Mapping[str, Any]) -> dict[str,
     rules = [PRICED, COPIED] if pair.draft else [COPIED]
     found = {name: Prices.from_dict(known[name]) for name in names if name in known}
     if missing := sorted(names - found.keys()):
-        costs = weighed(comparison)
+        costs = _weighed(comparison, on_trouble)
         weighed_anew = {name: prices_at(pair.classifier(name).card, *costs, rules) for name in missing} if costs else {}
         found |= {name: prices for name, prices in weighed_anew.items() if prices}
     for name, prices in found.items():
@@ -47,10 +50,21 @@ def settle_prices(comparison: Comparison, known: Mapping[str, Any]) -> dict[str,
     return {name: prices.to_dict() for name, prices in found.items()}
 
 
+def _weighed(comparison: Comparison, on_trouble: Callable[[str], None]) -> tuple[Costs, list[Costs]] | None:
+    try:
+        return weighed(comparison)
+    except DrafthouseError as error:
+        on_trouble(
+            f"This run did not weigh its own passes, so the prices of the classifiers' cards stay in use. {error}"
+        )
+        return None
+
+
 def weighed(comparison: Comparison) -> tuple[Costs, list[Costs]] | None:
-    """Costs by all passes, and by those of each turn; None if no prompt leaves room for so many tokens."""
+    """Costs by all passes, and by those of each turn; None if no prompt leaves room for so many tokens, or if the run
+    was cancelled."""
     sampling = dataclasses.replace(comparison.sampling, max_new_tokens=TOKENS, ignore_eos=True, stop=())
-    probe = Comparison(comparison.pair, comparison.prompts, [ALONE], sampling)
+    probe = Comparison(comparison.pair, comparison.prompts, [ALONE], sampling, cancelled=comparison.cancelled)
     room = min(runner.context for runner in (probe.models.target, probe.models.draft) if runner) - TOKENS
     readable = [prompt for prompt in first_turns(comparison.prompts) if not probe.refusal(prompt)]
     able = [prompt for prompt in readable if len(probe.tokens(prompt)) <= room]
@@ -62,6 +76,8 @@ def weighed(comparison: Comparison) -> tuple[Costs, list[Costs]] | None:
     turns, began = list[Turn](), time.perf_counter()
     while len(turns) < LEAST_TURNS or (len(turns) < MOST_TURNS and time.perf_counter() - began < ENOUGH_S):
         turns.append(_turn(probe, len(turns)))
+        if probe.cancelled():
+            return None  # the turn may have ended in the middle
     return costs_from([trace for turn in turns for trace in turn]), [costs_from(turn) for turn in turns]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 
@@ -14,12 +15,14 @@ from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key
 from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
 from decoding.replay import weighing
 from decoding.replay.costs import Costs
 from decoding.replay.planning import Study, price_of_a_token, study, sweep
 from decoding.spec import choose
 from decoding.ssd.policy.ssd_policy import TokenPrices
 from tests.decoding.test_comparison import pair
+from tests.decoding.test_load import fragile
 from tests.decoding.test_planning import SHARED, prompts
 from tests.decoding.worlds import some_classifier
 
@@ -91,12 +94,23 @@ def test_the_more_its_turns_differ_the_more_a_run_doubts_its_own_price(recorded)
     assert "within the doubt" in unsteady.rules[PRICED].sentence
 
 
-@pytest.mark.parametrize("lost", ["costs", "sweep", "thresholds"])
+@pytest.mark.parametrize("lost", ["costs", "thresholds"])
 def test_a_card_that_does_not_say_how_it_got_its_price_keeps_it(recorded, lost: str) -> None:
     _, texts = recorded
     card = carded(texts, COSTS).card
     assert prices_at({name: part for name, part in card.items() if name != lost}, scaled(COSTS, 9.0)) is None
     assert about(None, PRICED) is None
+
+
+@pytest.mark.parametrize("sweep", [None, {}, {"copied": []}])
+def test_a_copied_token_is_priced_without_the_sweep_of_drafted_ones(sweep: dict[str, Any] | None) -> None:
+    """A classifier of a target alone has no such sweep, and its costs have no draft."""
+    own = dataclasses.replace(COSTS, draft=0.0, draft_round=0.0)
+    card = {"thresholds": {COPIED: 0.2}, "costs": dataclasses.asdict(own), "sweep": sweep}
+    steep = dataclasses.replace(own, target=(0.0, *(1.0 + 0.08 * rows for rows in range(30))))
+    found = prices_at(card, steep)
+    assert found is not None and set(found.rules) == {COPIED}
+    assert found.rules[COPIED].is_own and found.rules[COPIED].run == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("threshold", [None, 0.0, -0.2])
@@ -197,6 +211,24 @@ def test_a_target_alone_weighs_rows_and_no_draft() -> None:
     copying = choose("disco-lookup", {"classifier": "ours"})
     found = weighing.settle_prices(Comparison(alone, prompts(3, seed=9), [copying], SHARED), {})
     assert set(found["ours"]["rules"]) == {COPIED}
+
+
+def priced_on(ready: Pair, prompt: Prompt, recorded: Study, **settings: Any) -> Comparison:
+    ready.hold("ours", carded(recorded, COSTS))
+    return Comparison(ready, [prompt], [choose("disco", {"classifier": "ours"})], SHARED, **settings)
+
+
+def test_a_prompt_that_breaks_the_model_leaves_the_cards_prices_and_says_so(recorded) -> None:
+    asked, told = priced_on(fragile(), Prompt("bad", "k"), recorded[1]), list[str]()
+    assert weighing.settle_prices(asked, {}, told.append) == {}
+    assert asked.models.classifier("ours").prices is None
+    assert "so the prices of the classifiers' cards stay in use. " in told[0] and "NaN" in told[0]
+
+
+def test_weighing_too_can_be_cancelled(recorded) -> None:
+    asked = priced_on(pair(), prompts(1)[0], recorded[1], cancelled=lambda: True)
+    assert weighing.settle_prices(asked, {}) == {}
+    assert asked.models.classifier("ours").prices is None
 
 
 def test_prompts_that_fill_the_context_leave_the_cards_prices(recorded) -> None:

@@ -178,11 +178,11 @@ def lines_under_load(*rows: dict[str, Any], **objective: float) -> list[str]:
 def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput() -> None:
     lines = lines_under_load(loaded(ALONE), loaded("static:4"), ttft_ms=500.0)
     assert "tok/s/device  tok/s/user" in lines[2]
-    times_shown = "3 / 9 ms  40 / 120 ms  18 / 21 ms  150 ms  400 / 900 ms"
+    times_shown = "3.00 / 9.00 ms  40.0 / 120 ms  18.0 / 21.0 ms  150 ms  400 / 900 ms"
     assert f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}  90 %, 398.1  24 identical" in lines[4]
     assert "goodput: requests within ttft 500 ms, and their tok/s/device" in lines
     assert next(line for line in lines if line.startswith("static:4 @8, 95 % intervals: ")).endswith(
-        "per token p50 16 to 20 ms · end to end p50 398 to 402 ms · too few prompts for p95, p99"
+        "per token p50 16.0 to 20.0 ms · end to end p50 398 to 402 ms · too few prompts for p95, p99"
     )
 
 

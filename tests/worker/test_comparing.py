@@ -145,7 +145,8 @@ def test_a_later_attempt_uses_the_prices_that_the_first_has_weighed(launch, engi
     work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine), Compare)
     assert work.order().prices == {}
     found = {"a classifier": {"rules": {"priced": {"card": 0.4, "run": 0.8, "doubt": 0.15}}, "costs": {"target": [0]}}}
-    work.note(Weighed(found))
+    work.note(Weighed(found, "Another was not weighed."))
+    assert JobEvent.objects.filter(sentence="Another was not weighed.").count() == 1
     assert work.order().prices == found
     comparison.refresh_from_db()
     assert comparison.prices == found

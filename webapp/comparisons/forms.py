@@ -23,7 +23,7 @@ from webapp.studies.classifiers import services as classifying
 USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
 NEEDS = {
     "draft": "needs a draft model, and this pair has none",
-    "scores": "needs a draft that says the target's tokens, and this pair matches text (SLEM)",
+    "scores": "needs the draft's scores of the target's tokens, and this pair matches text (SLEM) and has none",
 }
 USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
 BASICS = ("pair", "dataset", "split", "limit")

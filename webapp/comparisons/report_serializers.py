@@ -187,7 +187,8 @@ class StrategyReport(serializers.Serializer[Any]):
     )
     by_turn = TurnOut(many=True, help_text="empty where every prompt has one turn")
     tokens_per_s_device = serializers.FloatField(
-        required=False, help_text="of all requests together, divided by its devices"
+        required=False,
+        help_text="of all requests together, divided by its devices; the unit is what the row with the fewest had",
     )
     tokens_per_s_user = serializers.FloatField(required=False, help_text="of one request from its arrival; median")
     ttft_ms = Percentiles(required=False, help_text="from arrival to the first token")

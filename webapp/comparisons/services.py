@@ -137,7 +137,7 @@ def begin(*, job: Job, hardware: Mapping[str, Any]) -> None:
 
 
 @transaction.atomic
-def weighed(*, job: Job, prices: Mapping[str, Any]) -> None:
+def store_prices(*, job: Job, prices: Mapping[str, Any]) -> None:
     """Store the prices of its classifiers, so that a later attempt uses the same."""
     jobs.require_lease(job)
     Comparison.objects.filter(job=job).update(prices=dict(prices))

@@ -81,7 +81,7 @@ def require_draft(pair: Pair, what: str, hint: str = "Choose a pair with a draft
 def require_scores(pair: Pair, what: str) -> None:
     """Refuse `what`, which records the draft's scores of the target's tokens, where the two match text."""
     if pair.matches_text:
-        hint = "Choose another pair, or make one of these models with the setting tli."
+        hint = "Choose another pair, or make a pair of these models with the setting tli."
         raise Invalid(lacks_scores(what), field="pair", code="other-tokenizer", hint=hint)
 
 

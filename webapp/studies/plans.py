@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,9 +38,13 @@ def shown(form: Form, kind: type[Serializer[Any]], plan: Callable[..., Plan], ac
 
 def of_study(
     *, kind: Kind, pair: Pair, dataset: Dataset, queue: Queue = Queue.CPU, split: str = "", limit: int | None = None,
-    sampling: Any = None, classifier: Classifier | None = None, **_: Any,
+    sampling: Any = None, classifier: Classifier | None = None, also: Dataset | None = None, loads: Sequence[int] = (),
+    card: str = "", own_card: str = "", **_: Any,
 ) -> Plan:  # fmt: skip
     recipe = services.recipe_of(kind, pair, dataset, split, limit, sampling)
+    services.arguments_of(
+        kind, recipe, pair, card=card, own_card=own_card, loads=loads, classifier=classifier, also=also
+    )
     decides = (classifier or classifying.usable_on(pair).first()) if kind.uses_classifier else None
     doubt = misfit("This study", decides.card, recipe.sampling) if decides else ""
     return Plan(recipe.limit, pair.weight_bytes, line.outlook(queue), [doubt] if doubt else [])

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 
 from decoding.public import Sampling, papers
 from webapp.jobs.models import Queue
-from webapp.registry.models import LanguageModel
+from webapp.registry.models import Dataset, LanguageModel
 from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study
 
 PAGE = 500  # prompts of one answer
-ROWS = "python3 -c 'import json, sys; [print(json.dumps(row)) for row in json.load(sys.stdin)[\"results\"]]'"
+ROWS = (  # a plain text has empty lists of messages and tools; a row that has `messages` would be read as a chat
+    "python3 -c 'import json, sys; [print(json.dumps({name: value for name, value in row.items() if value != []})) "
+    'for row in json.load(sys.stdin)["results"]]\''
+)
 FIRST_TURNS = 'grep \'"follows": ""\''
 
 
@@ -27,8 +30,7 @@ def asked(study: Study, classifier: Classifier | None) -> papers.Asked:
     if study.job.queue == Queue.GPU:
         words += ["--device", "cuda:0"]
     sampling = papers.sampling_options(Sampling.from_dict(study.sampling))
-    count = sum(not row.follows for row in study.prompts)  # first turns alone are drawn
-    options = " ".join(filter(None, [shlex.join(words), sampling, f"--limit {count}"]))
+    options = " ".join(filter(None, [shlex.join(words), sampling, f"--limit {study.limit}"]))
     files = tuple(_files(study, classifier))
     return papers.Asked(options, study.split, files, "also.jsonl" if study.also_set else "")
 
@@ -36,9 +38,9 @@ def asked(study: Study, classifier: Classifier | None) -> papers.Asked:
 def _files(study: Study, classifier: Classifier | None) -> Iterator[str]:
     for role, model in study.pair.by_role.items():
         yield from _model(role, model)
-    yield _prompts(study, str(study.dataset_id), study.dataset.prompt_count, "prompts.jsonl")
+    yield _prompts(study, study.dataset, "prompts.jsonl")
     if further := services.also_of(study):
-        yield _prompts(study, str(further.pk), further.prompt_count, "also.jsonl")
+        yield _prompts(study, further, "also.jsonl")
     if classifier:
         names = shlex.join(classifying.files(classifier.upload))
         address = f"/api/v1/classifiers/{classifier.pk}/files/$name/"
@@ -61,11 +63,13 @@ def _named(model: LanguageModel) -> str:
     return f"{' '.join(model.name.split())} (/api/v1/models/{model.pk}/)"
 
 
-def _prompts(study: Study, dataset: str, whole: int, file: str) -> str:
-    """The whole set, of which `--split` and `--limit` take a part. Without a split the study has the first prompts of
-    all, while `--limit` counts those of each split: then the file has no others."""
-    count = whole if study.split else min(study.limit, whole)
-    pages = " ".join(map(str, range(0, count, PAGE)))
-    address = f"/api/v1/datasets/{dataset}/prompts/?limit={PAGE}&offset=$at"
-    every = f'for at in {pages}; do ./drafthouse ask GET "{address}" | {ROWS}; done'
-    return f"{every} | head -n {count} | {FIRST_TURNS} > {file}"
+def _prompts(study: Study, dataset: Dataset, file: str) -> str:
+    """Fetch as many prompts as the study has, of each split where it has one: training takes all splits. Only first
+    turns are drawn, but later turns count towards the study's limit, so commands cannot cut the file themselves."""
+    splits = [split for split in dataset.splits if split] if study.split else []
+    pages = " ".join(map(str, range(0, min(study.limit, dataset.prompt_count), PAGE)))
+    address = f"/api/v1/datasets/{dataset.pk}/prompts/?limit={PAGE}&offset=$at" + ("&split=$split" if splits else "")
+    every = f'for at in {pages}; do ./drafthouse ask GET "{address}" | {ROWS}; done | head -n {study.limit}'
+    if splits:
+        every = f"for split in {' '.join(splits)}; do {every}; done"
+    return f"{every} | {FIRST_TURNS} > {file}"

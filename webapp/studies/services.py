@@ -58,11 +58,18 @@ def launch(
     """Queue a study; a worker does the decoding. `promise`: the plan and its setting that a proof runs."""
     by.require(Right.SUBMIT)
     recipe = recipe_of(kind, pair, dataset, split, limit, sampling)
-    arguments = {"card": _card(card, own_card).to_dict()} if kind.needs_card else promise or _loads(kind, loads)
-    arguments = {**(arguments or {}), **_classifier(kind, pair, classifier), **_also(kind, recipe, also)}
+    asked = arguments_of(
+        kind, recipe, pair, card=card, own_card=own_card, loads=loads, classifier=classifier, also=also
+    )
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
     job = jobs.enqueue(
-        kind=kind, queue=queue, title=name, by=by, total=recipe.limit, priority=priority, arguments=arguments
+        kind=kind,
+        queue=queue,
+        title=name,
+        by=by,
+        total=recipe.limit,
+        priority=priority,
+        arguments={**asked, **(promise or {})},
     )
     study = Study.objects.create(
         team=by.home,
@@ -88,6 +95,22 @@ def recipe_of(
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
     return recipe
+
+
+def arguments_of(
+    kind: Kind,
+    recipe: Recipe,
+    pair: Pair,
+    *,
+    card: str,
+    own_card: str,
+    loads: Sequence[int],
+    classifier: Classifier | None,
+    also: Dataset | None,
+) -> dict[str, Any]:
+    """Return what a study is asked besides its recipe; raise Invalid if a part is refused."""
+    own = {"card": _card(card, own_card).to_dict()} if kind.needs_card else _loads(kind, loads)
+    return {**own, **_classifier(kind, pair, classifier), **_also(kind, recipe, also)}
 
 
 def prove(*, plan: Study, by: Actor) -> Study:
@@ -151,9 +174,9 @@ def document_of(study: Study) -> dict[str, Any]:
 
 
 def _prompts(study: Study) -> dict[str, Any]:
-    found: dict[str, Any] = {"set": study.dataset.name, "split": study.split, "count": study.limit}
+    found: dict[str, Any] = {"set": study.dataset.name, "split": study.split, "count": study.prompt_count}
     further = Dataset.objects.filter(pk=study.also_set).first() if study.also_set else None
-    return found | ({"also": {"set": further.name, "count": study.prompts_of(further).count()}} if further else {})
+    return found | ({"also": {"set": further.name, "count": study.count_in(further)}} if further else {})
 
 
 def classifier_of(study: Study) -> Classifier | None:
@@ -167,9 +190,9 @@ def _named(study: Study) -> dict[str, str] | None:
     return {"id": name, "name": found.name if found else "one that is gone"} if name else None
 
 
-def _loads(kind: Kind, users: Sequence[int]) -> dict[str, list[int]] | None:
+def _loads(kind: Kind, users: Sequence[int]) -> dict[str, Any]:
     if not users:
-        return None
+        return {}
     if not kind.takes_loads:
         raise Invalid(
             f"A study of the kind {kind.slug} is not made for several users at once.",

@@ -40,8 +40,10 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             cancelled=cancelled,
         )
         comparison.warm_up()
-        if prices := settle_prices(comparison, order.prices):
-            emit(Weighed(prices))
+        trouble = list[str]()
+        prices = settle_prices(comparison, order.prices, trouble.append)
+        if prices or trouble:
+            emit(Weighed(prices, *trouble))
         running = {choice.label for choice in comparison.choices}
         finished = [sample for sample in order.finished if sample.strategy in running]
         before = {(sample.strategy, sample.prompt, sample.repeat): sample for sample in finished}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -71,7 +73,8 @@ def work(attempt: Attempt) -> None:
     study = studies.study_of(attempt)
     newest = studies.classifiers(attempt, study)[:1]
     pair, prompts, sampling = studies.shared_fields(attempt, study, newest)
-    evidence = made_of(pair, study.pair.by_role.values(), describe(pair.device))
+    here = machine(pair.device, socket.gethostname(), os.cpu_count())
+    evidence = made_of(pair, study.pair.by_role.values(), here)
     also = attempt.insist(lambda: services.also_of(study))
     further = attempt.insist(lambda: first_turns(map(prompt_of, study.prompts_of(also)))) if also else []
     kept = attempt.insist(lambda: services.kept(job=attempt.job, made_of=evidence))
@@ -87,6 +90,11 @@ def work(attempt: Attempt) -> None:
             case Found():
                 document = storable(dict(report.document))
                 attempt.insist(lambda d=document: services.finish(job=attempt.job, document=d))  # type: ignore[misc]
+
+
+def machine(device: str, host: str, cores: int | None) -> str:
+    """Name a machine: those of equal processors have prices of their own. `made_of` keeps only a hash of it."""
+    return f"{describe(device)}, {cores} cores, {host}"
 
 
 def made_of(pair: LocalPair, models: Iterable[LanguageModel], machine: str) -> str:

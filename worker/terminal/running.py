@@ -66,7 +66,7 @@ def run(args: Arguments) -> bool:
             say(crowded(others, loaded.threads))
         say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
         comparison.warm_up()
-        prices = settle_prices(comparison, {})
+        prices = settle_prices(comparison, {}, say)
         with interrupt:
             samples, noisy = decode_all(comparison, args, trace, beside)
         complete = len(samples) + len(comparison.left_out) == args.sample_count

@@ -7,7 +7,7 @@ from typing import Any
 
 from decoding.measure.summary import so_few
 from decoding.strategies import STRATEGIES
-from decoding.words import percent
+from decoding.words import ms, percent
 from worker.terminal.palette import Palette
 
 HEADINGS = (
@@ -138,7 +138,7 @@ def _doubts(row: Mapping[str, Any]) -> str:
     times = {"in the queue": row["queued_ms"], "first token": row["ttft_ms"], "per token": row["tpot_ms"]}
     times |= {"gap": row["gap_ms"], "end to end": row["e2e_ms"]}
     asked = [(name, p, each["intervals"][p]) for name, each in times.items() if each for p in _shown(name)]
-    known = ["{} {} {:.0f} to {:.0f} ms".format(name, p, *found) for name, p, found in asked if found]
+    known = [f"{name} {p} {' to '.join(map(ms, found))} ms" for name, p, found in asked if found]
     missing = ", ".join(sorted({p for _, p, found in asked if not found}))
     few = [f"too few prompts for {missing}"] if missing else []
     return f"{row['label']}, 95 % intervals: {' · '.join([*known, *few])}"
@@ -171,7 +171,7 @@ def _load_cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
         _two(row["queued_ms"]),
         _two(row["ttft_ms"]),
         _two(row["tpot_ms"]),
-        f"{row['gap_ms']['p99']:.0f} ms" if row["gap_ms"] else "–",
+        f"{ms(row['gap_ms']['p99'])} ms" if row["gap_ms"] else "–",
         _two(row["e2e_ms"]),
         f"{percent(row['goodput']['share'])}, {row['goodput']['tokens_per_s_device']:.1f}",
         _audit(row["audit"]),
@@ -179,7 +179,7 @@ def _load_cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
 
 
 def _two(found: Mapping[str, float]) -> str:
-    return f"{found['p50']:.0f} / {found['p95']:.0f} ms"
+    return f"{ms(found['p50'])} / {ms(found['p95'])} ms"
 
 
 def _remark(row: Mapping[str, Any]) -> str:

@@ -7,6 +7,8 @@ import json
 
 import pytest
 from django.core.cache import cache
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from decoding.disco import features
 from decoding.events import Anticipated, Drafted, Finished, Prompted, Started, Verified, to_dict
@@ -21,12 +23,13 @@ from tests.decoding.worlds import World, some_classifier
 from tests.webapp import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk
-from webapp.comparisons.what_if.asking import knobs
+from webapp.comparisons.what_if.asking import answers_along, knobs
 from webapp.comparisons.what_if.grid import grids, knobs_of
 from webapp.comparisons.what_if.recorded import recorded as recorded_of
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.studies.classifiers import services as classifying
+from webapp.uploads import store
 
 LENGTH = 60
 BY_ORDER = "suffix-memory copies from earlier requests, so what it gains depends on their order."
@@ -530,6 +533,30 @@ def test_a_classifier_whose_weights_cannot_be_read_judges_nothing(world):
     assert replayed == {"static": True, "hybrid": True, "disco-hybrid": False}
     assert ask(world.api(world.bob), made, "strategy=disco-suffix").json()["code"] == "no-classifier"
     assert {of["why_not"] for of in knobs(made, set()) if "disco" in of["slug"]} == {"no classifier of copies"}
+
+
+def test_a_classifier_whose_chunks_are_lost_breaks_no_page(world, tmp_path):
+    pair = make.pair(world.actor(world.bob))
+    judge = judged_by(world, pair, tmp_path)
+    made = comparison(world, "static:2", prompts=2, pair=pair)
+    decode(made)
+    for file in judge.upload.files.all():
+        for chunk in file.chunks:
+            store.current().delete(judge.upload.team_id, chunk)
+    page = world.page(world.bob).get(f"/comparisons/{made.pk}/")
+    assert page.status_code == 200 and "no classifier of copies" in page.content.decode()
+
+
+def test_answers_along_a_slider_look_for_the_classifier_once(world, tmp_path, django_assert_num_queries):
+    pair = make.pair(world.actor(world.bob))
+    judged_by(world, pair, tmp_path)
+    made = comparison(world, "static:2,suffix:0.05", prompts=2, pair=pair)
+    decode(made)
+    answers_along(made, "disco-suffix", 1)
+    with CaptureQueriesContext(connection) as one:
+        answers_along(made, "disco-suffix", 1)
+    with django_assert_num_queries(len(one)):
+        assert len(answers_along(made, "disco-suffix", 19)) == 19
 
 
 def test_a_comparison_that_only_copies_can_ask_about_copying_alone(world):

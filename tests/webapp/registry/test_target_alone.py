@@ -76,7 +76,8 @@ def test_the_form_makes_a_pair_without_a_draft_and_its_page_says_what_runs(world
     shown = client.get(answer["Location"]).content.decode()
     assert (
         "alone, without a draft" in shown
-        and f"Without a draft, {those_that_run()} can run, and oracle, plan and projection are about copies." in shown
+        and f"Without a draft, {those_that_run()} can run, and oracle, plan and projection study copied tokens."
+        in shown
     )
     assert "kind=oracle" in shown and "kind=plan" in shown
     assert '<span class="quiet">none</span>' in client.get("/pairs/").content.decode()

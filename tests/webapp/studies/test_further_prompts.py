@@ -7,6 +7,7 @@ import pytest
 from tests.webapp import make
 from webapp.registry.models import Dataset
 from webapp.studies import repeating, services
+from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PAPERS
 from webapp.studies.models import Study
 
@@ -54,6 +55,22 @@ def test_it_is_refused_by_field_where_it_has_no_use(world, by, ready):
     answer = post(world, ready, also=str(further.pk), split=split)
     assert answer.json()["field"] == "also" and f"has no split '{split}'" in answer.json()["detail"]
     assert not Study.objects.exists()
+
+
+def test_the_plan_beside_the_form_refuses_what_launching_would(world, by, ready):
+    elsewhere = classifying.add_classifier(
+        name="elsewhere", pair=make.pair(by, "another"), upload=make.upload(by, make.card()), by=by
+    )
+    form = {"kind": "plan", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "lookahead": "5", "queue": "cpu"}
+    page = world.page(world.bob)
+    assert page.post("/studies/new/", {**form, "describe": "1"}).context["plan"].prompt_count
+    for changes, told in (
+        ({"also": str(make.dataset(by, name="further").pk)}, "kind plan takes one prompt set"),
+        ({"classifier": str(elsewhere.pk)}, "elsewhere is a classifier of another pair"),
+        ({"kind": "papers", "loads": "4"}, "is not made for several users at once"),
+    ):
+        shown = page.post("/studies/new/", {**form, **changes, "describe": "1"}).context
+        assert shown["plan"] is None and told in shown["why_not"]
 
 
 def test_the_form_offers_it_and_the_document_names_it(world, by, ready):

@@ -6,6 +6,8 @@ import json
 import shlex
 import subprocess
 import sys
+from itertools import product
+from urllib.parse import quote
 
 import pytest
 
@@ -67,6 +69,29 @@ def chat(by):
     return "".join(json.dumps(row) + "\n" for row in rows), "chats.jsonl"
 
 
+def added(by, made, name="words"):
+    text, file_name = made(by)
+    return prompt_sets.add_pasted_dataset(name=name, file_name=file_name, text=text, by=by)
+
+
+def fetch(world, study, folder, commands):
+    """Run commands of a recipe; its `./drafthouse ask` gets what REST answers."""
+    sets, splits = filter(None, (study.dataset_id, study.also_set)), ("", "&split=test", "&split=train")
+    for dataset, page, split in product(sets, (0, 500), splits):
+        address = f"/api/v1/datasets/{dataset}/prompts/?limit=500&offset={page}{split}"
+        (folder / quote(address, safe="")).write_bytes(world.api(world.victor).get(address).content)
+    script = "import pathlib, sys\nfrom urllib.parse import quote\n"
+    script += "print(pathlib.Path(quote(sys.argv[-1], safe='')).read_text())\n"
+    (folder / "drafthouse").write_text(f"#!{sys.executable}\n{script}")
+    (folder / "drafthouse").chmod(0o755)
+    for command in commands:
+        subprocess.run(["bash", "-c", command], cwd=folder, check=True)
+
+
+def told(prompts):
+    return [(each.id, each.content, each.split) for each in prompts]
+
+
 @pytest.mark.parametrize(
     ("made", "asked"),
     [
@@ -79,19 +104,32 @@ def chat(by):
     ids=["split", "no split", "chat", "some turns", "some turns of a split"],
 )
 def test_the_commands_fetch_the_prompts_of_the_study(world, by, tmp_path, made, asked):
-    text, name = made(by)
-    study = launched(by, prompt_sets.add_pasted_dataset(name="words", file_name=name, text=text, by=by), **asked)
-    for page in (0, 500):
-        address = f"/api/v1/datasets/{study.dataset_id}/prompts/?limit=500&offset={page}"
-        (tmp_path / f"{page}.json").write_bytes(world.api(world.victor).get(address).content)
-    script = 'import pathlib, sys\nprint(pathlib.Path(sys.argv[-1].rpartition("=")[2] + ".json").read_text())\n'
-    (tmp_path / "drafthouse").write_text(f"#!{sys.executable}\n{script}")
-    (tmp_path / "drafthouse").chmod(0o755)
+    study = launched(by, added(by, made), **asked)
     found = repeating.asked(study, None)
-    subprocess.run(["bash", "-c", found.files[2]], cwd=tmp_path, check=True)
+    fetch(world, study, tmp_path, found.files[2:])
     read = shlex.split(found.options)
     form = read[read.index("--form") + 1]
     limit = int(read[read.index("--limit") + 1])
     prompts = read_prompt_file(tmp_path / "prompts.jsonl", found.split or None, limit, form)
-    own = first_turns(prompt_of(row) for row in study.prompts)
-    assert [(each.id, each.content, each.split) for each in prompts] == [(e.id, e.content, e.split) for e in own]
+    assert told(prompts) == told(first_turns(prompt_of(row) for row in study.prompts))
+
+
+@pytest.mark.parametrize("made", [plain, chat])
+@pytest.mark.parametrize("asked", [{}, {"limit": 4}, {"limit": 4, "split": "test"}], ids=["all", "some", "of a split"])
+def test_further_prompts_are_those_of_the_study_and_counted_as_such(world, by, tmp_path, made, asked):
+    """The study's own conversations have fewer first turns than there are plain prompts."""
+    further = added(by, made, name="further")
+    study = launched(by, added(by, chat), also=further, **asked)
+    found = repeating.asked(study, None)
+    fetch(world, study, tmp_path, found.files[2:])
+    read = shlex.split(found.options)
+    prompts = read_prompt_file(tmp_path / found.also, found.split or None, int(read[read.index("--limit") + 1]))
+    expected = first_turns(prompt_of(row) for row in study.prompts_of(further))
+    assert told(prompts) == told(expected)
+    study.document = make.STUDIES["papers"]
+    counted = services.document_of(study)["prompts"]
+    assert counted["count"] == len(first_turns(prompt_of(row) for row in study.prompts)) < study.limit
+    assert counted["also"]["count"] == len(expected)
+    study.save()
+    page = world.page(world.bob).get(f"/studies/{study.pk}/").content.decode()
+    assert f"· {counted['count']} of <a" in page

@@ -82,7 +82,9 @@ def _users(text: str) -> int:
 
 
 def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object], users: int = 1) -> dict[str, Any]:
-    choice = with_judge(comparison, _choice(strategy, params).at(Load(users)))
+    choice = _choice(strategy, params).at(Load(users))
+    if choice.spec.judges_copies:
+        choice = with_judge(judges(comparison), choice)
     if refused := refusal(comparison) or no_draft(comparison, choice):
         raise refused
     key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}:{users}"
@@ -245,12 +247,12 @@ def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict
     found = _recorded(comparison)
     rows = [row for row in so_far(comparison)["strategies"] if load_of(row) == ONE]
     fit = _fit(found, rows, _is_ahead(strategy))
+    usual = with_judge(found.judges, choose(strategy))
     if strategy not in STEPS:
-        choice = with_judge(comparison, choose(strategy))
-        return [{**_result(found, choice, _play(found, choice), fit), "curve": NO_CURVE}]
+        return [{**_result(found, usual, _play(found, usual), fit), "curve": NO_CURVE}]
     param, values = STEPS[strategy]
     values = values[:: -(-len(values) // most)]
-    choices = [with_judge(comparison, choose(strategy, {param: f"{value:g}"})) for value in values]
+    choices = [choose(strategy, {**usual.params, param: f"{value:g}"}) for value in values]
     answers = [_result(found, choice, _play(found, choice), fit) for choice in choices]
     points = [_scaled(answer.pop("point"), fit["correction"]) for answer in answers]
     return [{**answer, "curve": {"param": param, "points": points, "missing": []}} for answer in answers]

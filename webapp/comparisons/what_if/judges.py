@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from django.core.cache import cache
 
 from decoding.public import SOURCES, BadStrategy, Choice, Judge, Prices
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.recorded import KEPT_SECONDS
-from webapp.core.problems import Invalid
+from webapp.core.problems import Problem
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier
 
@@ -19,24 +22,24 @@ def judging(comparison: Comparison) -> dict[str, Classifier]:
     """Return the classifiers by id, first the one that a question gets which names none."""
     ran = [run.params["classifier"] for run in comparison.runs.all() if run.choice.spec.judges_copies]
     used = {str(one.pk): one for one in Classifier.objects.filter(pk__in=ran)}
-    newest = classifying.usable_on(comparison.pair).filter(card__design=SOURCES).first() if comparison.pair else None
-    first = {name: used[name] for name in ran if name in used}
-    return first or ({str(newest.pk): newest} if newest else {})
+    if used or not comparison.pair:
+        return {name: used[name] for name in ran if name in used}
+    newest = classifying.usable_on(comparison.pair).filter(card__design=SOURCES)[:1]
+    return {str(one.pk): one for one in newest}
 
 
 def judges(comparison: Comparison) -> dict[str, Judge]:
     """Read them. One whose files cannot be read is left out."""
     found: dict[str, Judge] = {}
     for name, classifier in judging(comparison).items():
-        with suppress(BadStrategy, Invalid):
-            judge = cache.get(f"judge:{name}") or classifying.judge_of(classifier)
-            cache.set(f"judge:{name}", judge, KEPT_SECONDS)
+        with suppress(BadStrategy, Problem, OSError):
+            judge: Any = cache.get_or_set(f"judge:{name}", partial(classifying.judge_of, classifier), KEPT_SECONDS)
             stored = comparison.prices.get(name)
             found[name] = replace(judge, prices=Prices.from_dict(stored)) if stored else judge
     return found
 
 
-def with_judge(comparison: Comparison, choice: Choice) -> Choice:
+def with_judge(judges: Iterable[str], choice: Choice) -> Choice:
     """Name the classifier that judges the copies, if there is one."""
-    name = next(iter(judges(comparison)), None) if choice.spec.judges_copies else None
+    name = next(iter(judges), None) if choice.spec.judges_copies else None
     return replace(choice, params={**choice.params, "classifier": name}) if name else choice

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from django import template
 
-from decoding.public import STRATEGIES
+from decoding.public import STRATEGIES, ms
 
 register = template.Library()
+register.filter(ms)
 
 
 @register.filter
@@ -31,12 +32,6 @@ def unbroken(sentence: str) -> str:
 @register.filter
 def signed(number: float) -> str:
     return f"{number:+,.1f}".replace("-", "−")
-
-
-@register.filter
-def ms(value: float) -> str:
-    """Write milliseconds with as many digits as are read at a glance."""
-    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
 @register.filter
