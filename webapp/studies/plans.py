@@ -41,7 +41,7 @@ def of_study(
     sampling: Any = None, classifier: Classifier | None = None, **_: Any,
 ) -> Plan:  # fmt: skip
     recipe = services.recipe_of(kind, pair, dataset, split, limit, sampling)
-    decides = (classifier or classifying.usable_on(pair).first()) if kind.uses_classifier else None
+    decides = (classifier or classifying.usable_in_studies(pair).first()) if kind.uses_classifier else None
     doubt = misfit("This study", decides.card, recipe.sampling) if decides else ""
     return Plan(recipe.limit, pair.weight_bytes, line.outlook(queue), [doubt] if doubt else [])
 
