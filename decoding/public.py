@@ -12,7 +12,7 @@ from decoding.contestants.servers.endpoint import NAME as SERVER_NAME
 from decoding.contestants.servers.guard import Allowed, allowed
 from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of
 from decoding.disco.judging import Judge, read_judge
-from decoding.disco.prices import Prices
+from decoding.disco.prices import SWEPT, Prices
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
 from decoding.events import Event, Started, Verified, from_dict
 from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate

@@ -15,25 +15,27 @@ from decoding.disco.training import Labelled
 from decoding.measure.intervals import Interval, median_interval, median_intervals
 from decoding.replay.costs import Costs
 from decoding.replay.planning import ALONE, Study
-from decoding.strategy import Policy
+from decoding.replay.records import Counts
+from decoding.strategy import Sight
 
 FEWEST, POINTS = 8, 6  # prompts of the smallest part; parts
 
+Labels = Callable[[Sequence[Recording]], Labelled]
 Learns = Callable[[Labelled], Classifier]
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Test prompts, and the rule and prices that judge every part alike."""
+    """Test prompts, and the replay and prices that judge every part alike."""
 
     test: Study
     labelled: Labelled  # the test prompts' tokens
     costs: Costs
-    rule: Callable[[], Policy]
+    play: Callable[[Classifier], Counts]  # the strategy that asks the classifier
+    sees: Sight
 
     def seconds(self, classifier: Classifier) -> list[float]:
-        counts = self.test.count(self.rule, self.test.estimates(classifier))
-        return [self.costs.seconds(part, "estimate") for part in counts.parts]
+        return [self.costs.seconds(part, self.sees) for part in self.play(classifier).parts]
 
     def alone(self) -> list[float]:
         return [self.costs.seconds(part) for part in self.test.play(ALONE).parts]
@@ -42,9 +44,11 @@ class Judge:
         return metrics.area_under_roc(classifier(self.labelled.rows), self.labelled.accepted)
 
 
-def curve(recordings: Sequence[Recording], whole: Classifier, learns: Learns, judge: Judge) -> dict[str, Any]:
+def curve(
+    recordings: Sequence[Recording], label: Labels, whole: Classifier, learns: Learns, judge: Judge
+) -> dict[str, Any]:
     """Train on half of the recordings, a quarter and so on. `whole` has learnt from all of them."""
-    parts = {count: training.label(_evenly(recordings, count)) for count in _counts(len(recordings))}
+    parts = {count: label(_evenly(recordings, count)) for count in _counts(len(recordings))}
     trained = {count: learns(part) for count, part in parts.items() if training.can_teach(part)}
     counts, found = [*trained, len(recordings)], [*trained.values(), whole]
     alone, seconds = judge.alone(), [judge.seconds(classifier) for classifier in found]

@@ -18,6 +18,7 @@ from decoding.chance import CHANCE_VERSION
 from decoding.disco import features, judging, metrics, training
 from decoding.disco.cards import rule_of
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import judge_of
 from decoding.disco.designs import USUAL, How, Network
 from decoding.disco.learning import Judge, curve
 from decoding.disco.prices import COPIED
@@ -32,8 +33,10 @@ from decoding.prompts.prompt import Prompt
 from decoding.replay import planning, probing
 from decoding.replay.costs import Costs
 from decoding.replay.planning import Study
+from decoding.replay.records import Counts
 from decoding.spec import Sampling
 from decoding.strategies.disco import RULES, Priced
+from decoding.strategy import Sight
 
 # Other sets of features. If a single number does as well as the network, the card shows it.
 ABLATIONS: dict[str, Sequence[str]] = {
@@ -169,10 +172,7 @@ def learn(
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
     if classifier.knows_copies or pair.draft is None:
         thresholds[COPIED] = planning.best_for_copies(recorded.validation, costs, classifier)
-    if pair.draft:
-        tested = _tested(recorded, labelled, costs, classifier, thresholds, network, how, on_progress)
-    else:
-        tested = _tested_on_copies(recorded, labelled, costs, classifier, thresholds, how, on_progress)
+    tested = _tested(recorded, labelled, costs, classifier, thresholds, network, how, on_progress)
     return dataclasses.replace(
         classifier,
         card={
@@ -207,45 +207,35 @@ def _tested(
     how: How,
     on_progress: OnProgress,
 ) -> dict[str, Any]:
-    """Return the parts of the card that say how well it judges drafted tokens."""
-    rule = rule_of(how.design)
-    judge = Judge(recorded.test, labelled[2], costs, lambda: RULES[rule](thresholds[rule], planning.CAP))
-    learns = lambda part: how.train(network, part, labelled[1])  # noqa: E731
+    """Return the parts of the card that say how well it judges."""
+    test = recorded.test
+    of_copies = {COPIED: planning.sweep_of_copies(test, costs, classifier)} if COPIED in thresholds else {}
+    judge = Judge(test, labelled[2], costs, *_asking(test, thresholds, rule_of(how.design)))
     return {
-        "ablations": _ablations(labelled, ABLATIONS, on_progress),
-        "learning": curve(recorded.training.recordings, classifier, learns, judge),
-        "predicted": _predicted(recorded.test, costs, classifier, thresholds),
+        "ablations": _ablations(labelled, ABLATIONS_OF_COPIES if test.is_alone else ABLATIONS, on_progress),
+        "learning": curve(
+            recorded.training.recordings,
+            how.label,
+            classifier,
+            lambda part: how.train(network, part, labelled[1]),
+            judge,
+        ),
+        "predicted": _predicted(test, costs, classifier, thresholds),
         "elsewhere": {
-            name: _elsewhere(study, costs, classifier, thresholds) for name, study in recorded.others.items()
+            name: _elsewhere(study, how.label(study.recordings), costs, classifier, thresholds)
+            for name, study in recorded.others.items()
         },
-        "sweep": planning.sweep(recorded.test, costs, classifier),
+        "sweep": (of_copies if test.is_alone else planning.sweep(test, costs, classifier) | of_copies),
     }
 
 
-def _tested_on_copies(
-    recorded: Recorded,
-    labelled: Sequence[Labelled],
-    costs: Costs,
-    classifier: Classifier,
-    thresholds: dict[str, float],
-    how: How,
-    on_progress: OnProgress,
-) -> dict[str, Any]:
-    """Return the parts of the card that say how well it judges copied tokens."""
-
-    def predicted(study: Study) -> dict[str, float]:
-        return planning.copying(study, costs, classifier, thresholds[COPIED])
-
-    def elsewhere(study: Study) -> dict[str, Any]:
-        found = _measured(classifier, how.label(study.recordings))
-        about = {"auc": found.auc, "calibration_error": found.calibration_error}
-        return {"prompts": len(study.recordings), **about, "predicted": predicted(study)}
-
-    return {
-        "ablations": _ablations(labelled, ABLATIONS_OF_COPIES, on_progress),
-        "predicted": predicted(recorded.test),
-        "elsewhere": {name: elsewhere(study) for name, study in recorded.others.items()},
-    }
+def _asking(test: Study, thresholds: dict[str, float], rule: str) -> tuple[Callable[[Classifier], Counts], Sight]:
+    """Return the replay of the strategy that asks a classifier, and what the strategy sees."""
+    if test.is_alone:
+        choice = planning.judged(thresholds[COPIED])
+        return lambda classifier: test.play(choice, judge=judge_of(classifier)), "nothing"
+    stop = partial(RULES[rule], thresholds[rule], planning.CAP)
+    return lambda classifier: test.count(stop, test.estimates(classifier)), "estimate"
 
 
 def _fastest_network(
@@ -285,8 +275,10 @@ def fastest(study: Study, candidates: Sequence[tuple[Classifier, Costs]]) -> tup
     return max(candidates, key=speed)
 
 
-def _elsewhere(study: Study, costs: Costs, classifier: Classifier, thresholds: dict[str, float]) -> dict[str, Any]:
-    found = _measured(classifier, training.label(study.recordings))
+def _elsewhere(
+    study: Study, labelled: Labelled, costs: Costs, classifier: Classifier, thresholds: dict[str, float]
+) -> dict[str, Any]:
+    found = _measured(classifier, labelled)
     return {
         "prompts": len(study.recordings),
         "auc": found.auc,
@@ -339,8 +331,10 @@ def _ablations(
 
 
 def _predicted(study: Study, costs: Costs, classifier: Classifier, thresholds: dict[str, float]) -> dict[str, float]:
-    """Speed-ups over autoregressive at thresholds that were tuned on other prompts; the best static lookahead is chosen
-    on these prompts."""
+    """Speed-ups over autoregressive at thresholds that were tuned on other prompts; what is called best is chosen on
+    these prompts."""
+    if study.is_alone:
+        return planning.copying(study, costs, classifier, thresholds[COPIED])
     baseline, play = study.play(planning.ALONE), study.play
     by_rule = planning.tuned(study, study.estimates(classifier), thresholds)
     return {
@@ -348,4 +342,5 @@ def _predicted(study: Study, costs: Costs, classifier: Classifier, thresholds: d
         planning.HEURISTIC.strategy: costs.speedup(play(planning.HEURISTIC), baseline),
         planning.ORACLE.strategy: costs.speedup(play(planning.ORACLE), baseline),
         **{f"disco:{rule}": costs.speedup(counts, baseline, "estimate") for rule, counts in by_rule.items()},
+        **(planning.copying(study, costs, classifier, thresholds[COPIED]) if COPIED in thresholds else {}),
     }

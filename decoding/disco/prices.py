@@ -15,6 +15,7 @@ from decoding.replay.costs import Costs
 from decoding.words import change, percent
 
 PRICED, COPIED = "priced", "copied"  # rules whose threshold is a price: of a drafted token, and of a copied one
+SWEPT = {COPIED: "disco-suffix"}  # strategies whose threshold a card's sweep of a rule moves; else `disco`
 DOUBT = 0.15  # the least of any weighing. Within it the card's price stays in use, so runs can be repeated
 STEPS = 8  # a price depends on the tokens per second, and they depend on it
 LEAST, MOST = 0.01, 1.0

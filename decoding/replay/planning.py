@@ -242,15 +242,35 @@ def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[
 
     def at(rule: Callable[[float, int], Policy], threshold: float) -> dict[str, float]:
         counts = study.count(lambda: rule(threshold, CAP), estimates)
-        rounds = max(1, counts.target_passes)
-        return {
-            "threshold": threshold,
-            "speedup": costs.speedup(counts, baseline, "estimate"),
-            "drafted": counts.draft_passes / rounds,
-            "accepted": counts.accepted / rounds,
-        }
+        return _at(threshold, counts, costs.speedup(counts, baseline, "estimate"))
 
     return {name: [at(rule, threshold) for threshold in THRESHOLDS] for name, rule in RULES.items()}
+
+
+def sweep_of_copies(study: Study, costs: Costs, classifier: Classifier) -> list[dict[str, float]]:
+    """Speed-up of `disco-suffix` over its threshold."""
+    baseline, judge = study.play(ALONE), judge_of(classifier)
+
+    def at(threshold: float) -> dict[str, float]:
+        counts = study.play(judged(threshold), judge=judge)
+        return _at(threshold, counts, costs.speedup(counts, baseline))
+
+    return [at(threshold) for threshold in THRESHOLDS]
+
+
+def _at(threshold: float, counts: Counts, speedup: float) -> dict[str, float]:
+    rounds = max(1, counts.target_passes)
+    return {
+        "threshold": threshold,
+        "speedup": speedup,
+        "drafted": counts.drafted / rounds,
+        "accepted": counts.accepted / rounds,
+    }
+
+
+def judged(threshold: float) -> Choice:
+    """Return the choice of suffix decoding with a classifier that stops at this threshold."""
+    return choose(disco_suffix.STRATEGY.slug, {disco_suffix.THRESHOLD.name: threshold})
 
 
 def tuned(study: Study, estimates: Rows, thresholds: Mapping[str, float]) -> dict[str, Counts]:

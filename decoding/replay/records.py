@@ -117,8 +117,13 @@ class Counts:
         return self.rounds.total()
 
     @property
+    def drafted(self) -> int:
+        """Tokens drafted or copied."""
+        return sum(drafted * rounds for drafted, rounds in self.rounds.items())
+
+    @property
     def draft_passes(self) -> int:
-        return sum(drafted * rounds for drafted, rounds in self.rounds.items()) - self.copied - self.branched
+        return self.drafted - self.copied - self.branched
 
     @property
     def drafts(self) -> int:

@@ -3,7 +3,8 @@
 The target goes on from its checkpoint. Some steps read the corpus as before, so that it forgets nothing; the others
 read texts whose ends stand in their beginnings: edits, quotes and records as in the prompt sets, but of other code,
 other documents and other records, and passages that come twice. Then the draft follows the target on the same mixture
-and on the target's own text. The pair in the box stays as it is; the result lies in a folder of its own.
+and on the target's own text, and so does every rung of the ladder. Those in the box stay as they are; the result lies
+in a folder of its own.
 """
 
 import argparse
@@ -46,20 +47,22 @@ class Lesson:
     """Everything that decides the result, except the pair and the corpus.
 
     Sequences have the full context from the start, because a shorter one cuts answers off from their prompts. The
-    learning rate is two fifths of the first training's and falls all the way: the pair knows the corpus already.
+    learning rate is two fifths of the first training's, for the drafts one fifth, and falls all the way: all of them
+    know the corpus already.
     """
 
     target_plan: Plan
-    draft_plan: Plan
+    draft_plan: Plan  # of each draft
     share: float = 0.3  # of the steps read texts that copy
     texts: int = TEXTS
     own_tokens: int = 400_000
     seed: int = 0
 
 
-def lesson(steps: int, share: float, seed: int) -> Lesson:
+def lesson(steps: int, draft_steps: int, share: float, seed: int) -> Lesson:
     plan = Plan(steps, minutes=0, fall=1.0, short=CONTEXT, long=CONTEXT, matrix_lr=0.008, other_lr=0.0016)
-    return Lesson(plan, replace(plan, tokens_per_step=2048), share, seed=seed)
+    following = replace(plan, steps=draft_steps, tokens_per_step=2048, matrix_lr=0.004, other_lr=0.0008)
+    return Lesson(plan, following, share, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -143,11 +146,11 @@ class Classroom:
         self._train("target", target, self.recipe.target_plan, self.mixture(), next_token_loss)
         save_checkpoint(target, self.tokenizer, out)
 
-    def teach_draft(self, target_folder: Path, out: Path) -> None:
-        """Let the draft follow the target where it copies, and in the target's own text."""
-        target, draft = self._load(target_folder).eval(), self._load(self.pair / "draft")
+    def teach_draft(self, target_folder: Path, begins: Path, out: Path) -> None:
+        """Let a draft follow the target where it copies, and in the target's own text."""
+        target, draft = self._load(target_folder).eval(), self._load(begins)
         both = Turns(self.mixture(), Windows(self._own_texts(target), self.recipe.seed))
-        self._train("draft", draft, self.recipe.draft_plan, both, partial(divergence, target))
+        self._train(out.name, draft, self.recipe.draft_plan, both, partial(divergence, target))
         save_checkpoint(draft, self.tokenizer, out)
 
     def _own_texts(self, target: LlamaForCausalLM) -> np.ndarray:
@@ -184,14 +187,16 @@ class Classroom:
         return LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).to(self.device)
 
 
-def teach(recipe: Lesson, pair: Path, work: Path, corpus: Path | None, say: Say) -> Path:
-    """Make all parts that are missing, and return the folder of the new pair."""
+def teach(recipe: Lesson, pair: Path, ladder: Path, work: Path, corpus: Path | None, say: Say) -> Path:
+    """Make all parts that are missing, and return the folder of the new pair. The new ladder lies beside it."""
     work.mkdir(parents=True, exist_ok=True)
     begun_with(work, recipe.seed, corpus)
     classroom, out = Classroom(recipe, pair, work, say), work / "pair"
     classroom.prepare(corpus)
     classroom.teach_target(out / "target")
-    classroom.teach_draft(out / "target", out / "draft")
+    classroom.teach_draft(out / "target", pair / "draft", out / "draft")
+    for rung in sorted(path.parent for path in ladder.glob("*/config.json")):
+        classroom.teach_draft(out / "target", rung, work / "ladder" / rung.name)
     return out
 
 
@@ -205,18 +210,21 @@ def compare(pair: Path, taught: Path, say: Say) -> None:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("--pair", type=Path, default=HERE / "pair", help="where to go on from (%(default)s)")
-    parser.add_argument("--work", type=Path, default=HERE / "training" / "copying", help="gets pair/ and what is kept")
+    parser.add_argument("--ladder", type=Path, default=HERE / "ladder", help="further drafts (%(default)s)")
+    parser.add_argument(
+        "--work", type=Path, default=HERE / "training" / "copying", help="gets pair/, ladder/ and what is kept"
+    )
     parser.add_argument("--corpus", type=Path, help="a folder of sources instead of the installed packages")
-    parser.add_argument("--steps", type=int, default=1000, help="of each model (%(default)s)")
+    parser.add_argument("--steps", type=int, default=1000, help="of the target (%(default)s)")
+    parser.add_argument("--draft-steps", type=int, default=1200, help="of each draft (%(default)s)")
     parser.add_argument("--share", type=float, default=0.3, help="of the steps that read texts that copy (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
-    if options.steps < 1 or not 0 < options.share < 1:
-        parser.error("--steps is at least 1, and --share lies between 0 and 1")
-    recipe = lesson(options.steps, options.share, options.seed)
-    return told(
-        lambda: compare(options.pair, teach(recipe, options.pair, options.work, options.corpus, say), say),
-    )
+    if min(options.steps, options.draft_steps) < 1 or not 0 < options.share < 1:
+        parser.error("--steps and --draft-steps are at least 1, and --share lies between 0 and 1")
+    recipe = lesson(options.steps, options.draft_steps, options.share, options.seed)
+    places = (options.pair, options.ladder, options.work, options.corpus)
+    return told(lambda: compare(options.pair, teach(recipe, *places, say), say))
 
 
 if __name__ == "__main__":

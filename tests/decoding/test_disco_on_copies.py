@@ -18,13 +18,14 @@ from decoding.disco.classifier import Classifier, load_classifier
 from decoding.disco.copies import judge_of, row_of, with_copies
 from decoding.disco.designs import How
 from decoding.disco.judging import MATCHES, Judge, read_judge
+from decoding.disco.prices import COPIED, SWEPT
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Verified
 from decoding.mixing import Mix
 from decoding.proposing import Match
 from decoding.replay.costs import Costs, counted
 from decoding.replay.mixed import replay_mixed
-from decoding.replay.planning import Study, best_for_copies, predict
+from decoding.replay.planning import Study, best_for_copies, predict, sweep_of_copies
 from decoding.spec import Sampling, choose
 from decoding.strategies.disco_lookup import JudgedLookup
 from decoding.strategies.lookup import PromptLookup
@@ -208,6 +209,15 @@ def test_the_threshold_for_copies_is_the_one_that_replay_finds_fastest(study: St
         for at in (found, 0.05, 0.95)
     ]
     assert speeds[0] == max(speeds)
+
+
+def test_the_sweep_of_copies_moves_the_threshold_of_the_strategy_that_pages_compare(study: Study) -> None:
+    strategy, points = SWEPT[COPIED], sweep_of_copies(study, COSTS, some_classifier())
+    for point in points[::6]:
+        counts = study.play(choose(strategy, {"threshold": point["threshold"]}), judge=judging())
+        assert point["speedup"] == COSTS.speedup(counts, study.play(choose("autoregressive")))
+        assert point["drafted"] == pytest.approx(counts.copied / counts.target_passes)
+    assert points[0]["drafted"] > points[-1]["drafted"]  # a higher threshold ends copies earlier
 
 
 def test_a_classifier_of_an_earlier_version_answers_as_before(tmp_path: Path) -> None:

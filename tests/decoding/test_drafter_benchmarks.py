@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import lookup, other_tokenizers, trees
+from benchmarks import lookup, other_tokenizers, sources, trees
 from decoding.strategies import STRATEGIES
 from worker.terminal.ending import ended
 
@@ -54,6 +54,21 @@ def test_what_cannot_run_with_another_tokenizer_is_refused_before_anything_loads
     assert ended(other_tokenizers.run_all, argv) == 2
     told = capsys.readouterr()
     assert words in told.err and not told.out
+
+
+def test_sources_are_measured_on_a_set_in_the_box(tmp_path: Path) -> None:
+    short = ["--limit", "1", "--max-new-tokens", "8"]
+    sources.run_all(["--sets", "edits", *short, "--json", str(tmp_path / "found.json")])
+    usual, greedy = json.loads((tmp_path / "found.json").read_text())
+    assert (usual["set"], usual["sampling"], greedy["sampling"]) == ("edits", "temperature 0.6", "greedy")
+    theirs = greedy["tokens_per_s"].keys() - usual["tokens_per_s"].keys()
+    assert len(theirs) == 1 and greedy["ratios"].keys() - usual["ratios"].keys() == {"lookup / transformers'"}
+    assert all(speed > 0 for row in (usual, greedy) for speed in row["tokens_per_s"].values())
+
+
+def test_a_set_that_is_not_in_the_box_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(sources.run_all, ["--sets", "edits,poems"]) == 2
+    assert "There is no prompt set 'poems' in the box." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The lesson in copying: what the models read, and that a tiny pair learns it."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from starter.models import build_model, held_out_loss, save_checkpoint, shape
 from starter.tokenizer import encode, train_tokenizer
 
 pytestmark = pytest.mark.slow
+NO_LADDER = Path("no rungs")
 FUNCTION = '''def part_{number}(value, offset):
     """Add the offset to the value, times {number}."""
     total = value
@@ -92,22 +94,28 @@ def test_a_repeated_passage_comes_twice(sources):
         assert task.text.strip() == task.reference.strip()
 
 
-def test_target_and_draft_learn_the_lesson_and_load_as_any_other(pair, corpus, sources, tmp_path):
+def test_target_draft_and_ladder_learn_the_lesson_and_load_as_any_other(pair, corpus, sources, tmp_path):
     lines: list[str] = []
-    taught = teach(recipe(), pair, tmp_path / "work", corpus, lines.append)
+    shutil.copytree(pair / "draft", tmp_path / "ladder" / "1x32")
+    taught = teach(recipe(), pair, tmp_path / "ladder", tmp_path / "work", corpus, lines.append)
     tokenizer = AutoTokenizer.from_pretrained(taught / "draft")
     tokens = encode(tokenizer.backend_tokenizer, lesson_texts(sources, count=40, seed=0))
-    for name in ("target", "draft"):
-        before, after = (AutoModelForCausalLM.from_pretrained(folder / name) for folder in (pair, taught))
+    work = tmp_path / "work"
+    for name, rung in (
+        ("target", work / "pair/target"),
+        ("draft", work / "pair/draft"),
+        ("draft", work / "ladder/1x32"),
+    ):
+        before, after = (AutoModelForCausalLM.from_pretrained(folder) for folder in (pair / name, rung))
         assert held_out_loss(after, tokens) < held_out_loss(before, tokens) - 0.3
     assert any(line.startswith("target: held-out loss") for line in lines)
 
 
 def test_a_lesson_that_was_finished_is_not_given_again(pair, corpus, tmp_path):
-    first = teach(recipe(), pair, tmp_path / "work", corpus, lambda line: None)
+    first = teach(recipe(), pair, NO_LADDER, tmp_path / "work", corpus, lambda line: None)
     weights = (first / "target" / "model.safetensors").read_bytes()
     lines: list[str] = []
-    teach(recipe(), pair, tmp_path / "work", corpus, lines.append)
+    teach(recipe(), pair, NO_LADDER, tmp_path / "work", corpus, lines.append)
     assert lines == ["the target goes on from step 60", "the draft goes on from step 40"]
     assert (first / "target" / "model.safetensors").read_bytes() == weights
 
@@ -115,10 +123,10 @@ def test_a_lesson_that_was_finished_is_not_given_again(pair, corpus, tmp_path):
 def test_a_work_folder_belongs_to_its_seed(pair, corpus, tmp_path):
     (tmp_path / "begun.json").write_text('{"seed": 1, "corpus": "other"}')
     with pytest.raises(DrafthouseError, match="was begun with seed 1"):
-        teach(recipe(), pair, tmp_path, corpus, print)
+        teach(recipe(), pair, NO_LADDER, tmp_path, corpus, print)
 
 
-@pytest.mark.parametrize("slip", [["--steps", "0"], ["--share", "1"], ["--share", "nan"]])
+@pytest.mark.parametrize("slip", [["--steps", "0"], ["--draft-steps", "0"], ["--share", "1"], ["--share", "nan"]])
 def test_a_senseless_number_is_refused(slip, capsys):
     with pytest.raises(SystemExit):
         lesson.main(slip)

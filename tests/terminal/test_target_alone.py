@@ -143,6 +143,9 @@ def test_a_classifier_of_copies_is_trained_and_planned_with(
     taught: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Training used to need a draft, and a plan left out what a classifier judges."""
+    card = json.loads((Path(taught[1]).parent / "disco" / "card.json").read_text())
+    assert set(card["sweep"]) == set(card["thresholds"]) == {"copied"}
+    assert all(0 <= point["auc"] <= 1 and point["speedup"] > 0 for point in card["learning"]["points"])
     with pytest.raises(BadArguments, match="perhaps of a draft for this target"):
         train_disco.run([*taught, "--design", "sources"])
     plan.run([*taught, "--load", "1,2", "--json", str(tmp_path / "plan.json")])

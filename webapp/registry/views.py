@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import alone
+from decoding.public import SOURCES, alone
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
@@ -76,7 +76,8 @@ def model(request: Asked, id: UUID) -> HttpResponse:
 def pair(request: Asked, id: UUID) -> HttpResponse:
     found = one(Pair.objects.visible_to(request.actor).select_related("target", "draft", "created_by"), id)
     made = {title: _made_with(getattr(found, link), page) for title, link, page in WITH_A_PAIR}
-    return render(request, "registry/pair.html", {"entry": found, "alone": alone.those_that_run(), "made": made})
+    about = {"alone": alone.those_that_run(), "sources": SOURCES, "made": made}
+    return render(request, "registry/pair.html", {"entry": found, **about})
 
 
 def _made_with(rows: Any, page: str) -> list[tuple[str, Any]]:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoding.public import BASELINE, STRATEGIES, Choice, Load, change, paying, so_few
+from decoding.public import BASELINE, STRATEGIES, SWEPT, Choice, Load, change, paying, so_few
 from webapp.studies.models import Classifier, Study
 
 Boxes = list[tuple[str, Any]]  # initial values of the form of a new comparison
@@ -162,9 +162,9 @@ def _called(best: str) -> str:
     return "the best static lookahead" if best == "best static" else f"the best setting of {best.removeprefix('best ')}"
 
 
-def asking() -> str:
-    """The strategy that asks a classifier."""
-    return next(slug for slug, strategy in STRATEGIES.items() if strategy.sees == "estimate")
+def asking(rule: str) -> str:
+    """The strategy that asks a classifier by this rule."""
+    return SWEPT.get(rule) or next(slug for slug, strategy in STRATEGIES.items() if strategy.sees == "estimate")
 
 
 def levels(card: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -208,8 +208,10 @@ def comparison_with(classifier: Classifier) -> Boxes:
     """Fill the form with the classifier, the baseline and plain settings; the page adds rule and threshold."""
     sampling = classifier.card.get("sampling", {})
     boxes: Boxes = []
-    for strategy in STRATEGIES.values():
-        if strategy.sees == "estimate" and (classifier.knows_copies or not strategy.judges_copies):
+    able = [one for one in STRATEGIES.values() if not (one.needs_draft and classifier.pair.lacks)]
+    for strategy in able:
+        asks = strategy.sees == "estimate" or strategy.slug in SWEPT.values()
+        if asks and (classifier.knows_copies or not strategy.judges_copies):
             boxes += _chosen(strategy.slug, {**strategy.read({}), "classifier": classifier.pk})
         elif strategy.role == "baseline":
             boxes.append(("use", strategy.slug))

@@ -9,17 +9,18 @@ import { times } from "../core/words.js";
 const RULES = {
   priced: "It stops when one more token costs more time than it can bring.",
   threshold: "It stops after a token that it gives less than the threshold, as published.",
+  copied: "It ends a copy before it is less likely than the threshold to be accepted whole.",
 };
 
 /** The point of a sweep that is nearest to a threshold. */
 export const nearest = (points, threshold) =>
   points.reduce((one, other) => (Math.abs(other.threshold - threshold) < Math.abs(one.threshold - threshold) ? other : one));
 
-/** `levels`: other speed-ups that the card predicts; `strategy`: the one that asks the classifier. */
-export function explore({ card, levels, strategy }) {
+/** `levels`: other speed-ups that the card predicts; `strategies`: by rule, the one that asks the classifier. */
+export function explore({ card, levels, strategies }) {
   const slider = document.getElementById("threshold-at"), now = document.getElementById("threshold-now"), told = document.getElementById("told");
   const radios = [...document.querySelectorAll("input[name=rule]")], picture = document.getElementById("sweep");
-  const rule = () => radios.find((radio) => radio.checked)?.value ?? radios[0].value;
+  const rule = () => radios.find((radio) => radio.checked)?.value ?? radios[0].value, asking = () => strategies[rule()];
   const points = () => card.sweep[rule()];
   const curve = (found, cls) => line(found.map((point) => [point.threshold, point.speedup]), cls);
   const all = Object.values(card.sweep).flat().map((point) => point.speedup);
@@ -27,7 +28,7 @@ export function explore({ card, levels, strategy }) {
 
   function draw() {
     const chosen = nearest(points(), Number(slider.value)), own = card.thresholds?.[rule()] ?? null;
-    const named = levels.map((bound) => ({ at: bound.at, cls: `s-${bound.strategy} bound`, label: bound.name }));
+    const strategy = asking(), named = levels.map((bound) => ({ at: bound.at, cls: `s-${bound.strategy} bound`, label: bound.name }));
     plot(picture, { x: { low: 0, high: 1, label: "threshold" }, y, levels: named, layers: [
       level(1),
       ...Object.entries(card.sweep).filter(([name]) => name !== rule()).map(([, other]) => curve(other, "other")),
@@ -41,10 +42,10 @@ export function explore({ card, levels, strategy }) {
     const chosen = nearest(points(), Number(slider.value)), other = levels.find((bound) => bound.role === "ranked");
     now.textContent = chosen.threshold.toFixed(2);
     const beside = other ? `, ${percentOf(chosen.speedup / other.at)} ${other.name}` : "";
-    told.textContent = `${times(chosen.speedup)} predicted${beside}: ${chosen.drafted.toFixed(1)} tokens drafted a round, ` +
+    told.textContent = `${times(chosen.speedup)} predicted${beside}: ${chosen.drafted.toFixed(1)} tokens ${rule() === "copied" ? "copied" : "drafted"} a round, ` +
       `${chosen.accepted.toFixed(1)} of them accepted. ${RULES[rule()] ?? ""}`;
-    fill(`${strategy}.rule`, rule());
-    fill(`${strategy}.threshold`, chosen.threshold);
+    fill(`${asking()}.rule`, rule());
+    fill(`${asking()}.threshold`, chosen.threshold);
     draw();
   }
 

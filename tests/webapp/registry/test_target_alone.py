@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
 import pytest
 from django.urls import reverse
 
-from decoding.alone import those_that_run
+from decoding.alone import runnable, those_that_run
 from decoding.alone import usual as usual_alone
 from decoding.strategies import STRATEGIES
 from tests.webapp import make
@@ -76,7 +77,7 @@ def test_the_form_makes_a_pair_without_a_draft_and_its_page_says_what_runs(world
         "alone, without a draft" in shown
         and f"Without a draft, {those_that_run()} can run, and oracle, plan and projection are about copies." in shown
     )
-    assert "Train" not in shown and "kind=oracle" in shown and "kind=plan" in shown
+    assert "kind=oracle" in shown and "kind=plan" in shown
     assert '<span class="quiet">none</span>' in client.get("/pairs/").content.decode()
 
 
@@ -127,6 +128,27 @@ def test_a_classifier_of_copies_is_trained_and_added(world, alone, prompts):
     )
     shown = " ".join(world.page(world.bob).get(f"/classifiers/train/?pair={alone.pk}").content.decode().split())
     assert f'<option value="{alone.pk}" disabled>' in shown  # until the design is sources
+
+
+def test_the_pairs_page_leads_to_a_training_that_the_pair_can_have(world, alone):
+    """Its button was missing."""
+    client = world.page(world.bob)
+    [link] = re.findall(r'href="(/classifiers/train/[^"]*)"', client.get(f"/pairs/{alone.pk}/").content.decode())
+    shown = " ".join(client.get(html.unescape(link)).content.decode().split())
+    assert f'<option value="{alone.pk}" selected>' in shown and '<option value="sources" selected>' in shown
+
+
+def test_the_page_of_a_classifier_of_copies_explores_and_compares_what_the_target_can_run(world, alone):
+    by = world.actor(world.bob)
+    points = [{"threshold": at, "speedup": 1 + at, "drafted": 2.0, "accepted": 1.0} for at in (0.2, 0.6)]
+    card = make.card(design="sources", thresholds={"copied": 0.2}, sweep={"copied": points})
+    made = classifying.add_classifier(name="c", pair=alone, upload=make.upload(by, card), by=by)
+    client = world.page(world.bob)
+    shown = client.get(f"/classifiers/{made.pk}/")
+    assert '<input type="radio" name="rule" value="copied" checked>' in " ".join(shown.content.decode().split())
+    assert shown.context["page"]["strategies"] == {"copied": "disco-suffix"}
+    asked = [value for name, value in shown.context["comparison"] if name == "use"]
+    assert "disco-suffix" in asked and set(asked) <= set(runnable())
 
 
 def test_a_classifier_of_drafted_tokens_is_neither_trained_nor_added(world, alone, prompts):

@@ -93,21 +93,22 @@ def content(found: Classifier) -> dict[str, Any]:
     """Return the content of a classifier's page."""
     training = getattr(found, "training", None)
     design = found.card.get("design", OURS)
+    own, rules = rule_of(design), list(found.card.get("sweep", {}))
     return {
         "entry": found,
         "card": found.card,
         "training": training,
         "cross": cross_sets.table(found.pair),
         "verdict": reading.verdict_of_classifier(found),
-        "rules": list(found.card.get("sweep", {})),
-        "own_rule": rule_of(design),
+        "rules": rules,
+        "own_rule": own if own in rules else next(iter(rules), ""),
         "design": DESIGNS[design],
         "ablations": reading.ablations(found.card),
         "predicted": sorted(found.card.get("predicted", {}).items(), key=lambda row: -(row[1] or 0)),
         "comparison": reading.comparison_with(found),
         "page": {
             "card": found.card,
-            "strategy": reading.asking(),
+            "strategies": {rule: reading.asking(rule) for rule in rules},
             "levels": reading.levels(found.card),
             "learning": learning_sentence(found.card.get("learning", {})),
             "lines": lines(training.job) if training else [],

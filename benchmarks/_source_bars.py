@@ -1,0 +1,63 @@
+"""Worth of each source of drafts, measured for `bench sources`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from benchmarks._disco_bars import run
+from decoding.measure.sample import Sample
+from decoding.spec import parse_choices
+from worker.terminal.bench import read_bench
+from worker.terminal.files import whole_file
+from worker.terminal.loading import load_pair
+from worker.terminal.material import STARTER
+from worker.terminal.prompt_files import read_prompt_file
+
+SOURCES = "suffix", "static:3", "static:5"  # of `hybrid`: copies, and the draft model at two lookaheads
+CHOICES = parse_choices(",".join(("autoregressive,lookup,hybrid,best-source", *SOURCES)))
+THEIRS = parse_choices("transformers-lookup")
+
+
+def measure_all(given: argparse.Namespace) -> None:
+    bench = read_bench(given, "test", drafting="A comparison of copies with drafts")
+    usual, greedy = bench.sampling, dataclasses.replace(bench.sampling, temperature=0.0, repetition_penalty=1.0)
+    rows = list[dict[str, Any]]()
+    with whole_file(given.json) if given.json else nullcontext() as file:
+        pair = load_pair(bench).pair
+        for name in given.sets:
+            prompts = read_prompt_file(STARTER / "prompts" / f"{name}.jsonl", "test", given.limit)
+            for sampling in (usual, greedy):
+                done = run(pair, prompts, [*CHOICES, *(THEIRS if sampling is greedy else ())], sampling, 1)
+                how = "greedy" if sampling is greedy else f"temperature {sampling.temperature:g}"
+                rows.append({"set": name, "sampling": how, **found({k: speed(v) for k, v in done.samples.items()})})
+                show(rows[-1])
+        if file:
+            json.dump(rows, file, indent=2)
+
+
+def speed(samples: Sequence[Sample]) -> float:
+    """Tokens per second over all samples."""
+    return sum(len(each.tokens) for each in samples) / sum(len(each.tokens) / each.tokens_per_s for each in samples)
+
+
+def found(speeds: dict[str, float]) -> dict[str, Any]:
+    """Return the speeds by label, and the ratios that the bars are about."""
+    [hybrid], [bound] = ([v for k, v in speeds.items() if k.startswith(slug)] for slug in ("hybrid", "best-source"))
+    better = max(v for k, v in speeds.items() if k.startswith(("suffix", "static")))
+    ratios = {"hybrid": hybrid / better, "bound": bound / better, "gap closed": (hybrid - better) / (bound - better)}
+    theirs = [v for k, v in speeds.items() if k.startswith("transformers")]
+    ours = [v for k, v in speeds.items() if k.startswith("lookup")]
+    if theirs:
+        ratios["lookup / transformers'"] = ours[0] / theirs[0]
+    return {"tokens_per_s": speeds, "ratios": ratios}
+
+
+def show(row: dict[str, Any]) -> None:
+    print(f"{row['set']}, {row['sampling']}")
+    print("  " + "  ".join(f"{name} {value:.0f}" for name, value in row["tokens_per_s"].items()))
+    print("  over the better source: " + ", ".join(f"{name} {value:.2f}" for name, value in row["ratios"].items()))

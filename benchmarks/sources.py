@@ -1,0 +1,37 @@
+"""Worth of each source of drafts, by prompt set: copies, the draft model, and `hybrid`, which chooses between them.
+
+    ./drafthouse bench sources [--limit 24] [--threads 1] [--sets code,prose,edits,json,quotes] [--json FILE]
+
+Runs every strategy in turns on prompts of the test split, at the pair's sampling and greedily. Prints tokens per
+second, `hybrid` over the better of its sources, how much of the gap from there to the bound it closes, and prompt
+lookup over that of transformers.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from worker.terminal.bench import parser_of
+from worker.terminal.ending import ended
+
+SETS = ("code", "prose", "edits", "json", "quotes")
+
+
+def run_all(argv: Sequence[str]) -> None:
+    parser = parser_of("bench sources", __doc__.splitlines()[0])
+    parser.set_defaults(threads=1, limit=24)
+    parser.add_argument("--sets", default=",".join(SETS), help="prompt sets in the box (%(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
+    given = parser.parse_args(argv)
+    given.sets = given.sets.split(",")
+    if strange := [name for name in given.sets if name not in SETS]:
+        parser.error(f"There is no prompt set {strange[0]!r} in the box. Choose from {', '.join(SETS)}.")
+    from benchmarks._source_bars import measure_all  # loads torch: --help must not need it
+
+    measure_all(given)
+
+
+if __name__ == "__main__":
+    sys.exit(ended(run_all, sys.argv[1:]))
