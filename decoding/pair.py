@@ -53,6 +53,7 @@ class Pair:
     fingerprints: tuple[str, str] | None = None  # of target and draft: a classifier must have been trained for them
     draft_process: DraftProcess | None = None  # where the draft can run beside the target
     bridge: Bridge | None = None  # if the draft has another tokenizer; `draft` is then translated
+    draft_left_out: str = ""  # why a study runs on the target alone, though the pair has a draft
     renderer: Renderer | None = None  # of chat prompts, by the target's template
     again: Callable[[], Pair] | None = None  # loads the same pair in another process; must survive pickling
     servers: Reach = field(default_factory=Reach)  # servers that may be contestants
@@ -131,7 +132,8 @@ class Pair:
                     f"disco needs a classifier and there is none {f'called {name}' if name else 'with this pair'}; "
                     "train one for the pair, or name one: disco:classifier=NAME."
                 )
-            self._classifiers[name] = load_classifier(folder, self.fingerprints)
+            judges_copies_alone = bool(self.bridge and self.bridge.matches_text)
+            self._classifiers[name] = load_classifier(folder, self.fingerprints, or_alone=judges_copies_alone)
         return self._classifiers[name]
 
     def usable(self, names: Iterable[str]) -> list[str]:

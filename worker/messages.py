@@ -48,6 +48,7 @@ class LocalPair:
     device: str
     classifiers: Mapping[str, Path]  # by the names that strategies call them
     other_tokenizer: str = "auto"  # how a draft with another tokenizer drafts: one of METHODS
+    draft_left_out: str = ""  # why it is the target alone, though the pair has a draft
 
     @property
     def folders(self) -> tuple[Path, ...]:

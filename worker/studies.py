@@ -44,7 +44,7 @@ def run(attempt: Attempt, order: PairOrder) -> None:
 def classifiers(attempt: Attempt, study: Study) -> list[Classifier]:
     """Classifiers that can decide on the study's pair: the chosen one first, or else the newest. DISCO runs with the
     first."""
-    kept = classifying.usable_on(study.pair).select_related("upload")
+    kept = classifying.usable_in_studies(study.pair).select_related("upload")
     found = attempt.insist(lambda: list(kept[: studies.MOST_CLASSIFIERS]))
     if not (asked := study.asked_classifier):
         return found

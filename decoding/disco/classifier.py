@@ -134,8 +134,9 @@ class Classifier:
         Path(f"{card}.part").replace(card)
 
 
-def load_classifier(folder: Path, pair: Sequence[str] | None = None) -> Classifier:
-    """Load a classifier. `pair` are the fingerprints of the target and draft that will use it."""
+def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone: bool = False) -> Classifier:
+    """Load a classifier. `pair` are the fingerprints of the target and draft that will use it. `or_alone`: take one
+    that was trained on a target alone too."""
     if not folder.is_dir():
         raise BadStrategy(
             f"The classifier {folder} is not there: no such folder. Name one that train-disco has stored."
@@ -157,7 +158,7 @@ def load_classifier(folder: Path, pair: Sequence[str] | None = None) -> Classifi
     columns = hidden.new_zeros(len(hidden), len(features.NAMES))
     columns[:, [features.NAMES.index(name) for name in names]] = hidden
     made = Classifier(columns, hidden_bias, out, out_bias, card)
-    if pair is not None and list(pair) != card.get("pair"):
+    if pair is not None and card.get("pair") not in ([list(pair), []] if or_alone else [list(pair)]):
         raise BadStrategy(
             f"The classifier in {folder.name} was trained for another pair of models, whose confidence means "
             "something else; train one for this pair."

@@ -177,6 +177,7 @@ def learn(
         classifier,
         card={
             "pair": list(pair.fingerprints or ()),
+            "draft_left_out": pair.draft_left_out,
             "features": list(features.NAMES),
             "design": how.design,
             "start": how.start.card.get("pair") if how.start else None,

@@ -14,6 +14,7 @@ from typing import Literal
 from decoding.errors import BadPair
 from decoding.models.folder import ModelFolder, inspect
 from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
+from decoding.vocabularies.scores import ABOUT_COPIES
 from decoding.vocabularies.shared import Shared, shared
 from decoding.vocabularies.spelling import spelling_of
 
@@ -39,6 +40,10 @@ class PairReport:
     def shared(self) -> Shared | None:
         """The tokens that both have, if an id does not mean the same to both."""
         return next((finding.shared for finding in self.findings if finding.shared), None)
+
+    def draft_left_out(self, asked: str) -> str:
+        """Say why studies and trainings take the target alone; empty if they do not. `asked` is one of METHODS."""
+        return ABOUT_COPIES if self.shared and self.shared.method(asked) == "slem" else ""
 
     @property
     def fits(self) -> bool:

@@ -50,7 +50,7 @@ class Material:
     texts: Sequence[Text]
     vocab: int
     classifier: Classifier | None = None
-    is_alone: bool = False  # the pair has no draft model
+    is_alone: bool = False  # no draft was recorded
 
     @cached_property
     def judge(self) -> Judge | None:
@@ -86,7 +86,7 @@ class Material:
     def _lacks(self, strategy: Strategy, fixes_the_text: bool) -> str:
         """Say why it cannot be played; empty if it can."""
         if self.is_alone and strategy.needs_draft:
-            return "this pair has no draft model"
+            return "it needs a draft, and none was recorded"
         if not any(True for _ in strategy.grid()):
             return "a search has no settings of it to try"
         if self.classifier is None and strategy.needs_classifier:

@@ -45,7 +45,7 @@ class Study:
 
     recordings: Sequence[Recording]
     words: Words = no_words
-    is_alone: bool = False  # no draft was recorded: the pair has none
+    is_alone: bool = False  # no draft was recorded
 
     @cached_property
     def rounds(self) -> list[Tensor]:
@@ -63,7 +63,7 @@ class Study:
 
     @property
     def drafted(self) -> list[Record]:
-        """Records of the draft model; none if the pair has none."""
+        """Records of the draft model; none if it was not recorded."""
         return [] if self.is_alone else self.records
 
     @cached_property

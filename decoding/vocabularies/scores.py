@@ -11,6 +11,11 @@ from decoding.errors import BadStrategy
 from decoding.spec import Choice
 from decoding.vocabularies.shared import Method
 
+ABOUT_COPIES = (
+    "The draft gives no probabilities of the target's tokens, because this pair matches text (SLEM), so this is about "
+    "copies alone."
+)
+
 
 def lacks_scores(what: str) -> str:
     return (

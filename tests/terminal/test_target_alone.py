@@ -115,7 +115,7 @@ def test_a_plan_finds_the_settings_of_copies(box: Path, capsys: pytest.CaptureFi
 def test_an_oracle_shows_which_copies_are_worth_what(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It used to be refused."""
     oracle.run([*on_target(box), "--out", str(box / "oracle")])
-    assert "There is no draft model: at each position both take the best copy." in capsys.readouterr().out
+    assert "No draft was recorded: at each position both take the best copy." in capsys.readouterr().out
     found = json.loads((box / "oracle" / "oracle.json").read_text())
     best = found["sources"].pop("best of each position")
     assert found["sources"].keys() == {"lookup:10", "suffix:0.3", "suffix-memory:0.3"}
@@ -128,7 +128,7 @@ def test_a_projection_covers_copies_and_says_what_needs_a_draft(box: Path, capsy
     told = capsys.readouterr().out
     found = json.loads((box / "projected.json").read_text())
     assert {row["strategy"] for row in found["settings"]} == {"autoregressive", "lookup", "suffix", "suffix-memory"}
-    assert found["left_out"]["ssd"] == "this pair has no draft model" and found["map"] is None
+    assert found["left_out"]["ssd"] == "it needs a draft, and none was recorded" and found["map"] is None
     assert "Left out: disco-lookup (this pair has no classifier)." in told and "Best strategy by" not in told
     assert told.count(BY_ORDER) == 1
 

@@ -71,7 +71,7 @@ def test_an_oracle_and_a_projection_of_a_target_alone_are_about_copies(team, pai
     assert found["oracle"]["target"] == sum(found["histogram"]) and found["oracle"]["draft"] == 0
     found = studied(make_worker, kind=PROJECTION, card=CARDS[0][0], **asked)
     assert {row["strategy"] for row in found["settings"]} == {"autoregressive", "lookup", "suffix", "suffix-memory"}
-    assert found["map"] is None and found["left_out"]["hybrid"] == "this pair has no draft model"
+    assert found["map"] is None and found["left_out"]["hybrid"] == "it needs a draft, and none was recorded"
 
 
 def test_a_plan_of_a_target_alone_finds_the_settings_of_copies(team, pair, make_worker):

@@ -176,6 +176,10 @@ def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
     if choice.spec.judges_copies:
         there = there.filter(card__design=SOURCES)
         learned, hint = " that has learned from copied tokens", "Train one with the design `sources`."
+    elif pair.matches_text:
+        there = there.filter(classifying.KNOWS_DRAFTS)
+        learned = " that has learned from drafted tokens"
+        hint = "Leave it out, or add one that was trained on these models with the setting tli."
     found = next((one for one in there if asked in (str(one.pk), str(one.pk)[:8])), None) if asked else there.first()
     if found is None:
         which = f"classifier {str(asked)[:40]!r}{learned}." if asked else f"classifier{learned} yet."

@@ -20,8 +20,7 @@ class Kind:
     is_sized: bool = False  # the launcher knows how many parts there are, so estimates may count them
     keeps_parts: bool = False  # another attempt goes on with the parts that are done; without this it begins anew
     needs_card: bool = False  # its arguments hold a machine card, which the launcher reads
-    needs_draft: bool = True  # it is refused for a target alone
-    records: bool = False  # it records what the draft says along texts: refused where the two match text (SLEM)
+    needs_draft: bool = True  # it is refused for a target alone, and where the draft matches text (SLEM)
     takes_loads: bool = False  # its arguments may hold numbers of users at once
     uses_classifier: bool = False  # its arguments may hold the id of a classifier of the pair
     takes_more_prompts: bool = False  # its arguments may hold the id of a further prompt set

@@ -28,12 +28,8 @@ class RecordedPairField(PairField):
 
     def blocked(self, now: Callable[[str], str]) -> set[str]:
         """Ids of the choices that a form shows but does not offer, by what it holds in other fields."""
-        return self.lacking("draft", "scores")
-
-    def lacking(self, *what: str) -> set[str]:
-        """Ids of the pairs that lack one of these."""
         pairs = self.get_queryset().select_related(None).only("draft", "findings", "other_tokenizer")
-        return {str(pair.pk) for pair in pairs if pair.lacks in what}
+        return {str(pair.pk) for pair in pairs if pair.lacks}
 
 
 class PromptsField(Visible):

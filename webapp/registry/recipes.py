@@ -78,10 +78,12 @@ def require_draft(pair: Pair, what: str, hint: str = "Choose a pair with a draft
         raise Invalid(alone.lacks_draft(what), field="pair", code="no-draft", hint=hint)
 
 
-def require_scores(pair: Pair, what: str) -> None:
+TLI = "Choose another pair, or make a pair of these models with the setting tli."
+
+
+def require_scores(pair: Pair, what: str, hint: str = TLI) -> None:
     """Refuse `what`, which records the draft's scores of the target's tokens, where the two match text."""
     if pair.matches_text:
-        hint = "Choose another pair, or make a pair of these models with the setting tli."
         raise Invalid(lacks_scores(what), field="pair", code="other-tokenizer", hint=hint)
 
 

@@ -3,13 +3,12 @@
 from webapp.jobs.kinds import Kind
 
 TRAINING = Kind("training", "Training", parts="samples", page="training")
-ORACLE = Kind("oracle", "Oracle", parts="prompts", needs_draft=False, records=True, is_sized=True, page="study")
+ORACLE = Kind("oracle", "Oracle", parts="prompts", needs_draft=False, is_sized=True, page="study")
 PLAN = Kind(
     "plan",
     "Plan",
     parts="samples",
     needs_draft=False,
-    records=True,
     takes_loads=True,
     uses_classifier=True,
     page="study",
@@ -19,7 +18,6 @@ PROJECTION = Kind(
     "Projection",
     parts="prompts",
     needs_draft=False,
-    records=True,
     is_sized=True,
     needs_card=True,
     uses_classifier=True,
@@ -30,7 +28,6 @@ PAPERS = Kind(
     "Papers",
     parts="samples",
     keeps_parts=True,
-    records=True,
     uses_classifier=True,
     takes_more_prompts=True,
     page="study",

@@ -45,7 +45,7 @@ def of_study(
     services.arguments_of(
         kind, recipe, pair, card=card, own_card=own_card, loads=loads, classifier=classifier, also=also
     )
-    decides = (classifier or classifying.usable_on(pair).first()) if kind.uses_classifier else None
+    decides = (classifier or classifying.usable_in_studies(pair).first()) if kind.uses_classifier else None
     doubt = misfit("This study", decides.card, recipe.sampling) if decides else ""
     return Plan(recipe.limit, pair.weight_bytes, line.outlook(queue), [doubt] if doubt else [])
 

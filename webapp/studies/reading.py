@@ -208,7 +208,7 @@ def comparison_with(classifier: Classifier) -> Boxes:
     """Fill the form with the classifier, the baseline and plain settings; the page adds rule and threshold."""
     sampling = classifier.card.get("sampling", {})
     boxes: Boxes = []
-    able = [one for one in STRATEGIES.values() if not (one.needs_draft and classifier.pair.is_alone)]
+    able = [one for one in STRATEGIES.values() if not (one.needs_draft and classifier.pair.lacks)]
     for strategy in able:
         asks = strategy.sees == "estimate" or strategy.swept
         if asks and (classifier.knows_copies or not strategy.judges_copies):

@@ -47,22 +47,25 @@ class ClassifierField(Visible):
 
     def offered(self, now: Callable[[str], str]) -> list[tuple[str, str]]:
         pairs = Pair.objects.visible_to(self.context["actor"]).filter(pk__in=ids(now("pair")))
-        rows = [one for pair in pairs for one in classifying.usable_on(pair)[: services.MOST_CLASSIFIERS]]
+        rows = [one for pair in pairs for one in classifying.usable_in_studies(pair)[: services.MOST_CLASSIFIERS]]
         return [("", "the pair's newest"), *((str(one.pk), f"{one.name}, {one.created:%d %b %H:%M}") for one in rows)]
 
 
 class StudyPairField(RecordedPairField):
-    """A form offers a target alone for the kinds that need no draft."""
+    """A form offers every pair for the kinds that need no draft."""
 
     def blocked(self, now: Callable[[str], str]) -> set[str]:
         kind = KINDS.get(now("kind"))
-        return super().blocked(now) if kind is None or kind.needs_draft else self.lacking("scores")
+        return super().blocked(now) if kind is None or kind.needs_draft else set()
 
 
 class NewStudy(Input):
     name = Name(max_length=200, required=False)
     kind = serializers.ChoiceField(choices=KIND_CHOICES)
-    pair = StudyPairField(help_text="the study records what the draft proposes; without a draft it is about copies")
+    pair = StudyPairField(
+        help_text="the study records what the draft proposes; without a draft, or with one that "
+        "matches text (SLEM), it is about copies"
+    )
     dataset = PromptsField()
     split = SplitField()
     limit = LimitField()
@@ -141,6 +144,11 @@ class DocumentOut(serializers.Serializer[Any]):
     prompts = serializers.DictField()
     sampling = serializers.DictField()
     hardware = serializers.DictField()
+    draft_left_out = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        help_text="why it is about copies alone, though the pair has a draft; else empty",
+    )
     classifier = MadeOf(required=False, allow_null=True, help_text="DISCO's, of a plan, a projection or papers")
     methods = serializers.CharField(required=False, help_text="of papers: the methods paragraph")
 

@@ -90,7 +90,6 @@ def recipe_of(
     """Make the recipe of a study; raise Invalid if a part is refused."""
     if kind.needs_draft:
         recipes.require_draft(pair, f"A study of the kind {kind.slug}")
-    if kind.records:
         recipes.require_scores(pair, f"A study of the kind {kind.slug}")
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
@@ -210,10 +209,9 @@ def _classifier(kind: Kind, pair: Pair, chosen: Classifier | None) -> dict[str, 
         raise Invalid(
             f"A study of the kind {kind.slug} uses no classifier.", field="classifier", hint="Leave the field empty."
         )
-    if not classifying.usable_on(pair).filter(pk=chosen.pk).exists():
-        raise Invalid(
-            f"{chosen.name} is a classifier of another pair.", field="classifier", hint=f"Choose one of {pair.name}."
-        )
+    if not classifying.usable_in_studies(pair).filter(pk=chosen.pk).exists():
+        why = "is a classifier of another pair" + ", or judges no copies" * pair.matches_text
+        raise Invalid(f"{chosen.name} {why}.", field="classifier", hint=f"Choose one of {pair.name}.")
     return {"classifier": str(chosen.pk)}
 
 

@@ -105,7 +105,8 @@ def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
     low, high = reading.spread(found.found("histogram"))
     series = reading.passes(found.document or {})
     sources = reading.sources(found.document or {})
-    about = {"low": low, "high": high, "is_alone": found.pair.is_alone}
+    is_alone = found.pair.is_alone or bool(found.found("draft_left_out"))
+    about = {"low": low, "high": high, "is_alone": is_alone}
     return {**about, "sets": _sets(actor, found), "series": series, "sources": sources}
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from decoding.contestants.servers.endpoint import Reach
 from decoding.models.devices import device_called
@@ -11,8 +13,21 @@ from decoding.models.fit import check_pair
 from decoding.pair import Pair
 from decoding.spec import Choice
 from worker.engine.residents import Residents, Spot
-from worker.messages import Loaded, LocalPair
+from worker.messages import Loaded, LocalPair, PairOrder
 from worker.pairs import ReadyPair, pair_of
+
+Recorded = TypeVar("Recorded", bound=PairOrder)
+
+
+def recordable(order: Recorded) -> Recorded:
+    """Return the order for what of its pair can be recorded: if the draft matches text (SLEM), the target alone."""
+    pair = order.pair
+    if pair.draft is None:
+        return order
+    report = check_pair(pair.target, pair.draft)
+    report.require()
+    left_out = report.draft_left_out(pair.other_tokenizer)
+    return replace(order, pair=replace(pair, draft=None, draft_left_out=left_out)) if left_out else order
 
 
 def load_pair(
@@ -34,6 +49,7 @@ def load_pair(
         method=local.other_tokenizer,
     )
     pair.servers = servers or pair.servers
+    pair.draft_left_out = local.draft_left_out
     ready = ReadyPair(pair, target, draft)
     hardware = {**ready.hardware(choices), "dtype": target.runner.facts.dtype}
     return pair, Loaded(hardware, {choice.label: pair.runner_of(choice) for choice in choices})

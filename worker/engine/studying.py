@@ -26,7 +26,7 @@ from decoding.replay.planning_ahead import Simulating, left_out, planned_ahead, 
 from decoding.replay.tree_worth import tree_worth
 from decoding.spec import Choice
 from worker import noise
-from worker.engine.pairs import load_pair
+from worker.engine.pairs import load_pair, recordable
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
 from worker.messages import Cancelled, Emit, Found, PairOrder
@@ -38,6 +38,7 @@ TENTHS = 10
 
 
 def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+    order = recordable(order)
     pair, loaded = load_pair(order.pair, residents)
     emit(loaded)
     steps = Steps(emit, {"recording": len(order.prompts)})
@@ -46,16 +47,18 @@ def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, c
         return
     names = [recording.prompt for recording in recorded.recordings]
     found = analyse(names, recorded.drafted, lookahead, recorded.copied)
-    emit(Found({"format": ORACLE_FORMAT, "hardware": loaded.hardware, **dataclasses.asdict(found)}))
+    about = {"format": ORACLE_FORMAT, "hardware": loaded.hardware, "draft_left_out": pair.draft_left_out}
+    emit(Found({**about, **dataclasses.asdict(found)}))
 
 
 def plan(order: PairOrder, loads: Sequence[int], residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+    order = recordable(order)
     pair, loaded = load_pair(order.pair, residents)
     emit(loaded)
     with closing(pair):  # a draft beside the target has a process of its own
         found = _planned(order, loads, pair, emit, cancelled)
     if found:
-        emit(Found({**found, "hardware": loaded.hardware}))
+        emit(Found({**found, "hardware": loaded.hardware, "draft_left_out": pair.draft_left_out}))
 
 
 def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, cancelled: Cancelled) -> dict[str, Any]:
@@ -149,6 +152,7 @@ def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, p
 
 
 def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+    order = recordable(order)
     pair, loaded = load_pair(order.pair, residents)
     emit(loaded)
     steps = Steps(emit, {"recording": len(order.prompts), PROJECTING: 0, MAPPING: 0})
@@ -160,7 +164,8 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
     often = Throttled(steps)
     found = document(material, card, order.sampling, on_progress=often, cancelled=cancelled)
     if not cancelled():
-        emit(Found({**found, "classifier": name, "hardware": loaded.hardware}))
+        about = {"classifier": name, "hardware": loaded.hardware, "draft_left_out": pair.draft_left_out}
+        emit(Found({**found, **about}))
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from decoding.disco.cards import OURS
+from decoding.disco.cards import OURS, SOURCES
 from decoding.prompts.prompt import first_turns
 from decoding.spec import Sampling
 from webapp.studies.kinds import TRAINING
@@ -33,12 +33,13 @@ class Train(PairOrder):
         from decoding.disco.classifier import load_classifier
         from decoding.disco.designs import How
         from decoding.replay import probing
-        from worker.engine.pairs import load_pair
+        from worker.engine.pairs import load_pair, recordable
         from worker.engine.steps import Steps
 
         material = making.Material.of(self.prompts)
         how = How(self.design, load_classifier(self.pair.classifiers[self.start]) if self.start else None)
-        pair, loaded = load_pair(self.pair, residents)
+        order = recordable(self) if self.design == SOURCES else self  # other designs need drafts
+        pair, loaded = load_pair(order.pair, residents)
         emit(loaded)
         steps = Steps(
             emit,
@@ -48,7 +49,7 @@ class Train(PairOrder):
                 "recording test": len(material.test),
                 "training": 0,
                 "measuring costs": probing.samples(
-                    len(material.validation), classifiers=len(how.networks), is_alone=self.pair.draft is None
+                    len(material.validation), classifiers=len(how.networks), is_alone=order.pair.draft is None
                 ),
                 "ablations": 0,
             },

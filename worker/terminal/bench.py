@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from decoding import alone
+from decoding.models.fit import check_pair
 from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Sampling
+from decoding.vocabularies.scores import require_scores
 from decoding.vocabularies.shared import METHODS
 from worker.terminal.material import Material, material_of
 from worker.terminal.parser import BadArguments, Parser
@@ -62,6 +64,23 @@ def read_bench(
         other_tokenizer=args.other_tokenizer,
         template=args.template,
     )
+
+
+def read_recorded(
+    args: argparse.Namespace, split: str | None, *, all_splits: bool = False, drafting: str = ""
+) -> Bench:
+    """Read the arguments of a command that records the pair. A draft that matches text (SLEM) cannot be recorded:
+    refuse `drafting`, which needs it, or else take the target alone."""
+    bench = read_bench(args, split, all_splits=all_splits, drafting=drafting)
+    material = bench.material
+    if material.draft is None:
+        return bench
+    report = check_pair(material.target, material.draft)
+    report.require()
+    if drafting and report.shared:
+        require_scores(report.shared.method(bench.other_tokenizer), drafting)
+    left_out = report.draft_left_out(bench.other_tokenizer)
+    return replace(bench, material=replace(material, draft=None, draft_left_out=left_out)) if left_out else bench
 
 
 def parser_of(command: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:

@@ -96,6 +96,7 @@ def load_pair(bench: Bench) -> LoadedPair:
         runner=bench.runner,
         template=bench.template,
     )
+    pair.draft_left_out = bench.material.draft_left_out
     remarks = tuple(finding.sentence for finding in report.findings if finding.level == "remark")
     return LoadedPair(pair, target, draft, bench.material.name, remarks)
 

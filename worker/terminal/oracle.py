@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from decoding.replay.oracle import DRAFT_MODEL, Analysis, Passes, analyse
-from worker.terminal.bench import parser_of, read_bench
+from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import require_folder, whole_file
 from worker.terminal.guarded import guarded
 from worker.terminal.pictures import bars, steps
@@ -24,7 +24,7 @@ def run(argv: Sequence[str]) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("oracle"), metavar="DIR", help="where pictures and data go")
     args = parser.parse_args(argv)
-    bench = read_bench(args, args.split)
+    bench = read_recorded(args, args.split)
     require_folder(args.out)
 
     from decoding.disco.making import Step  # loads torch: slips are told before that
@@ -39,7 +39,7 @@ def run(argv: Sequence[str]) -> None:
     steps.close()
     names = [recording.prompt for recording in recorded.recordings]
     found = analyse(names, recorded.drafted, args.lookahead, recorded.copied)
-    write(found, args.out)
+    write(found, args.out, pair.draft_left_out)
     print(summary(found))
     print(f"\nPictures and data are in {args.out}.")
 
@@ -63,7 +63,7 @@ def summary(found: Analysis) -> str:
     )
     if DRAFT_MODEL in found.sources:
         return lines
-    return f"{lines}\n\nThere is no draft model: at each position both take the best copy."
+    return f"{lines}\n\nNo draft was recorded: at each position both take the best copy."
 
 
 def _row(name: str, passes: Passes) -> str:
@@ -74,7 +74,7 @@ def _passes(count: Passes) -> str:
     return f"{count.target:,} and {count.draft:,}"
 
 
-def write(found: Analysis, out: Path) -> None:
+def write(found: Analysis, out: Path, draft_left_out: str = "") -> None:
     out.mkdir(parents=True, exist_ok=True)
     one = found.one
     pictures = {
@@ -103,7 +103,7 @@ def write(found: Analysis, out: Path) -> None:
         with whole_file(out / name) as file:
             file.write(picture)
     with whole_file(out / "oracle.json") as file:
-        json.dump(dataclasses.asdict(found), file, indent=1)
+        json.dump({**dataclasses.asdict(found), "draft_left_out": draft_left_out}, file, indent=1)
 
 
 def main() -> int:

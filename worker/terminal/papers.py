@@ -20,7 +20,7 @@ from decoding.reproduce.figure import Asked, Figure
 from decoding.reproduce.files import FILES
 from decoding.reproduce.methods import methods
 from worker import noise
-from worker.terminal.bench import Bench, parser_of, read_bench
+from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import BadOutput, require_folder, whole_file
 from worker.terminal.guarded import guarded
 from worker.terminal.prompt_files import read_prompt_file
@@ -56,7 +56,7 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, default=Path("papers"), metavar="DIR", help="where the figures go")
     parser.set_defaults(limit=USUAL_PROMPTS)
     args = parser.parse_args(argv)
-    bench = read_bench(args, args.split, drafting="The study of the papers")
+    bench = read_recorded(args, args.split, drafting="The study of the papers")
     require_folder(args.out)
     also = _further(args, bench.material.split) if args.also else []
     shelf = Folder(args.out / KEPT, _recipe(bench, also))

@@ -16,7 +16,7 @@ from decoding.strategies import remarks_on
 from decoding.words import change
 from worker import noise
 from worker.llama_server import program
-from worker.terminal.bench import Bench, parser_of, read_bench
+from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import guarded
 from worker.terminal.parser import BadArguments
@@ -54,7 +54,7 @@ def run(argv: Sequence[str]) -> None:
         metavar="FILE",
         help="write the plan as REST gives it, and the proof; with --load it then also holds the plan for one user",
     )
-    bench = read_bench(given := parser.parse_args(argv), given.split)
+    bench = read_recorded(given := parser.parse_args(argv), given.split)
     loads(given.load, [])  # refuses what cannot be
     if given.prove and given.load:
         raise BadArguments("--prove is for a plan with one user. Leave out --load, or leave out --prove.")
@@ -83,7 +83,7 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
         pair.priced(classifier, material.costs)
     best: Sequence[Prediction] = ()
     found: dict[str, Any] = {"at_load": None, "misfit": misfit_of(bench, ready), "classifier": classifier}
-    found["left_out"] = left_out(bench.sampling, is_alone=study.is_alone)
+    found |= {"left_out": left_out(bench.sampling, is_alone=study.is_alone), "draft_left_out": pair.draft_left_out}
     for remark in remarks(found):
         print(remark)
     if users:

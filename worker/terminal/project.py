@@ -10,7 +10,7 @@ from typing import Any
 
 from decoding.projecting.card import Card, card_called, published
 from decoding.strategies import STRATEGIES, remarks_on
-from worker.terminal.bench import Bench, parser_of, read_bench
+from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import guarded
 
@@ -32,7 +32,7 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table and the map")
     args = parser.parse_args(argv)
     card = card_called(args.card)
-    bench = read_bench(args, args.split)
+    bench = read_recorded(args, args.split)
     if args.json is None:
         print(as_text(projected(bench, card)))
         return
@@ -62,7 +62,7 @@ def projected(bench: Bench, card: Card) -> dict[str, Any]:
         on_progress=lambda phase, done, due: steps(Step(phase, done, due)),
     )
     steps.close()
-    return found
+    return {**found, "draft_left_out": pair.draft_left_out}
 
 
 def as_text(found: Mapping[str, Any]) -> str:

@@ -17,6 +17,8 @@ def loaded(bench: Bench) -> LoadedPair:
     facts = ready.target.runner.facts
     threads = f"{facts.threads} thread" + ("s" if facts.threads > 1 else "")
     say(f"{ready.name} on {facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype}")
+    if ready.pair.draft_left_out:
+        say(ready.pair.draft_left_out)
     return ready
 
 

@@ -12,7 +12,7 @@ from decoding.disco.texts import Texts, texts_of
 from decoding.errors import BadPrompts
 from decoding.prompts.prompt import Prompt
 from decoding.words import percent
-from worker.terminal.bench import parser_of, read_bench
+from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import require_folder
 from worker.terminal.guarded import guarded
 from worker.terminal.material import Material
@@ -39,7 +39,7 @@ def run(argv: Sequence[str]) -> None:
     )
     args = parser.parse_args(argv)
     drafting = "" if args.design == SOURCES else f"Training a classifier of the design {args.design}"
-    bench = read_bench(args, None, all_splits=True, drafting=drafting)
+    bench = read_recorded(args, None, all_splits=True, drafting=drafting)
     others = {path.name: _tested_on(read_prompt_file(path, None, args.limit)) for path in args.also}
     texts = _texts(args.texts) if args.texts else {}
     out = args.out or _beside(bench.material)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
@@ -135,21 +136,63 @@ def matching_texts(world):
     return registry.add_pair(name="slem", **models, other_tokenizer="slem", by=by)
 
 
-@pytest.mark.parametrize("kind", ["oracle", "plan", "projection", "papers", "training"])
-def test_where_texts_are_matched_what_records_the_drafts_scores_is_refused_before_it_is_queued(
-    kind, world, ready, matching_texts
+STUDY, TRAINING = "studies/", "classifiers/train/"
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "what"),
+    [
+        (STUDY, {"kind": "papers"}, "A study of the kind papers"),
+        (TRAINING, {"name": "c"}, "Training a classifier of the design ours"),
+    ],
+)
+def test_where_texts_are_matched_what_follows_the_draft_is_refused_before_it_is_queued(
+    path, asked, what, world, ready, matching_texts
 ):
     """Each of these used to fail in its job."""
-    prompts, asks = ready[1], f"A study of the kind {kind}"
-    body, path = {"kind": kind, "pair": str(matching_texts.pk), "dataset": str(prompts.pk)}, "studies/"
-    if kind == "training":
-        body, path, asks = {**body, "name": "c"}, "classifiers/train/", "Training a classifier"
-        del body["kind"]
+    before = Job.objects.count()
+    body = {**asked, "pair": str(matching_texts.pk), "dataset": str(ready[1].pk)}
     answer = world.script("submit").post(f"/api/v1/{path}", body)
     told = answer.json()
     assert (answer.status_code, told["field"], told["code"]) == (400, "pair", "other-tokenizer")
-    assert told["detail"].startswith(f"{asks} needs a draft that says the target's tokens") and "tli" in told["hint"]
-    assert not Job.objects.filter(kind=kind).exists()
+    assert told["detail"].startswith(f"{what} needs a draft that says the target's tokens") and "tli" in told["hint"]
+    assert Job.objects.count() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        *((STUDY, {"kind": kind}) for kind in ("oracle", "plan", "projection")),
+        (TRAINING, {"name": "c", "design": "sources"}),
+    ],
+)
+def test_where_texts_are_matched_a_pair_keeps_what_its_target_alone_has(path, asked, world, ready, matching_texts):
+    """All of these used to be refused, and none of them for the same target without a draft."""
+    body = {**asked, "pair": str(matching_texts.pk), "dataset": str(ready[1].pk)}
+    answer = world.script("submit").post(f"/api/v1/{path}", body)
+    assert answer.status_code == 202, answer.json()
+
+
+def test_where_texts_are_matched_disco_on_drafts_takes_no_classifier_of_copies(world, ready, matching_texts):
+    by = world.actor(world.bob)
+
+    def add(name, **card):
+        upload = make.upload(by, make.card(**card))
+        return classifying.add_classifier(name=name, pair=matching_texts, upload=upload, by=by)
+
+    def asked(slug):
+        return post(world, make.body(matching_texts, ready[1], strategies=[{"strategy": slug}]))
+
+    of_copies = add("copies", design="sources", pair=[])  # as training on the target alone writes it
+    assert asked("disco-suffix").json()["runs"][-1]["params"]["classifier"] == str(of_copies.pk)
+    refused = asked("disco")
+    assert refused.status_code == 400
+    assert refused.json()["detail"] == "slem has no classifier that has learned from drafted tokens yet."
+    of_drafts = add("drafts")
+    assert asked("disco").json()["runs"][-1]["params"]["classifier"] == str(of_drafts.pk)
+    body = {"kind": "plan", "pair": str(matching_texts.pk), "dataset": str(ready[1].pk)}
+    told = world.script("submit").post(f"/api/v1/{STUDY}", {**body, "classifier": str(of_drafts.pk)}).json()
+    assert told["field"] == "classifier" and told["detail"].endswith("another pair, or judges no copies.")
 
 
 def test_forms_mark_what_a_pair_that_matches_texts_lacks(world, matching_texts):
@@ -159,9 +202,21 @@ def test_forms_mark_what_a_pair_that_matches_texts_lacks(world, matching_texts):
     assert {slug: box.lacks for slug, box in boxes.items()} == expected and "scores" in expected.values()
     shown = page.content.decode()
     assert 'disabled aria-describedby="why_scores_ssd"' in shown and f'"{matching_texts.pk}": "scores"' in shown
-    for form in ("/studies/new/?kind=plan", "/classifiers/train/"):
-        shown = " ".join(world.page(world.bob).get(form).content.decode().split())
-        assert f'<option value="{matching_texts.pk}" disabled>slem (matches text)</option>' in shown
+    papers, plan, train = "studies/new/?kind=papers", "studies/new/?kind=plan", "classifiers/train/?design"
+    for form, is_offered in ((papers, False), (plan, True), (f"{train}=ours", False), (f"{train}=sources", True)):
+        shown = " ".join(world.page(world.bob).get(f"/{form}").content.decode().split())
+        [state] = re.findall(rf'<option value="{matching_texts.pk}"( \w+)?>slem \(matches text\)</option>', shown)
+        assert (state != " disabled") is is_offered, form
+
+
+def test_the_page_of_a_pair_that_matches_text_leads_to_what_can_be_done(world, matching_texts):
+    shown = world.page(world.bob).get(f"/pairs/{matching_texts.pk}/").content.decode()
+    assert f"/classifiers/train/?pair={matching_texts.pk}&amp;design=sources" in shown
+    assert "so oracle, plan, projection and training are about copies" in shown
+    for form in ("studies/new/?kind=plan", "studies/new/?kind=oracle", "classifiers/train/?design=sources"):
+        page = world.page(world.bob).get(f"/{form}&pair={matching_texts.pk}")
+        shown = " ".join(page.content.decode().split())
+        assert f'<option value="{matching_texts.pk}" selected>' in shown, form
 
 
 def test_another_teams_pair_cannot_be_used(world, ready):

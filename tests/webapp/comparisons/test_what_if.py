@@ -28,6 +28,8 @@ from webapp.comparisons.what_if.grid import grids, knobs_of
 from webapp.comparisons.what_if.recorded import recorded as recorded_of
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
+from webapp.registry import services as registry
+from webapp.registry.models import Pair
 from webapp.studies.classifiers import services as classifying
 from webapp.uploads import store
 
@@ -154,8 +156,8 @@ def comparison(world, labels, *, prompts=3, concurrency=(), pair=None, **samplin
     return made
 
 
-def decode(made, drafting=usual, prompts=True):
-    """Every sample for real, in a world of tables."""
+def decode(made, drafting=usual, prompts=True, matches_text=False):
+    """Every sample for real, in a world of tables. Where text is matched, no event holds the draft's probabilities."""
     job, sampling = jobs.claim(worker="w1", queues=["cpu"]), Sampling(**{**made.sampling, "stop": ()})
     for prompt, repeat, runs in make.remaining(made):
         for run in runs:
@@ -163,6 +165,8 @@ def decode(made, drafting=usual, prompts=True):
             decoded, events = live(run.choice.settings, sampling, prompt.number, drafting)
             if prompts and run.strategy == "autoregressive":
                 events.insert(1, Prompted((1, 2, 3), events[0].prefill_ns))
+            if matches_text:
+                events = [dataclasses.replace(e, confidence=()) if isinstance(e, Drafted) else e for e in events]
             half = len(events) // 2
             for first, part in ((1, dicts(events)[:half]), (half + 1, dicts(events)[half:])):
                 trace.append(sample=sample, first_seq=first, events=part)
@@ -565,7 +569,7 @@ def test_a_comparison_that_only_copies_can_ask_about_copying_alone(world):
     told = ask(world.api(world.bob), made, "strategy=lookup&lookahead=2").json()
     assert told["speedup"]["prompts"] == 3 and told["bound"] is None
     refused = ask(world.api(world.bob), made, "strategy=static&lookahead=2")
-    assert refused.status_code == 409 and "none of them has run here" in refused.json()["detail"]
+    assert refused.status_code == 409 and "no strategy with a draft has run here" in refused.json()["detail"]
 
 
 def test_a_comparison_of_a_target_alone_answers_about_copying_and_says_what_needs_a_draft(world):
@@ -587,6 +591,30 @@ def test_a_comparison_of_a_target_alone_answers_about_copying_and_says_what_need
         "suffix",
         "suffix-memory",
     ]
+
+
+def test_where_the_draft_matches_text_answers_are_about_copies_and_say_why(world):
+    """A question about the draft used to be told that static had not run, after static had run."""
+    by = world.actor(world.bob)
+    models = {"target": make.model(by, "target", layers=4), "draft": make.model(by, "draft", layers=1, first="b")}
+    pair = registry.add_pair(name="slem", **models, other_tokenizer="slem", by=by)
+    made = comparison(world, "static:2,lookup:4", prompts=3, pair=pair)
+    decode(made, matches_text=True)
+    bob = world.api(world.bob)
+    told = ask(bob, made, "").json()
+    assert (told["label"], told["speedup"]["prompts"]) == ("lookup:10", 3) and told["bound"] is None
+    refused = ask(bob, made, "strategy=static&lookahead=3")
+    assert (refused.status_code, refused.json()["code"]) == (409, "other-tokenizer")
+    assert refused.json()["detail"].startswith("A replay of static:3 needs a draft that says the target's tokens")
+    assert refused.json()["hint"].startswith("Ask about lookup, suffix or suffix-memory, or compare on")
+    page = world.page(world.bob).get(f"/comparisons/{made.pk}/")
+    assert not any(STRATEGIES[knobs["slug"]].needs_draft for knobs in page.context["what_if"])
+    Pair.objects.filter(pk=pair.pk).update(
+        findings=[], other_tokenizer="auto"
+    )  # of models that a worker alone can open
+    cache.clear()
+    refused = ask(bob, made, "strategy=static&lookahead=3").json()["detail"]
+    assert "these traces have none" in refused and "matches text (SLEM)" in refused
 
 
 def test_traces_without_the_prompts_tokens_refuse_a_question_about_copying(world):

@@ -120,7 +120,7 @@ def test_pages_of_studies_without_a_draft_say_whose_drafts_they_show(world, read
     asked = {"pair": make.target_alone(by), "dataset": ready[1]}
     oracle = make.study(by, **asked)
     shown = world.page(world.victor).get(f"/studies/{oracle.pk}/").content.decode()
-    assert "The pair has no draft model: oracle and static:5 take the best copy at each position." in shown
+    assert "No draft was recorded: oracle and static:5 take the best copy at each position." in shown
     document = {**make.STUDIES["projection"], "map": None}
     projection = make.study(by, kind=PROJECTION, card=CARDS[0][0], document=document, **asked)
     shown = world.page(world.victor).get(f"/studies/{projection.pk}/").content.decode()

@@ -47,6 +47,7 @@ from webapp.comparisons.what_if.recorded import (
 from webapp.comparisons.what_if.refusals import (
     ASKABLE,
     ASKABLE_ALONE,
+    lacks_draft,
     no_draft,
     nothing_recorded,
     refusal,
@@ -67,12 +68,8 @@ USUAL_ALONE = ASKABLE_ALONE[0]  # the same on a target alone
 def answer_query(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
     """Answer the question in an address."""
     params = {name: value for name, value in query.items() if name in QUERY and name not in ("strategy", "users")}
-    usual = USUAL_ALONE if _is_alone(comparison) else USUAL
+    usual = USUAL_ALONE if lacks_draft(comparison) else USUAL
     return what_if(comparison, query.get("strategy", usual), params, _users(query.get("users", "1")))
-
-
-def _is_alone(comparison: Comparison) -> bool:
-    return comparison.pair is not None and comparison.pair.is_alone
 
 
 def _users(text: str) -> int:
@@ -123,7 +120,7 @@ def knobs(comparison: Comparison, ran: Collection[str]) -> list[dict[str, Any]]:
             "knobs": [knob(strategy, slider) for slider in strategy.sliders],
         }
         for strategy in ASKABLE
-        if not (strategy.needs_draft and _is_alone(comparison))
+        if not (strategy.needs_draft and lacks_draft(comparison))
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, Strategy, alone
+from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, Strategy, alone, lacks_scores
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.recorded import COPYING, DRAFTED_BY_THE_PAIR, PRICED, one_user
 from webapp.core.problems import Conflict
@@ -44,14 +44,20 @@ def refusal(comparison: Comparison) -> Conflict | None:
     return None if known & PRICED - {BASELINE} else _nothing_priced()
 
 
+def lacks_draft(comparison: Comparison) -> bool:
+    """Whether its traces cannot tell what a draft model would say: there is none, or its text is matched (SLEM)."""
+    return comparison.pair is not None and bool(comparison.pair.lacks)
+
+
 def no_draft(comparison: Comparison, choice: Choice) -> Conflict | None:
-    """Return why this cannot be asked about a target alone; None if it can."""
-    if comparison.pair is None or not comparison.pair.is_alone or not choice.spec.needs_draft:
+    """Return why this cannot be asked where only copies can be replayed; None if it can."""
+    if comparison.pair is None or not comparison.pair.lacks or not choice.spec.needs_draft:
         return None
-    return Conflict(
-        alone.lacks_draft(choice.label), code="no-draft",
-        hint=f"Ask about {_listed(ASKABLE_ALONE)}, or compare on a pair with a draft.",
-    )  # fmt: skip
+    ask = f"Ask about {_listed(ASKABLE_ALONE)}, or compare on"
+    if comparison.pair.is_alone:
+        return Conflict(alone.lacks_draft(choice.label), code="no-draft", hint=f"{ask} a pair with a draft.")
+    why = lacks_scores(f"A replay of {choice.label}")
+    return Conflict(why, code="other-tokenizer", hint=f"{ask} a pair of these models with the setting tli.")
 
 
 def unknown(found: Recorded, choice: Choice) -> Conflict | None:
@@ -77,14 +83,22 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
             f"{choice.label} is left out: {choice.spec.why_not}.",
             code="not-replayable", hint="Ask for a shape that follows ranks: auto, or one such as 3/21/1.",
         )  # fmt: skip
-    return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
+    return _nothing_drafted(choice) if choice.spec.needs_draft and not found.knows_the_draft else None
 
 
 def nothing_recorded(pair: Pair | None = None) -> Conflict:
-    drafting = _listed(ASKABLE_ALONE) if pair and pair.is_alone else "a static lookahead"
+    drafting = _listed(ASKABLE_ALONE) if pair and pair.lacks else "a static lookahead"
     return Conflict(
         "There is nothing to replay: it takes finished samples of autoregressive and of a strategy that drafts.",
         code="nothing-recorded", hint=f"Wait until some are finished, or clone this with {drafting}.",
+    )  # fmt: skip
+
+
+def _nothing_drafted(choice: Choice) -> Conflict:
+    return Conflict(
+        f"A replay of {choice.label} needs the draft's probabilities of the target's tokens, and these traces have "
+        "none: no strategy with a draft has run here for one user, or the pair matches text (SLEM).",
+        code="nothing-recorded", hint="Clone this with a static lookahead, on a pair that does not match text.",
     )  # fmt: skip
 
 

@@ -78,6 +78,7 @@ SHAPES: dict[str, Sound] = {
     "pair": _all_of(lambda value: isinstance(value, str), most=2),
     "features": _all_of(lambda value: isinstance(value, str)),
     "design": lambda value: value in tuple(DESIGNS),
+    "draft_left_out": lambda value: isinstance(value, str) and len(value) <= 400,
     "machine": lambda value: isinstance(value, str) and len(value) <= 200,
     "data": _by_name(lambda value: isinstance(value, str) and len(value) <= 64),
     "learning": lambda value: (

@@ -26,10 +26,10 @@ def classifier_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
 
 
 class TrainedPairField(RecordedPairField):
-    """A form offers a target alone for the design that learns from copies."""
+    """A form offers every pair for the design that learns from copies."""
 
     def blocked(self, now: Callable[[str], str]) -> set[str]:
-        return self.lacking("scores") if now("design") == SOURCES else super().blocked(now)
+        return set() if now("design") == SOURCES else super().blocked(now)
 
 
 class NewClassifier(Input):
@@ -41,7 +41,8 @@ class NewClassifier(Input):
 class ToBeTrained(Input):
     name = Name(max_length=200)
     pair = TrainedPairField(
-        help_text="the classifier judges its draft's tokens; on a target alone, copies (design sources)"
+        help_text="the classifier judges its draft's tokens; on a target alone, or with a draft that matches text "
+        "(SLEM), copies (design sources)"
     )
     dataset = PromptsField()
 

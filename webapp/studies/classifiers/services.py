@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from decoding.public import OURS, SOURCES, Judge, read_judge
 from webapp.accounts import audit
@@ -25,6 +26,7 @@ from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader, whole
 
 LARGEST_CLASSIFIER = 64 * 1024 * 1024
+KNOWS_DRAFTS = Q(card__pair__isnull=True) | ~Q(card__pair=[])  # trained on a target alone, its card names no pair
 LARGEST_JUDGE = 64 * 1024  # bytes; each estimate takes time in proportion, and ours have 2 KiB
 
 
@@ -64,6 +66,12 @@ def usable_on(pair: Pair) -> Kept:
     return Classifier.objects.filter(**whose).kept().order_by("-created")
 
 
+def usable_in_studies(pair: Pair) -> Kept:
+    """Return those that may decide in a study of this pair. If its draft matches text, they judge copies."""
+    found = usable_on(pair)
+    return found.filter(card__design=SOURCES) if pair.matches_text else found
+
+
 def files(upload: Upload) -> dict[str, UploadedFile]:
     """Files by name: they lie in one folder, however they were sent."""
     return {file.name: file for file in upload.files.all()}
@@ -84,7 +92,9 @@ def judge_of(classifier: Classifier) -> Judge:
 
 def check_training(pair: Pair, design: str) -> None:
     """Refuse a training that cannot record what it learns from."""
-    recipes.require_scores(pair, "Training a classifier")
+    if design != SOURCES:
+        hint = "Choose the design `sources`, which learns from copies, or make a pair with the setting tli."
+        recipes.require_scores(pair, f"Training a classifier of the design {design}", hint)
     _require_copies(pair, design)
 
 
