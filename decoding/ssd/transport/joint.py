@@ -13,7 +13,6 @@ from functools import cache, partial
 from time import perf_counter
 from typing import cast
 
-import torch
 from torch import Tensor
 
 from decoding.crowd import Crowd
@@ -24,13 +23,13 @@ from decoding.models.runner import Feed, Steps, run_alone
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.drafter import anticipated_event
-from decoding.ssd.transport.messages import Asked, Postscript, Recipe, no_postscript
+from decoding.ssd.transport.messages import Postscript, Recipe, no_postscript
+from decoding.ssd.transport.question import NO_LOGITS, Questioner
 from decoding.timing import Clock
 from decoding.verify import Verdict
 
 REPLACED = "The draft's process ended between two rounds."
 _NUMBERS = itertools.count()  # of texts; a process may serve several exchanges, one after another
-NO_LOGITS = torch.empty(0)  # a question has none: its draft lies in its line
 
 
 class Exchange:
@@ -112,14 +111,15 @@ class Exchange:
         self._pid, self._postscripts = None, tuple
 
 
-class Line:
-    """One text's share of the exchange, and the reader of its steps."""
+class Line(Questioner):
+    """A text whose draft comes from the draft's process."""
+
+    model: Exchange
 
     def __init__(self, exchange: Exchange, number: int, losses: int) -> None:
+        super().__init__(number)
         self.model = exchange
-        self._number = number
         self._losses = losses  # before this text entered
-        self.asked: Asked
         self._answer = bytearray()
         self.postscript: Callable[[], Postscript] = no_postscript
 
@@ -128,15 +128,6 @@ class Line:
         """Why this text gets no more drafts; empty while it does."""
         later = self.model.losses[self._losses :]
         return later[0] if later else ""
-
-    def ask(self, verdict: Verdict | None, limit: int) -> Feed:
-        accepted, token = (verdict.accepted, verdict.token) if verdict else (None, 0)
-        self.asked = Asked(self._number, accepted, token, limit)
-        return self, (), 0
-
-    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
-        [logits] = self.model.extend_all([(self, tokens, need)])
-        return logits
 
     def answered(self, answer: bytearray, postscript: Callable[[], Postscript]) -> None:
         self._answer, self.postscript = answer, postscript

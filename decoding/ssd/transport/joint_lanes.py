@@ -13,7 +13,6 @@ from dataclasses import fields
 from time import perf_counter_ns
 from typing import cast
 
-import torch
 from torch import Tensor
 
 from decoding.crowd import Crowd
@@ -22,12 +21,11 @@ from decoding.events import Anticipated
 from decoding.models.runner import Feed, ModelRunner, Steps, run_alone
 from decoding.ssd.transport.drafter import anticipated_event
 from decoding.ssd.transport.joint_server import Answer, Speculators
-from decoding.ssd.transport.messages import Asked, Postscript, Recipe, RemoteDraft, no_postscript
+from decoding.ssd.transport.messages import Postscript, Recipe, RemoteDraft, no_postscript
+from decoding.ssd.transport.question import NO_LOGITS, Questioner
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.timing import Clock
 from decoding.verify import Verdict
-
-NO_LOGITS = torch.empty(0)  # a question has none: its reader keeps the answer
 
 
 class LaneExchange:
@@ -85,24 +83,16 @@ class LaneExchange:
         return self._lanes.hand_over(scores) if answer.sends_scores and scores is not None else None
 
 
-class LaneReader:
-    """One text's share of the exchange, and the reader of its steps."""
+class LaneReader(Questioner):
+    """A text whose draft is answered on a lane."""
+
+    model: LaneExchange
 
     def __init__(self, exchange: LaneExchange, number: int) -> None:
+        super().__init__(number)
         self.model = exchange
-        self.number = number
-        self.asked: Asked
         self.answer: Answer
         self.postscript: Postscript = no_postscript()
-
-    def ask(self, verdict: Verdict | None, limit: int) -> Feed:
-        accepted, token = (verdict.accepted, verdict.token) if verdict else (None, 0)
-        self.asked = Asked(self.number, accepted, token, limit)
-        return self, (), 0
-
-    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
-        [logits] = self.model.extend_all([(self, tokens, need)])
-        return logits
 
     def take(self) -> Draft:
         """Return the draft. Raises the error that ended this text's drafting."""
