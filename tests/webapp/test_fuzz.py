@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 CONFIG = schemathesis.Config.from_path(ROOT / "benchmarks" / "schemathesis.toml")
 REQUESTS = 2  # to each operation
-SCENARIOS, STEPS = 4, 30
+SCENARIOS, STEPS = 8, 30
 STORIES = {  # what is told together: in one story of everything each thing would be begun and none gone on with
     "accounts": "users|teams|members|invitations|tokens|audit",
     "registry": "uploads|models|pairs|datasets",
