@@ -32,9 +32,8 @@ def judged_copies(predicted: Mapping[str, float]) -> dict[str, float]:
 
 
 def best_copy(predicted: Mapping[str, float]) -> float | None:
-    """Return the best speed-up that copies have without a classifier, where one is predicted. Strategies that remember
-    earlier texts do not count: their results depend on the order."""
-    able = {f"best {slug}" for slug, each in STRATEGIES.items() if each.proposer and not each.remembers}
+    """Return the best speed-up that copies have without a classifier, where one is predicted."""
+    able = {f"best {slug}" for slug, each in STRATEGIES.items() if each.proposer}
     return max((gain for name, gain in predicted.items() if name in able), default=None)
 
 

@@ -304,7 +304,7 @@ def best_for_copies(study: Study, costs: Costs, classifier: Classifier) -> float
 
 def copying(study: Study, costs: Costs, classifier: Classifier, threshold: float) -> dict[str, float]:
     """Speed-ups of strategies that copy: of each the best setting on these prompts, or if the classifier judges its
-    copies, this threshold."""
+    copies, this threshold. What one gains that remembers earlier texts depends on their order, so it is left out."""
     baseline, judge = study.play(ALONE), judge_of(classifier)
 
     def speedup(choice: Choice) -> float:
@@ -314,7 +314,7 @@ def copying(study: Study, costs: Costs, classifier: Classifier, threshold: float
     for strategy in STRATEGIES.values():
         if strategy.proposer and strategy.judges_copies:
             found[strategy.slug] = speedup(choose(strategy.slug, {disco_suffix.THRESHOLD.name: threshold}))
-        elif strategy.proposer:
+        elif strategy.proposer and not strategy.remembers:
             found[f"best {strategy.slug}"] = max(speedup(choose(strategy.slug, one)) for one in strategy.grid())
     return found
 

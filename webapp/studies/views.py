@@ -107,7 +107,8 @@ def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
     sources = reading.sources(found.document or {})
     is_alone = found.pair.is_alone or bool(found.found("draft_left_out"))
     about = {"low": low, "high": high, "is_alone": is_alone}
-    return {**about, "sets": _sets(actor, found), "series": series, "sources": sources}
+    remarks = remarks_on(name.partition(":")[0] for name, _ in sources)
+    return {**about, "sets": _sets(actor, found), "series": series, "sources": sources, "remarks": remarks}
 
 
 def _plan(actor: Actor, found: Study) -> dict[str, Any]:

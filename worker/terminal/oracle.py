@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from decoding.replay.oracle import DRAFT_MODEL, Analysis, Passes, analyse
+from decoding.strategies import remarks_on
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import require_folder, whole_file
 from worker.terminal.guarded import guarded
@@ -61,9 +62,10 @@ def summary(found: Analysis) -> str:
             *(_row(name, passes) for name, passes in rows),
         )
     )
-    if DRAFT_MODEL in found.sources:
-        return lines
-    return f"{lines}\n\nNo draft was recorded: at each position both take the best copy."
+    notes = remarks_on(name.partition(":")[0] for name in found.sources)
+    if DRAFT_MODEL not in found.sources:
+        notes.append("No draft was recorded: at each position both take the best copy.")
+    return "\n\n".join([lines, *notes])
 
 
 def _row(name: str, passes: Passes) -> str:

@@ -156,7 +156,7 @@ def test_the_page_of_a_classifier_of_copies_explores_and_compares_what_the_targe
 def test_classifiers_of_a_target_alone_are_judged_on_copies_across_prompt_sets(world, alone, prompts):
     """Its own cell used to show the AUC alone, and plans added none."""
     by = world.actor(world.bob)
-    predicted = {"disco-suffix": 1.5, "disco-lookup": 1.3, "best suffix": 1.2, "best suffix-memory": 9.0}
+    predicted = {"disco-suffix": 1.5, "disco-lookup": 1.3, "best suffix": 1.2}
     training = make.training(by, pair=alone, dataset=prompts, design="sources")
     upload = make.upload(by, make.card(design="sources", thresholds={"copied": 0.2}, predicted=predicted))
     made = classifying.add_classifier(name="own", pair=alone, upload=upload, by=by)

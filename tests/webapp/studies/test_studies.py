@@ -130,7 +130,8 @@ def test_pages_of_studies_without_a_draft_say_whose_drafts_they_show(world, read
 def test_the_page_of_an_oracle_has_a_row_for_each_source_of_drafts(world, ready):
     study = make.study(world.actor(world.bob), pair=ready[0], dataset=ready[1])
     model, copied = (Record.of([letter == "x" for letter in found]) for found in ("xx.x..xxx", "..xxxx..."))
-    sources = dataclasses.asdict(analyse(["p"], [model], 4, {"lookup": [copied]}))["sources"]
+    copies = {"lookup": [copied], "suffix-memory:0.3": [copied]}
+    sources = dataclasses.asdict(analyse(["p"], [model], 4, copies))["sources"]
     study.document["sources"] = sources
     study.save()
     shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
@@ -139,7 +140,8 @@ def test_the_page_of_an_oracle_has_a_row_for_each_source_of_drafts(world, ready)
     assert {row[0]: row[1:] for row in rows} == {
         name: [str(row[of]) for of in ("target", "draft", "accepted")] for name, row in sources.items()
     }
-    assert [row[0] for row in rows] == ["best of each position", "draft model", "lookup"]
+    assert [row[0] for row in rows] == ["best of each position", "draft model", "lookup", "suffix-memory:0.3"]
+    assert "suffix-memory copies from earlier requests, so what it gains depends on their order." in shown
 
 
 def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):
