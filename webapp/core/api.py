@@ -71,7 +71,17 @@ def _misfit(field: Any, value: Any) -> str:
         known = [str(choice) for choice in field.choices]
         return f"This is {_brief(value)}, which is not one of {', '.join(known)}.{meant(str(value), known)}"
     types, name = _due(field)
-    return f"This is {_brief(value)}; it must be {name}." if types and not _fits(value, types) else ""
+    if types and not _fits(value, types):
+        return f"This is {_brief(value)}; it must be {name}."
+    return _padded(field, value) if isinstance(value, str) else ""
+
+
+def _padded(field: Any, text: str) -> str:
+    """Describe a text that is too long for the schema and fits once the space around it is taken off."""
+    most = field.max_length if isinstance(field, serializers.CharField) else None
+    if not most or not len(text.strip()) <= most < len(text):
+        return ""
+    return f"This has {len(text)} characters with the space around it; it must have at most {most}."
 
 
 def _misfit_in(field: Any, values: list[Any]) -> str:

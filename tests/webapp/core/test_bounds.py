@@ -18,6 +18,8 @@ SHA = "0" * 64
         ("invitations", {"days": 91}, "days", "This is 91; it must be from 1 to 90."),
         ("invitations", {"days": -3}, "days", "This is -3; it must be from 1 to 90."),
         ("teams", {"name": "x" * 81}, "name", "This has 81 characters; it must have at most 80."),
+        ("teams", {"name": f" {'x' * 80}"}, "name",
+         "This has 81 characters with the space around it; it must have at most 80."),
         ("uploads", {"name": "x", "files": [{"path": "a", "size": -1, "chunks": []}]}, "files.0.size",
          f"This is -1; it must be from 0 to {1 << 40}."),
         ("uploads", {"name": "x", "files": [{"path": "a", "size": 1, "chunks": ["ab"]}]}, "files.0.chunks.0",
