@@ -2,9 +2,9 @@
 
     ./drafthouse bench sources [--limit 24] [--threads 1] [--sets code,prose,edits,json,quotes] [--json FILE]
 
-Runs every strategy in turns on prompts of the test split, at the pair's sampling and greedily. Prints tokens per
-second, `hybrid` over the better of its sources, how much of the gap from there to the bound it closes, and prompt
-lookup over that of transformers.
+Runs every strategy in turns on prompts of the test split, at the pair's sampling and greedily. `--prompts FILE` takes
+the place of the sets. Prints tokens per second, `hybrid` over the better of its sources, how much of the gap from there
+to the bound it closes, and prompt lookup over that of transformers.
 """
 
 from __future__ import annotations

@@ -58,11 +58,15 @@ def test_what_cannot_run_with_another_tokenizer_is_refused_before_anything_loads
 
 def test_sources_are_measured_on_a_set_in_the_box(tmp_path: Path) -> None:
     short = ["--limit", "1", "--max-new-tokens", "8"]
+    own = tmp_path / "own.jsonl"
+    own.write_text('{"text": "def add(a, b):", "split": "test"}\n{"text": "left out", "split": "train"}\n')
+    sources.run_all(["--prompts", str(own), *short, "--json", str(tmp_path / "found.json")])
+    assert [row["set"] for row in json.loads((tmp_path / "found.json").read_text())] == ["own", "own"]
     sources.run_all(["--sets", "edits", *short, "--json", str(tmp_path / "found.json")])
     usual, greedy = json.loads((tmp_path / "found.json").read_text())
     assert (usual["set"], usual["sampling"], greedy["sampling"]) == ("edits", "temperature 0.6", "greedy")
     theirs = greedy["tokens_per_s"].keys() - usual["tokens_per_s"].keys()
-    assert len(theirs) == 1 and greedy["ratios"].keys() - usual["ratios"].keys() == {"lookup / transformers'"}
+    assert len(theirs) == 1 and "lookup / transformers'" in greedy["ratios"].keys() - usual["ratios"].keys()
     assert all(speed > 0 for row in (usual, greedy) for speed in row["tokens_per_s"].values())
 
 
