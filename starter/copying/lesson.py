@@ -40,11 +40,13 @@ COMMAND = "python -m starter.copying.lesson"
 TEXTS = 4000  # of each kind
 PASSAGE = 12  # lines that come twice
 VALIDATION = 20  # prompts of each set
+OWN_TOKENS = 400_000  # of the target's own text that the drafts read
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """Everything that decides the result, except the pair and the corpus.
+    """Everything that decides the result, except the pair and the corpus. Without steps of the target, only the drafts
+    learn: those that have had a lesson go on.
 
     Sequences have the full context from the start, because a shorter one cuts answers off from their prompts. The
     learning rate is two fifths of the first training's, for the drafts one fifth, and falls all the way: all of them
@@ -55,14 +57,14 @@ class Lesson:
     draft_plan: Plan  # of each draft
     share: float = 0.3  # of the steps read texts that copy
     texts: int = TEXTS
-    own_tokens: int = 400_000
+    own_tokens: int = OWN_TOKENS
     seed: int = 0
 
 
-def lesson(steps: int, draft_steps: int, share: float, seed: int) -> Lesson:
+def lesson(steps: int, draft_steps: int, share: float, seed: int, own_tokens: int = OWN_TOKENS) -> Lesson:
     plan = Plan(steps, minutes=0, fall=1.0, short=CONTEXT, long=CONTEXT, matrix_lr=0.008, other_lr=0.0016)
     following = replace(plan, steps=draft_steps, tokens_per_step=2048, matrix_lr=0.004, other_lr=0.0008)
-    return Lesson(plan, following, share, seed=seed)
+    return Lesson(plan, following, share, own_tokens=own_tokens, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,8 @@ class Classroom:
 
     def teach_target(self, out: Path) -> None:
         target = self._load(self.pair / "target")
-        self._train("target", target, self.recipe.target_plan, self.mixture(), next_token_loss)
+        if self.recipe.target_plan.steps:
+            self._train("target", target, self.recipe.target_plan, self.mixture(), next_token_loss)
         save_checkpoint(target, self.tokenizer, out)
 
     def teach_draft(self, target_folder: Path, begins: Path, out: Path) -> None:
@@ -215,14 +218,15 @@ def main(arguments: list[str] | None = None) -> int:
         "--work", type=Path, default=HERE / "training" / "copying", help="gets pair/, ladder/ and what is kept"
     )
     parser.add_argument("--corpus", type=Path, help="a folder of sources instead of the installed packages")
-    parser.add_argument("--steps", type=int, default=1000, help="of the target (%(default)s)")
+    parser.add_argument("--steps", type=int, default=1000, help="of the target; 0: it stays as it is (%(default)s)")
     parser.add_argument("--draft-steps", type=int, default=1200, help="of each draft (%(default)s)")
+    parser.add_argument("--own-tokens", type=int, default=OWN_TOKENS, help="of the target's own text (%(default)s)")
     parser.add_argument("--share", type=float, default=0.3, help="of the steps that read texts that copy (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
-    if min(options.steps, options.draft_steps) < 1 or not 0 < options.share < 1:
-        parser.error("--steps and --draft-steps are at least 1, and --share lies between 0 and 1")
-    recipe = lesson(options.steps, options.draft_steps, options.share, options.seed)
+    if min(options.steps + 1, options.draft_steps, options.own_tokens) < 1 or not 0 < options.share < 1:
+        parser.error("--draft-steps and --own-tokens are at least 1, --steps 0, and --share lies between 0 and 1")
+    recipe = lesson(options.steps, options.draft_steps, options.share, options.seed, options.own_tokens)
     places = (options.pair, options.ladder, options.work, options.corpus)
     return told(lambda: compare(options.pair, teach(recipe, *places, say), say))
 

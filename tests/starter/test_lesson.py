@@ -1,6 +1,7 @@
 """The lesson in copying: what the models read, and that a tiny pair learns it."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from starter.tokenizer import encode, train_tokenizer
 
 pytestmark = pytest.mark.slow
 NO_LADDER = Path("no rungs")
+PARTS = ("target", "draft")
 FUNCTION = '''def part_{number}(value, offset):
     """Add the offset to the value, times {number}."""
     total = value
@@ -126,7 +128,15 @@ def test_a_work_folder_belongs_to_its_seed(pair, corpus, tmp_path):
         teach(recipe(), pair, NO_LADDER, tmp_path, corpus, print)
 
 
-@pytest.mark.parametrize("slip", [["--steps", "0"], ["--draft-steps", "0"], ["--share", "1"], ["--share", "nan"]])
+def test_drafts_go_on_beside_a_target_that_stays(pair, corpus, tmp_path):
+    again = recipe()
+    again = replace(again, target_plan=replace(again.target_plan, steps=0))
+    taught = teach(again, pair, NO_LADDER, tmp_path / "work", corpus, lambda line: None)
+    before, after = ([(at / name / "model.safetensors").read_bytes() for name in PARTS] for at in (pair, taught))
+    assert after[0] == before[0] and after[1] != before[1]
+
+
+@pytest.mark.parametrize("slip", [["--steps", "-1"], ["--own-tokens", "0"], ["--draft-steps", "0"], ["--share", "1"], ["--share", "nan"]])
 def test_a_senseless_number_is_refused(slip, capsys):
     with pytest.raises(SystemExit):
         lesson.main(slip)
