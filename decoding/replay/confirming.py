@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from decoding.disco.classifier import Classifier
+from decoding.events import Event, EventSink, Recorder, Silence, Verified
 from decoding.loop import never
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Comparison, SinkFor, no_sink
+from decoding.measure.schedule import Key
 from decoding.measure.summary import report
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.replay.planning import Prediction, best
+from decoding.replay.costs import Costs, costs_from, with_mixes, with_trees
+from decoding.replay.planning import Prediction, Study, best, predict_these
+from decoding.replay.probing import MIX
 from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import BASELINE
+
+READ = 48  # prompts whose rounds are read for prices
+
+Runs = Sequence[tuple[Choice, Sequence[Event]]]
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    rows: Mapping[str, Mapping[str, Any]]  # of the report, by label
+    runs: Runs  # with their events
+
+    def costs(self, probed: Costs) -> Costs | None:
+        """Prices of passes during these runs; None if they show none. Looks and decisions keep their probed prices."""
+
+        def of(kind: Callable[[Choice], object]) -> list[Sequence[Event]]:
+            return [events for choice, events in self.runs if kind(choice)]
+
+        chains = of(lambda choice: choice.spec.prices_passes and (choice.spec.sees or "nothing") == "nothing")
+        if not any(sum(isinstance(event, Verified) for event in events) > 1 for events in chains):
+            return None
+        costs = dataclasses.replace(costs_from(chains), reading=probed.reading, decision=probed.decision)
+        mixes = of(lambda choice: choice.strategy == MIX.strategy)
+        return with_mixes(with_trees(costs, of(lambda choice: choice.spec.tree)), mixes, MIX.spec.sees or "nothing")
 
 
 def best_of_each(predictions: Sequence[Prediction]) -> list[Prediction]:
@@ -34,9 +64,35 @@ def confirm(
     *,
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
-) -> Mapping[str, Mapping[str, Any]]:
-    """Run the settings and return the report's rows by label. It calls `on_progress` after every sample."""
-    return run_all(pair, prompts, sampling, to_run(predictions), on_progress=on_progress, cancelled=cancelled)
+) -> Confirmed:
+    """Run the settings. It calls `on_progress` after every sample."""
+    read = {prompt.id for prompt in prompts[:: -(-len(prompts) // READ)]}
+    runs = list[tuple[Choice, Sequence[Event]]]()
+
+    def sink_for(key: Key) -> EventSink:
+        if key.prompt.id not in read:
+            return Silence()
+        recorder = Recorder()
+        runs.append((key.choice, recorder.events))
+        return recorder
+
+    choices = to_run(predictions)
+    rows = run_all(pair, prompts, sampling, choices, sink_for=sink_for, on_progress=on_progress, cancelled=cancelled)
+    return Confirmed(rows, runs)
+
+
+def repriced(
+    confirmed: Confirmed, predictions: Sequence[Prediction], study: Study, probed: Costs, classifier: Classifier | None
+) -> dict[str, float]:
+    """Replay the settings that ran at the prices of their runs. Return speed-ups by label. What parts
+    them from the measured ones is the replay's own error, not a machine that has changed since the probe."""
+    costs = confirmed.costs(probed)
+    choices = [
+        each.choice for each in predictions if each.choice.spec.can_replay and each.choice.label in confirmed.rows
+    ]
+    if costs is None:
+        return {}
+    return {each.choice.label: each.speedup for each in predict_these(choices, study, costs, classifier)}
 
 
 def run_all(
@@ -45,12 +101,13 @@ def run_all(
     sampling: Sampling,
     choices: Sequence[Choice],
     *,
+    sink_for: SinkFor = no_sink,
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
 ) -> Mapping[str, Mapping[str, Any]]:
     """Run choices side by side and return the report's rows by label. None remembers texts of an earlier run."""
     pair.begin(choices)
-    comparison = Comparison(pair, prompts, choices, sampling, cancelled=cancelled)
+    comparison = Comparison(pair, prompts, choices, sampling, sink_for=sink_for, cancelled=cancelled)
     comparison.warm_up()
     samples = comparison.run_whole(on_progress)
     return {row["label"]: row for row in report(choices, {choice.label: "" for choice in choices}, samples)}

@@ -23,12 +23,13 @@ FORMAT = "drafthouse.plan/1"
 def document_of(
     best: Sequence[Prediction],
     rows: Mapping[str, Mapping[str, Any]],
+    repriced: Mapping[str, float],
     predictions: Sequence[Prediction],
     costs: Costs,
 ) -> dict[str, Any]:
     return {
         "format": FORMAT,
-        "settings": [_setting(prediction, rows.get(prediction.choice.label)) for prediction in best],
+        "settings": [_setting(each, rows.get(each.choice.label), repriced.get(each.choice.label)) for each in best],
         "predictions": [_priced(prediction) for prediction in predictions],
         "costs": dataclasses.asdict(costs),
         "elsewhere": elsewhere(best),
@@ -45,13 +46,14 @@ def _priced(prediction: Prediction) -> dict[str, Any]:
     }
 
 
-def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str, Any]:
-    """One setting: its predicted speed-up, and the measured one if it was run."""
+def _setting(prediction: Prediction, row: Mapping[str, Any] | None, repriced: float | None) -> dict[str, Any]:
+    """One setting: its predicted speed-up; if it was run, the measured one and the replay at the prices of the runs."""
     return {
         **_priced(prediction),
         "label": prediction.choice.label,
         "role": prediction.choice.spec.role,
         "measured": row["speedup"] if row else None,
+        "repriced": repriced,
         "audit": row["audit"] if row else None,
     }
 

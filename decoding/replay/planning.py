@@ -4,7 +4,7 @@ best."""
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -200,6 +200,15 @@ ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
+    judges_copies = judge_if_any(classifier) is not None
+    settings = _settings(classifier is not None, judges_copies, is_alone=study.is_alone)
+    return predict_these(settings, study, costs, classifier)
+
+
+def predict_these(
+    choices: Iterable[Choice], study: Study, costs: Costs, classifier: Classifier | None
+) -> list[Prediction]:
+    """Predict the speed of each of these settings."""
     baseline = study.play(ALONE)
     estimates = study.estimates(classifier) if classifier else ()
     judge = judge_if_any(classifier)
@@ -209,8 +218,7 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
         speed = costs.tokens_per_s(counts, sees)
         return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
 
-    settings = _settings(classifier is not None, judge is not None, is_alone=study.is_alone)
-    return [predicted(choice) for choice in settings]
+    return [*map(predicted, choices)]
 
 
 def _settings(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> Iterator[Choice]:

@@ -132,10 +132,11 @@ def _off(promised: float, gain: Mapping[str, Any] | None) -> str | None:
 
 
 def setting(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Row of the table: label without the classifier's long name, and the error of the prediction."""
+    """Row of the table: label without the classifier's long name, and the errors of prediction and replay."""
     params = {name: "" if name == "classifier" else value for name, value in row["params"].items()}
-    measured = row["measured"]
-    return {**row, "short": Choice(row["strategy"], params).label, "off": _off(row["speedup"], measured)}
+    measured, again = row["measured"], row.get("repriced")  # that an older plan lacks
+    short, replayed = Choice(row["strategy"], params).label, _off(again, measured) if again else None
+    return {**row, "short": short, "off": _off(row["speedup"], measured), "off_repriced": replayed}
 
 
 def verdict_of_classifier(classifier: Classifier) -> str:

@@ -15,7 +15,7 @@ from decoding.projecting.card import Card
 from decoding.projecting.document import MAPPING, PROJECTING, document
 from decoding.projecting.projecting import Material
 from decoding.replay import planning, probing
-from decoding.replay.confirming import best_of_each, confirm, to_run
+from decoding.replay.confirming import best_of_each, confirm, repriced, to_run
 from decoding.replay.costs import Costs
 from decoding.replay.oracle import analyse
 from decoding.replay.plan_at_load import plan_at_load
@@ -88,7 +88,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     if cancelled():
         return {}
     best = best_of_each(predictions)
-    rows = confirm(
+    runs = confirm(
         pair,
         order.prompts,
         order.sampling,
@@ -102,7 +102,8 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     noisy = noise.between(before, noise.mark(os.getpid()))
     own = judged(recorded, costs, classifiers)
     trees = None if recorded.is_alone else tree_worth(recorded, costs).to_dict()
-    found = document_of(best, rows, predictions, costs)
+    again = repriced(runs, best, recorded, costs, classifiers[chosen] if chosen else None)
+    found = document_of(best, runs.rows, again, predictions, costs)
     doubt = pair.misfit("This plan", chosen, order.sampling) if chosen else ""
     about = {"noise": noisy, "misfit": doubt, "classifier": chosen, "classifiers": own}
     missing = left_out(order.sampling, is_alone=recorded.is_alone)

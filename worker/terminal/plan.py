@@ -24,6 +24,7 @@ from worker.terminal.values import count_of, list_of
 
 if TYPE_CHECKING:
     from decoding.pair import Pair
+    from decoding.replay.confirming import Confirmed
     from decoding.replay.planning import Prediction, Study
     from worker.terminal.loading import LoadedPair
     from worker.terminal.studying import Material
@@ -112,20 +113,22 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
 
 def planned_for_one(material: Material) -> tuple[Sequence[Prediction], dict[str, Any]]:
     """Make and print the plan for one user. Return the best setting of each strategy, and the document."""
-    from decoding.replay.confirming import best_of_each
+    from decoding.replay.confirming import best_of_each, repriced
     from decoding.replay.plan_document import document_of, judged
     from decoding.replay.tree_worth import tree_worth
 
     study, costs, pair = material.study, material.costs, material.ready.pair
     predictions = predicted(material)
     best, trees = best_of_each(predictions), None if study.is_alone else tree_worth(study, costs)
-    rows = confirmed(material.bench, material.ready, best)
-    found = document_of(best, rows, predictions, costs)
-    print("\n".join([table(best, rows), *remarks_on(prediction.choice.strategy for prediction in best)]))
+    runs = confirmed(material.bench, material.ready, best)
+    classifier = None if material.classifier is None else pair.classifier(material.classifier)
+    again = repriced(runs, best, study, costs, classifier)
+    found = document_of(best, runs.rows, again, predictions, costs)
+    print("\n".join([table(best, runs.rows, again), *remarks_on(prediction.choice.strategy for prediction in best)]))
     if trees:
         print(f"\n{trees.sentence}")
     print(f"\n{elsewhere(found)}")
-    classifiers = {} if material.classifier is None else {material.classifier: pair.classifier(material.classifier)}
+    classifiers = {} if classifier is None else {str(material.classifier): classifier}
     return best, {**found, "trees": trees and trees.to_dict(), "classifiers": judged(study, costs, classifiers)}
 
 
@@ -186,36 +189,42 @@ def predicted(material: Material) -> list[Prediction]:
     return predictions
 
 
-def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]) -> Mapping[str, Mapping[str, Any]]:
-    """Run the settings, and return the report's rows by label."""
+def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]) -> Confirmed:
+    """Run the settings."""
     from decoding.disco.making import Step
     from decoding.replay.confirming import confirm, to_run
     from worker.terminal.studying import Steps
 
     steps, due = Steps(), len(to_run(predictions)) * len(bench.prompts)
-    rows = confirm(
+    runs = confirm(
         ready.pair, bench.prompts, bench.sampling, predictions, on_progress=lambda n: steps(Step("confirming", n, due))
     )
     steps.close()
-    return rows
+    return runs
 
 
-def table(predictions: Sequence[Prediction], rows: Mapping[str, Mapping[str, Any]]) -> str:
+def table(
+    predictions: Sequence[Prediction], rows: Mapping[str, Mapping[str, Any]], repriced: Mapping[str, float]
+) -> str:
     """A table of promise and truth."""
-    lines = [f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8}   95 % interval"]
+    lines = [f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8} {'repriced':>8}   95 % interval"]
     for prediction in predictions:
-        lines.append(_line(prediction, rows.get(prediction.choice.label)))
+        label = prediction.choice.label
+        lines.append(_line(prediction, rows.get(label), repriced.get(label)))
+    if repriced:
+        lines.append("Repriced: off by so much at the prices of these runs. The rest is a machine that changed speed.")
     return "\n".join(lines)
 
 
-def _line(prediction: Prediction, row: Mapping[str, object] | None) -> str:
+def _line(prediction: Prediction, row: Mapping[str, object] | None, repriced: float | None) -> str:
     words = f"{prediction.choice.label:28} {prediction.speedup:9.2f}"
     gain = row["speedup"] if row else None
     if not isinstance(gain, dict):
-        return f"{words} {'':>9} {'':>8}   a bound, not run"
-    few = gain["low"] is None
+        return f"{words} {'':>9} {'':>8} {'':>8}   a bound, not run"
+    few, median = gain["low"] is None, gain["median"]
     interval = f"none of {so_few(gain['prompts'])}" if few else f"{gain['low']:.2f} to {gain['high']:.2f}"
-    return f"{words} {gain['median']:9.2f} {change(prediction.speedup / gain['median'], 1):>8}   {interval}"
+    again = "" if repriced is None else change(repriced / median, 1)
+    return f"{words} {median:9.2f} {change(prediction.speedup / median, 1):>8} {again:>8}   {interval}"
 
 
 def elsewhere(found: Mapping[str, Any]) -> str:
