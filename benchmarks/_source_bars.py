@@ -5,14 +5,20 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
 from benchmarks._disco_bars import run
 from decoding.measure.sample import Sample
+from decoding.pair import Pair
+from decoding.projecting.card import Card
+from decoding.projecting.projecting import Material
 from decoding.prompts.prompt import Prompt
-from decoding.spec import parse_choices
+from decoding.replay.planning import study
+from decoding.spec import Sampling, choose, parse_choices
+from decoding.strategies import STRATEGIES
 from worker.terminal.bench import Bench, read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair
@@ -22,6 +28,7 @@ from worker.terminal.prompt_files import read_prompt_file
 SOURCES = "suffix", "static:3", "static:5"  # of `hybrid`: copies, and the draft model at two lookaheads
 CHOICES = parse_choices(",".join(("autoregressive,lookup,hybrid,best-source", *SOURCES)))
 THEIRS = parse_choices("transformers-lookup")
+GRIDS = "suffix", "static"  # on a card, of each the setting that is best there
 
 
 def measure_all(given: argparse.Namespace) -> None:
@@ -32,9 +39,13 @@ def measure_all(given: argparse.Namespace) -> None:
         pair = load_pair(bench).pair
         for name, prompts in _sets(given, bench).items():
             for sampling in (usual, greedy):
-                done = run(pair, prompts, [*CHOICES, *(THEIRS if sampling is greedy else ())], sampling, 1)
+                if given.card:
+                    speeds = projected(pair, prompts, sampling, given.card)
+                else:
+                    done = run(pair, prompts, [*CHOICES, *(THEIRS if sampling is greedy else ())], sampling, 1)
+                    speeds = {label: speed(samples) for label, samples in done.samples.items()}
                 how = "greedy" if sampling is greedy else f"temperature {sampling.temperature:g}"
-                rows.append({"set": name, "sampling": how, **found({k: speed(v) for k, v in done.samples.items()})})
+                rows.append({"set": name, "sampling": how, **found(speeds)})
                 show(rows[-1])
         if file:
             json.dump(rows, file, indent=2)
@@ -46,6 +57,18 @@ def _sets(given: argparse.Namespace, bench: Bench) -> dict[str, list[Prompt]]:
         return {given.prompts.stem: bench.prompts}
     files = {name: STARTER / "prompts" / f"{name}.jsonl" for name in given.sets}
     return {name: read_prompt_file(file, "test", given.limit) for name, file in files.items()}
+
+
+def projected(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, card: Card) -> dict[str, float]:
+    """Tokens per second at a card's prices, by replay of recorded texts."""
+    recorded = study(pair, prompts, sampling, tails=True)
+    material = Material.of(recorded, pair.vocab, None, most=sys.maxsize)
+    speeds = {choice.label: material.speed(choice, card, 1) for choice in CHOICES if choice.strategy not in GRIDS}
+    for slug in GRIDS:
+        settings = (choose(slug, params) for params in STRATEGIES[slug].grid())
+        best, label = max((material.speed(choice, card, 1), choice.label) for choice in settings)
+        speeds[label] = best
+    return speeds
 
 
 def speed(samples: Sequence[Sample]) -> float:

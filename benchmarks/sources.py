@@ -1,10 +1,11 @@
 """Worth of each source of drafts, by prompt set: copies, the draft model, and `hybrid`, which chooses between them.
 
-    ./drafthouse bench sources [--limit 24] [--threads 1] [--sets code,prose,edits,json,quotes] [--json FILE]
+    ./drafthouse bench sources [--limit 24] [--threads 1] [--sets code,prose,edits,json,quotes] [--card CARD]
 
 Runs every strategy in turns on prompts of the test split, at the pair's sampling and greedily. `--prompts FILE` takes
 the place of the sets. Prints tokens per second, `hybrid` over the better of its sources, how much of the gap from there
-to the bound it closes, and prompt lookup over that of transformers.
+to the bound it closes, and prompt lookup over that of transformers. With `--card` nothing is timed: recorded texts are
+replayed at the prices of another machine, and `hybrid` is compared with the best settings of its sources there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from decoding.projecting.card import card_called
 from worker.terminal.bench import parser_of
 from worker.terminal.ending import ended
 
@@ -23,6 +25,7 @@ def run_all(argv: Sequence[str]) -> None:
     parser = parser_of("bench sources", __doc__.splitlines()[0])
     parser.set_defaults(threads=1, limit=24)
     parser.add_argument("--sets", default=",".join(SETS), help="prompt sets in the box (%(default)s)")
+    parser.add_argument("--card", type=card_called, help="a machine card: its name, or a file")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
     given = parser.parse_args(argv)
     given.sets = given.sets.split(",")

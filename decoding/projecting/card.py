@@ -15,9 +15,10 @@ from typing import Any
 
 from decoding.bounded_json import loads
 from decoding.errors import DrafthouseError, meant
-from decoding.replay.costs import Costs
+from decoding.replay.costs import Costs, OwnWork
 from decoding.replay.joint_costs import JointCosts, Line, on_line
 from decoding.ssd.simulation.prices import Prices
+from decoding.strategy import Strategy
 
 FORMAT = "drafthouse.card/1"
 FOLDER = Path(__file__).parent / "cards"
@@ -25,6 +26,7 @@ GRADES = ("measured", "published", "assumed")  # on that machine; taken or deriv
 MOST_MS, LEAST_MS = 600_000.0, 0.0001  # a pass of ten minutes, or of a few cycles, is a slip
 MOST_BATCH, MOST_ROWS, MOST_POINTS, MOST_DEVICES = 4096, 4096, 64, 4096
 LONGEST_NAME, LONGEST_SOURCE = 120, 1000
+LATE = 8  # rows of a draft pass from which the price of one more is taken
 WIDEST = 65  # rows of the verification of the longest draft
 MOST_BYTES = 100_000
 
@@ -58,6 +60,7 @@ class Card:
     message: float  # seconds from target to draft or back
     round: float  # seconds of a round besides its passes
     decision: float  # seconds of a classifier's decision about one token
+    mixing: float  # seconds of a round in which a copy is weighed against the draft
     batches: Mapping[int, PassPrices]
 
     @classmethod
@@ -75,6 +78,7 @@ class Card:
             message=_seconds(fields.get("message_ms", 0), "message_ms", 0.0),
             round=_seconds(fields.get("round_ms", 0), "round_ms", 0.0),
             decision=_seconds(fields.get("decision_ms", 0), "decision_ms", 0.0),
+            mixing=_seconds(fields.get("mixing_ms", 0), "mixing_ms", 0.0),
             batches=_batches(fields["batches"]),
         )
 
@@ -89,6 +93,7 @@ class Card:
             "message_ms": _ms(self.message),
             "round_ms": _ms(self.round),
             "decision_ms": _ms(self.decision),
+            "mixing_ms": _ms(self.mixing),
             "batches": [
                 {
                     "batch": batch,
@@ -110,7 +115,12 @@ class Card:
     def costs(self, batch: int) -> Costs:
         """Costs of passes in the form that replays use."""
         target = (0.0, *(self.verify(batch, rows) for rows in range(1, WIDEST + 1)))
-        return Costs(target, self.step(batch), 0.0, 0.0, self.round, decision=self.decision)
+        return Costs(target, self.step(batch), 0.0, 0.0, self.round, decision=self.decision, mixing=self.mixing)
+
+    def own_work(self, strategy: Strategy, batch: int) -> OwnWork:
+        """Seconds of work that the texts of a batch do not share."""
+        late = (self.step(batch, LATE + 1) - self.step(batch)) / LATE / batch
+        return self.costs(batch).own_work(strategy)._replace(late_row=late)
 
     def joint(self, batch: int) -> JointCosts:
         """Costs of passes that so many texts share, in the form that replays at load use."""
@@ -134,7 +144,7 @@ class Card:
 
 
 REQUIRED = ("format", "name", "source", "grade", "target_devices", "draft_devices", "batches")
-OPTIONAL = ("message_ms", "round_ms", "decision_ms")
+OPTIONAL = ("message_ms", "round_ms", "decision_ms", "mixing_ms")
 OF_A_BATCH = ("batch", "target_ms", "draft_ms")
 
 

@@ -45,6 +45,7 @@ def card_of(
         message=prices.answer / 2,
         round=costs.round,
         decision=costs.decision,
+        mixing=costs.mixing,
         batches=rising_by_batch(found),
     )
 

@@ -15,7 +15,7 @@ from decoding.projecting.card import Card
 from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, steps_of_trees, tokens_per_s
 from decoding.projecting.texts import Text
 from decoding.replay.at_load import play
-from decoding.replay.costs import OwnWork
+from decoding.replay.mixed import Clock
 from decoding.replay.planning import Rows, Study
 from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Choice, choose
@@ -58,15 +58,16 @@ class Material:
         return judge_if_any(self.classifier)
 
     @classmethod
-    def of(cls, study: Study, vocab: int, classifier: Classifier | None) -> Material:
-        """Take some texts of every part of the prompts, as many as are projected within seconds."""
+    def of(cls, study: Study, vocab: int, classifier: Classifier | None, most: int = MOST_TOKENS) -> Material:
+        """Take some texts of every part of the prompts, of about so many tokens: as many as are projected within
+        seconds."""
         recordings = study.recordings
-        stride = max(1, round(sum(len(recording.matches) for recording in recordings) / MOST_TOKENS))
+        stride = max(1, round(sum(len(recording.matches) for recording in recordings) / most))
         nothing: Rows = [()] * len(recordings)
         said = (study.estimates(classifier) if classifier else ()) or nothing
-        confidences = nothing if study.is_alone else study.confidences
+        confidences, leads = (nothing, nothing) if study.is_alone else (study.confidences, study.leads)
         texts = [
-            Text(track_of(recordings[i], said[i]), confidences[i], study.seen(i, ()).words)
+            Text(track_of(recordings[i], said[i]), confidences[i], leads[i], study.seen(i, ()).words)
             for i in range(0, len(recordings), stride)
         ]
         return cls(texts, vocab, classifier, study.is_alone)
@@ -93,8 +94,6 @@ class Material:
             return "this pair has no classifier"
         if strategy.prepares_ahead and not fixes_the_text:
             return "its simulation needs a fixed text: greedy or shared dice"
-        if strategy.mixes:
-            return "a machine card has no price for choosing between copies and drafts"
         if strategy.judges_copies and self.judge is None:
             return "the classifier has not learned from copied tokens"
         return ""
@@ -110,10 +109,11 @@ class Material:
         if choice.spec.tree:
             policy = choice.tree_policies()
             return tokens_per_s([[*steps_of_trees(t.ranked, policy(), card, batch)] for t in self.texts], card, batch)
-        sees = choice.policy().sees
-        requests = [Recorded(text.record, 1, text.seen(sees)) for text in self.texts]
-        own = OwnWork(token=card.decision if sees == "estimate" else 0.0)
-        return play(requests, choice.policy, card.joint(batch), batch, own).tokens_per_s_device / batch
+        clock, own = Clock(), card.own_work(choice.spec, batch)
+        seen = [text.seen(choice.spec.sees or "nothing") for text in self.texts]
+        requests = [Recorded(t.record, 1, s, None, t.proposed) for t, s in zip(self.texts, seen, strict=True)]
+        drafting = choice.drafting(clock.now, self.judge)
+        return play(requests, drafting, card.joint(batch), batch, own, clock=clock).tokens_per_s_device / batch
 
     def _prepared(self, choice: Choice, card: Card, batch: int) -> list[list[Step]]:
         decides = self.classifier and self.classifier.at(card.costs(batch))

@@ -19,6 +19,7 @@ Row = Sequence[float]
 class Text:
     track: Track
     confidences: Sequence[Row]  # for each position, of each token of a round that starts there
+    leads: Sequence[Row]  # the same of each token's lead
     words: Callable[[int], str] = lambda place: ""
 
     @property
@@ -35,7 +36,7 @@ class Text:
         return [run > 0 for run in self.record.runs]
 
     def seen(self, sees: str) -> Seen:
-        rows = {"confidence": self.confidences, "estimate": self.track.estimates}.get(sees)
+        rows = {"confidence": self.confidences, "lead": self.leads, "estimate": self.track.estimates}.get(sees)
         return Seen(rows.__getitem__, self.words) if rows else Seen(words=self.words)
 
     def proposed(self, proposer: Proposer) -> Proposed:
@@ -52,8 +53,8 @@ def acceptance(texts: Sequence[Text]) -> float:
 def with_acceptance(texts: Sequence[Text], wanted: float) -> list[Text]:
     """The same texts for a better or worse draft: random positions change from refused to accepted, or back.
 
-    Confidences and estimates change with the chances, so a classifier that was calibrated stays so. Behind a refused
-    token, where the draft left the text, those of the text stand for those of the draft's own continuation."""
+    Confidences, leads and estimates change with the chances, so a classifier that was calibrated stays so. Behind a
+    refused token, where the draft left the text, those of the text stand for those of the draft's own continuation."""
     own = acceptance(texts)
     is_better = wanted >= own
     share = (wanted - own) / (1 - own) if is_better and own < 1 else wanted / own if own else 0.0
@@ -83,7 +84,7 @@ def _changed(text: Text, number: int, share: float, *, is_better: bool) -> Text:
         ),
         estimates=rows(track.estimates),
     )
-    return replace(text, track=changed, confidences=rows(text.confidences))
+    return replace(text, track=changed, confidences=rows(text.confidences), leads=rows(text.leads))
 
 
 def _listed(token: int, listed: tuple[int, ...], is_first: bool) -> tuple[int, ...]:

@@ -113,7 +113,6 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock,
     ready = [text for text in texts if text.unread <= 0]
     crowd.begin(len(ready))
     passes = _drafted(ready, costs, clock, own)
-    clock.seconds += own.round * len(ready)
     pieces = pieces_of(texts, PIECE if ready else 10**9)
     rows = sum(text.drafted + 1 for text in ready)
     clock.seconds += costs.passing(len(ready), rows, len(pieces), sum(pieces.values()))
@@ -121,7 +120,7 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock,
         before = text.at
         text.settle(count)
         clock.seconds += costs.chances(text.request.prompt_tokens, before, text.at)
-    clock.seconds += costs.resting(max(1, len(ready)))
+    clock.seconds += costs.resting(max(1, len(ready))) + own.round * len(ready)
     for text in ready:
         text.first = text.first or clock.seconds
     for text, count in pieces.items():

@@ -81,7 +81,7 @@ class Costs:
         """Seconds of a text's own work under this strategy."""
         if strategy.tree:
             return OwnWork(token=self.in_tree, round=self.tree)
-        mixing = self.mixing if strategy.mixes else 0.0
+        mixing = self.mixing if strategy.mixes and strategy.sees != "fate" else 0.0  # a bound's clock stops
         return OwnWork(token=self.looking(strategy.sees or "nothing"), round=mixing, late_row=self.late_row)
 
     def seconds(self, counts: Counts, sees: Sight = "nothing") -> float:

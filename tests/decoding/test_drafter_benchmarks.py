@@ -62,6 +62,11 @@ def test_sources_are_measured_on_a_set_in_the_box(tmp_path: Path) -> None:
     own.write_text('{"text": "def add(a, b):", "split": "test"}\n{"text": "left out", "split": "train"}\n')
     sources.run_all(["--prompts", str(own), *short, "--json", str(tmp_path / "found.json")])
     assert [row["set"] for row in json.loads((tmp_path / "found.json").read_text())] == ["own", "own"]
+    there = ["--card", "llama-70b-1b-h100", "--json", str(tmp_path / "found.json")]
+    sources.run_all(["--prompts", str(own), *short, *there])
+    for row in json.loads((tmp_path / "found.json").read_text()):
+        alone = row["tokens_per_s"]["autoregressive"]
+        assert alone == pytest.approx(1000 / 18.28) and row["tokens_per_s"]["best-source"] > alone
     sources.run_all(["--sets", "edits", *short, "--json", str(tmp_path / "found.json")])
     usual, greedy = json.loads((tmp_path / "found.json").read_text())
     assert (usual["set"], usual["sampling"], greedy["sampling"]) == ("edits", "temperature 0.6", "greedy")

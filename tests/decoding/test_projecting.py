@@ -26,7 +26,7 @@ from tests.decoding.worlds import looking_at, some_classifier
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 PROMPTS = [Prompt(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
-EVEN = Card("even", "made up", "assumed", 1, 1, 0.0, 0.0, 0.0, {1: PassPrices([(1, 1.0)], [(1, 0.1)])})
+EVEN = Card("even", "made up", "assumed", 1, 1, 0.0, 0.0, 0.0, 0.0, {1: PassPrices([(1, 1.0)], [(1, 0.1)])})
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +57,24 @@ def test_a_tree_takes_the_time_of_its_levels_and_rows(batch: int, ready) -> None
     assert material.speed(wide, card, batch) <= material.speed(wide, card, 1)
 
 
+def test_a_mix_of_copies_and_drafts_takes_the_time_of_its_passes_and_choices(ready) -> None:  # type: ignore[no-untyped-def]
+    found, material = ready
+    recorded, card = study(found, PROMPTS, SHARED, tails=True), dataclasses.replace(EVEN, mixing=0.05)
+    for choice in (choose("hybrid"), choose("best-source")):
+        counts = recorded.play(choice, (), card.costs(1))
+        expected = card.costs(1).tokens_per_s(counts, choice.spec.sees or "nothing")
+        assert counts.mixed == (counts.target_passes if choice.strategy == "hybrid" else 0)
+        assert material.speed(choice, card, 1) == pytest.approx(expected)
+    assert material.speed(choose("hybrid"), card, 1) < material.speed(choose("hybrid"), EVEN, 1)
+
+
 def test_every_strategy_has_its_best_setting_at_every_batch(ready) -> None:  # type: ignore[no-untyped-def]
     _, material = ready
     card = dataclasses.replace(EVEN, batches={1: EVEN.batches[1], 4: PassPrices([(1, 1.2)], [(1, 0.2)])})
     found = dict(by_batch(project(material, card)))
     for batch, rows in found.items():
         strategies = {row.choice.strategy for row in rows}
-        assert {"autoregressive", "static", "disco", "ssd", "ssd-disco", "lookup"} <= strategies
+        assert {"autoregressive", "static", "disco", "ssd", "ssd-disco", "lookup", "hybrid"} <= strategies
         assert [row.tokens_per_s for row in rows] == sorted((row.tokens_per_s for row in rows), reverse=True)
         ahead = next(row for row in rows if row.choice.strategy == "ssd")
         assert ahead.tokens_per_s_device == pytest.approx(batch * ahead.tokens_per_s / 2)
@@ -156,7 +167,7 @@ def test_a_projection_names_what_it_leaves_out_and_a_classifier_trained_for_anot
     found = document(few, EVEN, SHARED)
     ranked = {slug for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"}
     assert ranked == {row["strategy"] for row in found["settings"]} - {"autoregressive"} | found["left_out"].keys()
-    assert {"hybrid", "disco-hybrid"} <= found["left_out"].keys()
+    assert found["left_out"].keys() == {"schedule"}
     assert {"disco-lookup", "disco-suffix"} <= {row["strategy"] for row in found["settings"]}
     assert all(found["left_out"].values()) and found["misfit"] == ""
     plain = some_classifier()

@@ -217,7 +217,7 @@ def test_a_projection_prints_every_batch_and_the_map_and_writes_both(
         assert words in told
     found = json.loads(out.read_text())
     assert len(found["map"]["fields"]) == 49
-    assert "Left out: hybrid (a machine card has no price for choosing between copies and drafts)." in told
+    assert "Left out: schedule (a search has no settings of it to try)." in told and "hybrid " in told
     assert told.count("[") == 2  # the field of the pair, and the key to it
 
 
