@@ -18,6 +18,7 @@ KEPT = 16  # most verifications of one row count that a fit counts
 RAREST = 255  # most rounds between trials of the model
 STEEP = 0.05  # cost of one more row before it was measured, in verifications
 HOPELESS = 0.05  # a copy is looked at no further when it is accepted so rarely
+MARGIN = 0.5  # or half as often as would pay for one more row
 FORGET = 1.0 - 1.0 / RECENT
 
 
@@ -139,19 +140,24 @@ class Knowledge:
         """Recent tokens per time: what time would bring otherwise."""
         return self._tokens / self._time if self._time else 0.0
 
+    @property
+    def least_likely(self) -> float:
+        """Probability below which one more copied token is surely not worth its row."""
+        return MARGIN * self._rate * self.verifications.row
+
     def worth_copying(self, estimates: Sequence[float]) -> tuple[int, float, float]:
         """Return how many tokens of a copy are worth their rows, the probability that all are accepted, and what they
-        gain, in tokens."""
-        best, survival, accepted = (0, 1.0, 0.0), 1.0, 0.0
+        gain, in tokens. The first that is not worth its row ends the copy."""
+        count, survival, accepted = 0, 1.0, 0.0
         rate, time_of = self._rate, self.verifications.of
-        alone = time_of(1)
-        for count, estimate in enumerate(estimates, start=1):
-            survival *= estimate
+        alone = before = time_of(1)
+        for estimate in estimates:
+            after = time_of(count + 2)
+            if survival * estimate <= rate * (after - before):
+                break
+            count, survival, before = count + 1, survival * estimate, after
             accepted += survival
-            gain = accepted - rate * (time_of(count + 1) - alone)
-            if gain > best[2]:
-                best = count, survival, gain
-        return best
+        return count, survival, accepted - rate * (before - alone)
 
     def worth_drafting(self, survival: float, copied: int) -> float:
         """Return what a draft of the model gains, in tokens, after copied tokens that are all accepted with this

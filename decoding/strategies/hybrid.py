@@ -30,20 +30,24 @@ class BestSource(Mixing):
         self._raw: list[float] = []  # estimates of the last copy, as the judge made them
         self._seen: list[float] = []  # the model's lead for each of its tokens
         self._survival = 1.0
+        self._likely = 1.0  # probability that the target accepts a copy as far as it was looked at
         self._since = 0  # when the model began its pass
         self._late = 1  # committed tokens that the model has not read
         self._rows = 1  # tokens that its first pass of this round reads
 
     def copying(self) -> SuffixDecoding:
-        """Make a proposer whose tokens this policy estimates. It looks no further than a copy is likely to get."""
+        """Make a proposer whose tokens this policy estimates. It looks no further than a copy may be worth its rows."""
         return SuffixDecoding(HOPELESS, LONGEST, self._estimate)
 
     def _estimate(self, match: Match, ahead: int) -> float:
+        raw, know = self._judge(match, ahead), self.knowledge
+        estimate = know.copies.calibrated(raw)
         if not ahead:
-            self._raw = []
-        self._raw.append(self._judge(match, ahead))
-        calibrated = self.knowledge.copies.calibrated(self._raw[-1])
-        return calibrated if ahead else max(HOPELESS, calibrated)  # verdicts on first tokens may correct an estimate
+            self._raw, self._likely = [raw], max(HOPELESS, estimate)  # verdicts on first tokens may correct an estimate
+            return self._likely
+        self._raw.append(raw)
+        self._likely *= estimate
+        return estimate if self._likely > know.least_likely else 0.0
 
     def takes(self, estimates: Sequence[float]) -> int:
         know = self.knowledge
