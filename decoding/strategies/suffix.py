@@ -62,7 +62,7 @@ class SuffixDecoding(Proposer):
 
 
 def _grid() -> Iterator[Settings]:
-    return ({"threshold": step / 20, "cap": LONGEST} for step in range(1, 19))
+    return ({"threshold": step / 20, "cap": LONGEST} for step in range(19))
 
 
 STRATEGY = Strategy(
