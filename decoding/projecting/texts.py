@@ -54,14 +54,15 @@ def with_acceptance(texts: Sequence[Text], wanted: float) -> list[Text]:
     """The same texts for a better or worse draft: random positions change from refused to accepted, or back.
 
     Confidences, leads and estimates change with the chances, so a classifier that was calibrated stays so. Behind a
-    refused token, where the draft left the text, those of the text stand for those of the draft's own continuation."""
+    refused token, where the draft left the text, those of the text stand for those of the draft's own continuation.
+    Where the draft would end at once there is no estimate, so the share of accepted tokens stands for it."""
     own = acceptance(texts)
     is_better = wanted >= own
     share = (wanted - own) / (1 - own) if is_better and own < 1 else wanted / own if own else 0.0
-    return [_changed(text, number, share, is_better=is_better) for number, text in enumerate(texts)]
+    return [_changed(text, number, own, share, is_better=is_better) for number, text in enumerate(texts)]
 
 
-def _changed(text: Text, number: int, share: float, *, is_better: bool) -> Text:
+def _changed(text: Text, number: int, own: float, share: float, *, is_better: bool) -> Text:
     lucky = [chance.uniform(number, "draft", place) < share for place in range(len(text.record))]
     if is_better:
         matches = [match or luck for match, luck in zip(text.matches, lucky, strict=True)]
@@ -70,7 +71,8 @@ def _changed(text: Text, number: int, share: float, *, is_better: bool) -> Text:
 
     def rows(known: Sequence[Row]) -> list[Row]:
         longest = max(map(len, known), default=0)
-        values = [row[0] + (1 - row[0]) * share if is_better else row[0] * share for row in known]
+        first = [row[0] if row else own for row in known]
+        values = [value + (1 - value) * share if is_better else value * share for value in first]
         return [(*values[at : at + longest], *values[-1:] * (longest - len(values[at : at + longest])))
                 for at in range(len(values))]  # fmt: skip
 

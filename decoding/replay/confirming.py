@@ -84,14 +84,13 @@ def confirm(
 def repriced(
     confirmed: Confirmed, predictions: Sequence[Prediction], study: Study, probed: Costs, classifier: Classifier | None
 ) -> dict[str, float]:
-    """Replay the settings that ran at the prices of their runs. Return speed-ups by label. What parts
-    them from the measured ones is the replay's own error, not a machine that has changed since the probe."""
+    """Replay the settings that ran at the prices of their runs. Return speed-ups by label. What parts them from the
+    measured ones is the replay's own error, not a machine that has changed since the probe."""
     costs = confirmed.costs(probed)
-    choices = [
-        each.choice for each in predictions if each.choice.spec.can_replay and each.choice.label in confirmed.rows
-    ]
     if costs is None:
         return {}
+    ran = [each.choice for each in predictions if each.choice.label in confirmed.rows]
+    choices = [choice for choice in ran if choice.spec.can_replay]
     return {each.choice.label: each.speedup for each in predict_these(choices, study, costs, classifier)}
 
 

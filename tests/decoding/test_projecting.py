@@ -123,6 +123,15 @@ def test_texts_can_have_another_acceptance(ready, wanted: float) -> None:  # typ
     assert [text.track.text for text in changed] == [text.track.text for text in material.texts]
 
 
+def test_a_draft_that_would_end_at_once_has_no_estimate_and_can_have_another_acceptance(ready) -> None:  # type: ignore[no-untyped-def]
+    """A projection of texts that end ended with an IndexError."""
+    _, material = ready
+    text = material.texts[0]
+    ends = [[], *text.track.estimates[1:]]
+    [changed] = with_acceptance([dataclasses.replace(text, track=dataclasses.replace(text.track, estimates=ends))], 0.9)
+    assert len(changed.track.estimates) == len(ends) and 0 < changed.track.estimates[0][0] < 1
+
+
 def test_estimates_that_were_calibrated_stay_so(ready) -> None:  # type: ignore[no-untyped-def]
     _, material = ready
     own = acceptance(material.texts)

@@ -136,7 +136,9 @@ def test_drafts_go_on_beside_a_target_that_stays(pair, corpus, tmp_path):
     assert after[0] == before[0] and after[1] != before[1]
 
 
-@pytest.mark.parametrize("slip", [["--steps", "-1"], ["--own-tokens", "0"], ["--draft-steps", "0"], ["--share", "1"], ["--share", "nan"]])
+@pytest.mark.parametrize(
+    "slip", [["--steps", "-1"], ["--own-tokens", "0"], ["--draft-steps", "0"], ["--share", "1"], ["--share", "nan"]]
+)
 def test_a_senseless_number_is_refused(slip, capsys):
     with pytest.raises(SystemExit):
         lesson.main(slip)
