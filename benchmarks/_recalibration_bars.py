@@ -118,7 +118,7 @@ def spoiled(of: Trained, recorded: Recorded, costs: Costs) -> list[Spoiled]:
 def trained(where: Where, recorded: Recorded, costs: Costs, busy: Costs) -> list[Trained]:
     parts = [training.label(part.recordings) for part in (recorded.training, recorded.validation)]
     found = []
-    for network in USUAL.networks:
+    for network in USUAL.networks():
         classifier = USUAL.train(network, parts[0], parts[1])
         prices = [price_of_a_token(recorded.validation, each, classifier) for each in (costs, busy)]
         found.append(Trained(where, network.name, classifier, *prices))

@@ -45,7 +45,7 @@ class Classifier:
         return torch.addmm(self.out_bias, hidden, self.out.T).sigmoid_()[:, 0]
 
     def one(self, row: Sequence[float]) -> float:
-        """Estimate one token in plain Python: for so few numbers a call of torch costs more than the arithmetic."""
+        """Estimate one drafted token in plain Python: a call of torch costs more than so little arithmetic."""
         columns, units, logit = self._unrolled
         seen = [row[column] for column in columns]
         for weights, bias, out in units:
@@ -57,12 +57,13 @@ class Classifier:
     def unrolled(self, ahead: float, *echoes: float) -> list[Unit]:
         """Return the hidden units of a classifier that uses QUICK features alone. Their biases include the position and
         the echoes. `units` caches them, because few combinations occur."""
-        weights, says = self.hidden.double(), self.out[0].tolist()
+        hidden, hidden_bias, out = self._of_drafts
+        weights, says = hidden.double(), out[0].tolist()
 
         def of(name: str) -> Tensor:
             return weights[:, features.NAMES.index(name)]
 
-        biases = self.hidden_bias + of("position") * ((ahead + 1) / judging.POSITION_SCALE)
+        biases = hidden_bias + of("position") * ((ahead + 1) / judging.POSITION_SCALE)
         for number, echo in enumerate(echoes, start=1):
             biases = biases + of(f"echo_{number}") * echo
         made = list(zip(of("margin").tolist(), of("score").tolist(), biases.tolist(), says, strict=True))
@@ -73,8 +74,9 @@ class Classifier:
         """Estimate one token [1] by GLANCE features alone: [1]. It was chosen from `scores` by `preferences` [1, V],
         and is the draft's `number`th [1]. Launches on the device of the scores and does not wait."""
         if scores.device not in self._glances_on:
-            columns = self.hidden[:, [features.NAMES.index(name) for name in features.GLANCE]]
-            parts = (columns.T, self.hidden_bias, self.out, self.out_bias)
+            hidden, hidden_bias, out = self._of_drafts
+            columns = hidden[:, [features.NAMES.index(name) for name in features.GLANCE]]
+            parts = (columns.T, hidden_bias, out, self.out_bias)
             self._glances_on[scores.device] = [part.to(scores.device) for part in parts]
         weights, bias, says, last = self._glances_on[scores.device]
         margin, score = features.margin_and_score(scores, preferences, token)
@@ -105,9 +107,20 @@ class Classifier:
     @cached_property
     def _unrolled(self) -> tuple[list[int], list[tuple[list[float], float, float]], float]:
         """Columns in use; each hidden unit's weights for them, its bias and its output weight; the output bias."""
-        columns = sorted(map(features.NAMES.index, self.sees))
-        rows, biases, says = self.hidden[:, columns].tolist(), self.hidden_bias.tolist(), self.out[0].tolist()
-        return columns, list(zip(rows, biases, says, strict=True)), float(self.out_bias)
+        hidden, hidden_bias, out = self._of_drafts
+        columns = hidden.any(0).nonzero()[:, 0].tolist()
+        units = zip(hidden[:, columns].tolist(), hidden_bias.tolist(), out[0].tolist(), strict=True)
+        return columns, list(units), float(self.out_bias)
+
+    @cached_property
+    def _of_drafts(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Weights of the hidden units that a drafted token can wake. Those for copies are left out."""
+        position, [*matches] = features.NAMES.index("position"), map(features.NAMES.index, judging.MATCHES)
+        others = self.hidden.clone()
+        others[:, [position, *matches]] = 0.0
+        most = self.hidden_bias + self.hidden[:, position].clamp(min=0.0) * judging.FARTHEST
+        awake = others.any(1) | (most > 0.0)
+        return self.hidden[awake], self.hidden_bias[awake], self.out[:, awake]
 
     def at(self, costs: Costs) -> Classifier:
         """Return this classifier with its prices at these costs, used where they lie far from its card's."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from decoding.alone import lacks_draft
-from decoding.disco import features, judging, training
+from decoding.disco import features, joining, judging, training
 from decoding.disco.cards import OURS, PAPER, SOURCES
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import with_copies
@@ -28,12 +28,14 @@ class Network:
 
 # Of our two networks the one with echoes is more accurate and slower, so it pays if a drafted token is expensive.
 # Replay decides which one to keep (docs/decisions/0029). The paper does not give the width of its network.
+OF_DRAFTS = (
+    Network("one that hears echoes", features.QUICK, training.HIDDEN),
+    Network("one that takes a glance", features.GLANCE, 3),
+)
+OF_COPIES = Network("one that hears matches", judging.SEEN, 2 * training.HIDDEN)
 NETWORKS: dict[str, tuple[Network, ...]] = {
-    OURS: (
-        Network("one that hears echoes", features.QUICK, training.HIDDEN),
-        Network("one that takes a glance", features.GLANCE, 3),
-    ),
-    SOURCES: (Network("one that hears matches", (*features.QUICK, *judging.MATCHES), 2 * training.HIDDEN),),
+    OURS: OF_DRAFTS,
+    SOURCES: OF_DRAFTS,  # each is joined with one of copies
     PAPER: (Network("one as published", features.PUBLISHED, 64),),
 }
 
@@ -45,9 +47,14 @@ class How:
     design: str = OURS
     start: Classifier | None = None
 
-    @property
-    def networks(self) -> tuple[Network, ...]:
-        return NETWORKS[self.design]
+    def networks(self, *, is_alone: bool = False) -> tuple[Network, ...]:
+        """Return the candidates. On a target alone there is one: nothing is drafted."""
+        return (OF_COPIES,) if is_alone else NETWORKS[self.design]
+
+    def looks_at(self, network: Network) -> list[str]:
+        """Return the features that a classifier with this network sees."""
+        more = OF_COPIES.columns if self.design == SOURCES else ()
+        return [name for name in features.NAMES if name in (*network.columns, *more)]
 
     def label(self, recordings: Sequence[Recording]) -> Labelled:
         """Label the tokens that this design learns from."""
@@ -55,12 +62,17 @@ class How:
         labelled = training.label(recordings) if is_drafted else training.NOTHING
         return with_copies(labelled, recordings) if self.design == SOURCES else labelled
 
+    def can_teach(self, labelled: Labelled) -> bool:
+        """Whether the tokens are enough for each part of the classifier."""
+        return all(training.can_teach(part) for part in _by_kind(labelled) if len(part.rows))
+
     def check(self, is_alone: bool = False) -> None:
         """Refuse a start of another design, and on a target alone a design that learns from drafts only."""
         if is_alone and self.design != SOURCES:
             what = lacks_draft(f"A classifier of the design {self.design}")
             raise BadPair(f"{what} Take the design {SOURCES}, which learns from copies too.")
-        if self.start and not any(network.fits(self.start) for network in self.networks):
+        known = (*NETWORKS[self.design], *([OF_COPIES] if self.design == SOURCES else []))
+        if self.start and not any(self._start_of(network) for network in known):
             raise BadStrategy(
                 f"The classifier to start from sees {', '.join(sorted(self.start.sees))} with {len(self.start.hidden)} "
                 f"hidden units, which is not the design {self.design}; start from a classifier of that design."
@@ -73,10 +85,40 @@ class How:
         held_out: Labelled,
         on_progress: Callable[[Progress], None] = lambda progress: None,
     ) -> Classifier:
-        start = self.start if self.start and network.fits(self.start) else None
-        return training.train(
-            part, held_out, columns=network.columns, hidden=network.hidden, start=start, on_progress=on_progress
+        """Train this network. With the design `sources`, train one for copied tokens too, and join both."""
+        if self.design != SOURCES or network is OF_COPIES:
+            return self._train(network, part, held_out, on_progress)
+        (drafts, copies), (held_drafts, held_copies) = _by_kind(part), _by_kind(held_out)
+        return joining.joined(
+            self._train(network, drafts, held_drafts, on_progress), self._train(OF_COPIES, copies, held_copies)
         )
+
+    def _train(
+        self,
+        network: Network,
+        part: Labelled,
+        held_out: Labelled,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> Classifier:
+        return training.train(
+            part,
+            held_out,
+            columns=network.columns,
+            hidden=network.hidden,
+            start=self._start_of(network),
+            kind="copied" if network is OF_COPIES else "drafted",
+            on_progress=on_progress,
+        )
+
+    def _start_of(self, network: Network) -> Classifier | None:
+        parts = joining.parted(self.start) if self.start else ()
+        return next((part for part in parts if network.fits(part)), None)
+
+
+def _by_kind(labelled: Labelled) -> tuple[Labelled, Labelled]:
+    """Divide the tokens into drafted and copied ones."""
+    is_copied = labelled.rows[:, joining.COPIED] > 0.0
+    return labelled.only(~is_copied), labelled.only(is_copied)
 
 
 USUAL = How()

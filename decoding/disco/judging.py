@@ -19,6 +19,7 @@ from decoding.proposing import Match
 MATCHES = ("copied", "match", "count", "share")  # features of a match; for drafted tokens they are 0
 SEEN = ("position", *MATCHES)  # features of a copied token, in this order; all others are 0
 POSITION_SCALE = 20.0  # the published cap; positions are divided by it
+FARTHEST = 50.0  # no position is farther: 1,000 tokens of a draft
 TENSORS = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")  # of a classifier's file
 
 Unit = tuple[Sequence[float], float, float]  # a hidden unit: its weights for SEEN, its bias, its weight in the output

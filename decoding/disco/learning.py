@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.disco import metrics, training
+from decoding.disco import metrics
 from decoding.disco.cards import PAYS
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import Recording
@@ -45,11 +45,16 @@ class Judge:
 
 
 def curve(
-    recordings: Sequence[Recording], label: Labels, whole: Classifier, learns: Learns, judge: Judge
+    recordings: Sequence[Recording],
+    label: Labels,
+    can_teach: Callable[[Labelled], bool],
+    whole: Classifier,
+    learns: Learns,
+    judge: Judge,
 ) -> dict[str, Any]:
     """Train on half of the recordings, a quarter and so on. `whole` has learnt from all of them."""
     parts = {count: label(_evenly(recordings, count)) for count in _counts(len(recordings))}
-    trained = {count: learns(part) for count, part in parts.items() if training.can_teach(part)}
+    trained = {count: learns(part) for count, part in parts.items() if can_teach(part)}
     counts, found = [*trained, len(recordings)], [*trained.values(), whole]
     alone, seconds = judge.alone(), [judge.seconds(classifier) for classifier in found]
     ratios = [dict(enumerate(a / s for a, s in zip(alone, each, strict=True))) for each in seconds]

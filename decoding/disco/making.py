@@ -181,7 +181,7 @@ def learn(
             "features": list(features.NAMES),
             "design": how.design,
             "start": how.start.card.get("pair") if how.start else None,
-            "looks_at": list(network.columns),
+            "looks_at": how.looks_at(network),
             "thresholds": thresholds,
             "cap": planning.CAP,
             "sampling": sampling.to_dict(),
@@ -216,6 +216,7 @@ def _tested(
         "learning": curve(
             recorded.training.recordings,
             how.label,
+            how.can_teach,
             classifier,
             lambda part: how.train(network, part, labelled[1]),
             judge,
@@ -248,7 +249,7 @@ def _fastest_network(
     on_progress: OnProgress,
 ) -> tuple[Network, Classifier, Costs]:
     """Train every network of the design, and keep the one that replay finds fastest at this machine's prices."""
-    networks = how.networks
+    networks = how.networks(is_alone=pair.draft is None)
     first = how.train(networks[0], labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
     candidates = [first, *(how.train(network, labelled[0], labelled[1]) for network in networks[1:])]
     for network, candidate in zip(networks, candidates, strict=True):

@@ -34,6 +34,9 @@ class Labelled:
     accepted: Tensor  # [n], in [0, 1]
     prompts: Tensor  # [n], index of the recording
 
+    def only(self, which: Tensor) -> Labelled:
+        return Labelled(self.rows[which], self.accepted[which], self.prompts[which])
+
 
 NOTHING = Labelled(torch.empty(0, len(features.NAMES)), torch.empty(0), torch.empty(0, dtype=torch.int64))
 
@@ -88,11 +91,13 @@ def train(
     columns: Sequence[str] = features.QUICK,
     hidden: int = HIDDEN,
     start: Classifier | None = None,
+    kind: str = "drafted",
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Classifier:
     """Fit on `training`, stop when the loss on `held_out` no longer improves, then calibrate on `held_out`. `columns`
-    are the features to use. `start` is another pair's classifier with as many units, to begin from."""
-    _check(training, held_out)
+    are the features to use. `start` is another pair's classifier with as many units, to begin from. `kind` names the
+    tokens if they do not suffice."""
+    _check(training, held_out, kind)
     allowed = torch.tensor([name in columns for name in features.NAMES], dtype=torch.float32)
     mean, spread = training.rows.mean(0), training.rows.std(0)
     scale = torch.where(spread > LEAST_SPREAD, allowed / spread, 0.0)  # a column that never changes teaches nothing
@@ -124,18 +129,18 @@ def can_teach(part: Labelled) -> bool:
     return len(part.rows) >= LEAST_TOKENS and 0.0 < float(part.accepted.mean()) < 1.0
 
 
-def _check(training: Labelled, held_out: Labelled) -> None:
+def _check(training: Labelled, held_out: Labelled, kind: str) -> None:
     for name, part in (("training", training), ("held-out", held_out)):
         if len(part.rows) < LEAST_TOKENS:
             raise BadStrategy(
-                f"The {name} prompts give {len(part.rows)} drafted tokens and at least {LEAST_TOKENS} are needed; "
+                f"The {name} prompts give {len(part.rows)} {kind} tokens and at least {LEAST_TOKENS} are needed; "
                 "use more prompts or more new tokens."
             )
         share = float(part.accepted.mean())
         if share in (0.0, 1.0):
             raise BadStrategy(
-                f"Of the {name} tokens {'all' if share else 'none'} were accepted, so there is nothing to tell apart; "
-                "use another draft or other prompts."
+                f"Of the {kind} {name} tokens {'all' if share else 'none'} were accepted, so there is nothing to tell "
+                "apart; use another draft or other prompts."
             )
         if not bool(torch.isfinite(part.rows).all()):
             raise BadStrategy(

@@ -62,7 +62,7 @@ def test_each_copied_token_is_labelled_as_a_live_run_would_judge_it() -> None:
 def test_a_classifier_of_the_design_sources_tells_good_copies_from_bad_ones(study: Study) -> None:
     how = How("sources")
     labelled = how.label(study.recordings)
-    made = how.train(how.networks[0], labelled, labelled)
+    made = how.train(how.networks()[0], labelled, labelled)
     copied = labelled.rows[:, features.NAMES.index("copied")] > 0
     said, was = made(labelled.rows[copied]), labelled.accepted[copied]
     assert made.knows_copies and float(said[was > 0].mean()) > float(said[was == 0].mean())

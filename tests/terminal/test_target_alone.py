@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import sys
@@ -13,6 +14,8 @@ import jsonschema
 import pytest
 
 from decoding import alone
+from decoding.disco.classifier import load_classifier
+from decoding.disco.joining import parted
 from tests.decoding.models import LLAMA, save
 from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare
@@ -166,11 +169,13 @@ def test_a_classifier_of_copies_is_trained_and_planned_with(
     assert "disco-suffix" in capsys.readouterr().out.partition("Left out")[0]
 
 
-def test_a_plan_asks_no_classifier_of_the_targets_pair(tmp_path: Path) -> None:
-    """It judges what the draft model of that pair proposes."""
-    target, prompts = ROOT / "starter" / "pair" / "target", ROOT / "starter" / "prompts" / "edits.jsonl"
+def test_a_plan_asks_no_classifier_that_judges_only_what_the_targets_pair_drafts(tmp_path: Path) -> None:
+    pair, prompts = ROOT / "starter" / "pair", ROOT / "starter" / "prompts" / "edits.jsonl"
+    shutil.copytree(pair / "target", tmp_path / "target")
+    whole = load_classifier(pair / "disco")
+    dataclasses.replace(parted(whole)[0], card=whole.card).save(tmp_path / "disco")
     options = ["--prompts", str(prompts), "--limit", "2", "--max-new-tokens", "8", "--load", "1,2"]
-    plan.run(["--target", str(target), *options, "--json", str(tmp_path / "plan.json")])
+    plan.run(["--target", str(tmp_path / "target"), *options, "--json", str(tmp_path / "plan.json")])
     found = json.loads((tmp_path / "plan.json").read_text())
     assert (found["classifier"], found["classifiers"], found["misfit"]) == (None, [], "")
     assert {row["strategy"] for row in found["at_load"]["rows"]} == {

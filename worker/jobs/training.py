@@ -39,6 +39,7 @@ class Train(PairOrder):
         material = making.Material.of(self.prompts)
         how = How(self.design, load_classifier(self.pair.classifiers[self.start]) if self.start else None)
         order = recordable(self) if self.design == SOURCES else self  # other designs need drafts
+        is_alone = order.pair.draft is None
         pair, loaded = load_pair(order.pair, residents)
         emit(loaded)
         steps = Steps(
@@ -49,7 +50,7 @@ class Train(PairOrder):
                 "recording test": len(material.test),
                 "training": 0,
                 "measuring costs": probing.samples(
-                    len(material.validation), classifiers=len(how.networks), is_alone=order.pair.draft is None
+                    len(material.validation), classifiers=len(how.networks(is_alone=is_alone)), is_alone=is_alone
                 ),
                 "ablations": 0,
             },

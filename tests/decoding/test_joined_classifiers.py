@@ -1,0 +1,68 @@
+"""A classifier of the design `sources` is two in one: nothing is lost of either."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from decoding.disco import features, training
+from decoding.disco.copies import judge_of, row_of
+from decoding.disco.designs import NETWORKS, OF_COPIES, OF_DRAFTS, How
+from decoding.disco.joining import joined, parted
+from decoding.errors import BadStrategy
+from decoding.proposing import Match
+from decoding.spec import Sampling
+from tests.decoding.test_replay_and_disco import recorded
+from tests.decoding.worlds import World, looking_at
+
+GREEDY = Sampling(max_new_tokens=60)
+MATCHES = [Match(length, times, 9) for length in (1, 4, 30) for times in (1, 3, 9)]
+
+
+@pytest.fixture(scope="module")
+def labelled() -> training.Labelled:
+    return How("sources").label([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(12)])
+
+
+@pytest.mark.parametrize("network", OF_DRAFTS)
+def test_it_judges_drafted_tokens_as_one_of_the_design_ours_does(labelled, network) -> None:  # type: ignore[no-untyped-def]
+    drafts = labelled.only(labelled.rows[:, features.NAMES.index("copied")] == 0)
+    ours, both = How().train(network, drafts, drafts), How("sources").train(network, labelled, labelled)
+    torch.testing.assert_close(both(drafts.rows), ours(drafts.rows))
+    for ahead in range(40):
+        assert both.unrolled(ahead) == ours.unrolled(ahead)  # no more units to ask
+    assert (both.quick, both.glances) == (ours.quick, ours.glances) and both.knows_copies
+
+
+def test_it_judges_copied_tokens_as_one_of_a_target_alone_does() -> None:
+    of_drafts, of_copies = looking_at(features.QUICK), looking_at(OF_COPIES.columns)
+    both = joined(of_drafts, of_copies)
+    rows = torch.tensor([row_of(match, ahead) for match in MATCHES for ahead in (0, 3, 19, 200)])
+    torch.testing.assert_close(both(rows), of_copies(rows), atol=1e-4, rtol=0)
+    judge = judge_of(both)
+    assert [judge(match, 2) for match in MATCHES] == pytest.approx(
+        [judge_of(of_copies)(match, 2) for match in MATCHES], abs=1e-4
+    )
+
+
+def test_a_training_may_begin_from_the_parts_of_another(labelled) -> None:  # type: ignore[no-untyped-def]
+    how = How("sources")
+    first = how.train(OF_DRAFTS[1], labelled, labelled)
+    drafted, copied = parted(first)
+    assert OF_DRAFTS[1].fits(drafted) and OF_COPIES.fits(copied)
+    rows = labelled.rows
+    torch.testing.assert_close(joined(drafted, copied)(rows), first(rows), atol=1e-4, rtol=0)
+    told = dict[str, list[training.Progress]](warm=[], cold=[])
+    How("sources", first).train(OF_DRAFTS[1], labelled, labelled, told["warm"].append)
+    how.train(OF_DRAFTS[1], labelled, labelled, told["cold"].append)
+    assert told["warm"][0].held_out_loss < told["cold"][0].held_out_loss
+    [same] = parted(copied)
+    assert same is copied  # one of a target alone is no pair
+
+
+def test_too_few_copied_tokens_are_refused_by_their_kind(labelled) -> None:  # type: ignore[no-untyped-def]
+    is_copied = labelled.rows[:, features.NAMES.index("copied")] > 0
+    few = labelled.only(~is_copied | (is_copied.cumsum(0) <= 10))
+    assert not How("sources").can_teach(few) and How("sources").can_teach(labelled)
+    with pytest.raises(BadStrategy, match="give 10 copied tokens and at least 200 are needed"):
+        How("sources").train(NETWORKS["sources"][0], few, labelled)
