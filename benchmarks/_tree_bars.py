@@ -27,7 +27,7 @@ from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair
 from worker.terminal.prompt_files import read_prompt_file
 
-TREES = [choose(STRATEGY.slug, params) for params in STRATEGY.grid()]
+TREES = [choice for params in STRATEGY.grid() if (choice := choose(STRATEGY.slug, params)).follows_ranks]
 RUN = [rows for rows in ROWS if 2 < rows < 32]  # sizes that are run here
 
 

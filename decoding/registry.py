@@ -19,7 +19,7 @@ from decoding.drafters.model import ModelDrafter
 from decoding.drafters.none import NoDraft
 from decoding.drafters.retokenised import RetokenisedDrafter
 from decoding.drafters.rule import StopRule
-from decoding.drafters.tree import Growth, Likeliest, Shaped, TreeDrafter
+from decoding.drafters.tree import Likeliest, Shaped, TreeDrafter
 from decoding.errors import BadStrategy
 from decoding.mixing import Mix
 from decoding.models.runner import ModelRunner
@@ -36,7 +36,7 @@ from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, ReadingLeads, ReadingPeaks, Words, no_words
 from decoding.strategy import CLASSIFIER, Policy
 from decoding.timing import Clock
-from decoding.tree_shapes import TreePolicy
+from decoding.tree_shapes import LikeliestPaths, TreePolicy
 from decoding.vocabularies.bridge import Bridge
 
 
@@ -87,17 +87,11 @@ class Parts:
         choosing = self.choosings.of(self.dice.sampling, rule.look)
         return ModelDrafter(self._draft, rule, self.dice, self.end_tokens, choosing)
 
-    def tree(self, depth: int, width: int) -> Drafter:
-        """Return a drafter whose draft model keeps the `width` likeliest paths at each of `depth` tokens."""
-        return self._growing(Likeliest(depth, width, self.end_tokens))
-
     def shaped(self, policy: TreePolicy) -> Drafter:
         """Return a drafter whose draft model fills the shapes that a policy chooses."""
-        return self._growing(Shaped(policy))
-
-    def _growing(self, growth: Growth) -> Drafter:
         if self.bridge:
             self.bridge.require_scores("A tree")
+        growth = Likeliest(policy, self.end_tokens) if isinstance(policy, LikeliestPaths) else Shaped(policy)
         return TreeDrafter(self._draft, growth, self.dice)
 
     def _retokenised(self, rule: StopRule, bridge: Bridge) -> Drafter:

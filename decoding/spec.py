@@ -10,6 +10,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from decoding.errors import BadSampling, BadStrategy, meant
@@ -79,20 +80,14 @@ class Choice:
         return next((export.setting for export in self.spec.exports(self.settled) if export.engine == engine), "")
 
     @property
-    def shapes_trees(self) -> bool:
-        """Whether it drafts trees of which a recorded text tells how far each would have been accepted."""
-        return self.spec.tree is not None and self.spec.tree(RankCounts(), **self.settled) is not None
+    def follows_ranks(self) -> bool:
+        """Whether it drafts trees whose shapes the ranks of the text's tokens tell."""
+        return self.spec.tree is not None and self.tree_policies()().follows_ranks
 
     def tree_policies(self) -> Callable[[], TreePolicy]:
         """Return what makes the policy of one text's trees. The texts of a run learn together."""
-        counts, shaped = RankCounts(), self.spec.tree
-
-        def policy() -> TreePolicy:
-            made = shaped(counts, **self.settled) if shaped else None
-            assert made, f"the draft's own probabilities shape the trees of {self.label}"
-            return made
-
-        return policy
+        assert self.spec.tree, f"{self.strategy} drafts no trees"
+        return partial(self.spec.tree, RankCounts(), **self.settled)
 
     @property
     def settled(self) -> dict[str, Value]:

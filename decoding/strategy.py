@@ -142,14 +142,13 @@ class Parts(Protocol):
     def no_draft(self) -> Any: ...
     def copying(self, proposer: Proposer) -> Any: ...
     def drafter(self, policy: Policy, classifier: Any = None) -> Any: ...
-    def tree(self, depth: int, width: int) -> Any: ...
     def shaped(self, policy: TreePolicy) -> Any: ...
     def speculating(self, placement: str, settings: Any, classifier: Any = None) -> Any: ...
 
 
 PolicyOf = Callable[..., Policy]  # called with the strategy's parameters
 ProposerOf = Callable[..., Proposer]  # the same
-TreePolicyOf = Callable[..., TreePolicy | None]  # called with counts that all texts share, and the parameters
+TreePolicyOf = Callable[..., TreePolicy]  # called with counts that all texts share, and the parameters
 Builder = Callable[..., Any]  # called with Parts and the parameters, returns a Drafter
 MixOf = Callable[..., Any]  # called with a memory, a clock and the parameters, returns a decoding.mixing.Mix
 
@@ -197,14 +196,14 @@ class Strategy:
     policy: PolicyOf | None = None
     proposer: ProposerOf | None = None  # copies tokens from the text; no model drafts
     mixes: MixOf | None = None  # copies tokens from the text and lets the draft model go on
-    tree: TreePolicyOf | None = None  # drafts trees; its policy chooses their shapes, or none for these parameters
+    tree: TreePolicyOf | None = None  # drafts trees, and its policy chooses their shapes
     build: Builder | None = None  # None: the proposer drafts, or the draft model does and the policy stops it
     price_rule: Callable[[Settings], str] = lambda params: ""  # which of its classifier's prices it uses, if any
     swept: tuple[str, ...] = ()  # rules of a classifier's sweep that move this strategy's threshold
     speculates: Callable[..., SpeculatorSettings] | None = None  # if the draft prepares while the target verifies
     grid: Callable[[], Iterable[Settings]] = _no_settings  # settings that the planner tries
     finer: Callable[[Settings], Iterable[Settings]] = _nothing_finer  # and then, near the best of the grid
-    cannot_replay: str = ""  # a setting, as a label, of which no recorded text tells what it would draft
+    not_in_traces: str = ""  # a setting, as a label, that what-if cannot replay
     why_not: str = ""  # the reason
     exports: Callable[[Settings], Iterable[Export]] = _no_exports  # what to set in other engines
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with

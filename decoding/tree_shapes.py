@@ -6,9 +6,10 @@ from __future__ import annotations
 import heapq
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 MOST_TOKENS = 64  # of one tree
 RANKS = 12  # alternatives after one place that have a count of their own
@@ -151,14 +152,18 @@ def _mixed(counts: Sequence[int], prior: Sequence[float]) -> list[float]:
     return [(count + WEIGHT * share) / total for count, share in zip(counts or [0] * RANKS, prior, strict=False)]
 
 
+TreeByWidth = Callable[[int], TreeShape]  # the tree of so many likeliest paths that the draft grows here
+
+
 class TreePolicy(ABC):
     """Chooses the shape of each round's tree. One object serves one text."""
 
+    follows_ranks: ClassVar[bool] = True  # False: the draft's probabilities shape each tree, so `shape` needs `grown`
     listed: int  # alternatives of each place whose rank `judged` tells apart
 
     @abstractmethod
-    def shape(self) -> TreeShape:
-        """Return the shape of this round, whatever room is left."""
+    def shape(self, grown: TreeByWidth | None = None) -> TreeShape:
+        """Return the shape of this round, whatever room is left. `grown` is known where a text is replayed."""
 
     def judged(self, ranks: Sequence[int]) -> None:  # noqa: B027
         """Learn the rank of the target's token after the text and after each accepted place that had followers. A
@@ -170,8 +175,21 @@ class FixedShape(TreePolicy):
         self._shape = shape
         self.listed = max(map(len, shape.children))
 
-    def shape(self) -> TreeShape:
+    def shape(self, grown: TreeByWidth | None = None) -> TreeShape:
         return self._shape
+
+
+class LikeliestPaths(TreePolicy):
+    """The `width` likeliest paths at each depth."""
+
+    follows_ranks = False
+
+    def __init__(self, depth: int, width: int) -> None:
+        self.depth, self.width, self.listed = depth, width, width
+
+    def shape(self, grown: TreeByWidth | None = None) -> TreeShape:
+        assert grown, "the draft's probabilities shape each tree"
+        return grown(self.width).within(self.depth)
 
 
 class ShapeByWorth(TreePolicy):
@@ -183,7 +201,7 @@ class ShapeByWorth(TreePolicy):
         self._counts, self._tokens, self._depth = counts, tokens, depth
         self._due = 0  # verdicts at which the shape is next chosen
 
-    def shape(self) -> TreeShape:
+    def shape(self, grown: TreeByWidth | None = None) -> TreeShape:
         if self._counts.verdicts >= self._due:
             chances = self._counts.chances(self._depth)
             self._shape = best_shape(lambda depth, rank: chances[depth][rank], self._tokens, self._depth)
@@ -194,19 +212,25 @@ class ShapeByWorth(TreePolicy):
         self._counts.learn(ranks)
 
 
+GrownAlong = Mapping[int, Sequence[TreeShape]]  # by width: the tree of the likeliest paths at each token of a text
+
+
 @dataclass(frozen=True)
 class Ranked:
     """One prompt's text as a tree sees it: where each of its tokens stood on the draft's list after those before it."""
 
     ranks: Sequence[int]
     room: int  # most tokens that the text could have had
+    grown: GrownAlong = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: Sequence[int], listed: Sequence[Sequence[int]], room: int) -> Ranked:
+    def of(
+        cls, text: Sequence[int], listed: Sequence[Sequence[int]], room: int, grown: GrownAlong | None = None
+    ) -> Ranked:
         found = [
             tokens.index(token) if token in tokens else len(tokens) for token, tokens in zip(text, listed, strict=True)
         ]
-        return cls(found, room)
+        return cls(found, room, grown or {})
 
     def __len__(self) -> int:
         return len(self.ranks)
@@ -222,7 +246,7 @@ class Ranked:
 
     def draft(self, policy: TreePolicy, at: int, room: int = sys.maxsize) -> TreeRound:
         """Play the round that starts here. The text may be cut after so many tokens more."""
-        shape = policy.shape().within(min(room, self.room - at - 1))
+        shape = policy.shape(lambda width: self.grown[width][at]).within(min(room, self.room - at - 1))
         return TreeRound(shape, shape.path(self.ranks[at:]))
 
     def judge(self, policy: TreePolicy, at: int, played: TreeRound) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -18,10 +18,11 @@ from torch import Tensor
 from decoding.dice import Dice, broken
 from decoding.disco import features
 from decoding.disco.echoes import LONGEST, Echoes
+from decoding.drafters.grown_along import grown_along
 from decoding.models.runner import ModelRunner, read_prompt
 from decoding.proposing import Proposer
 from decoding.replay.records import Proposed, Record
-from decoding.tree_shapes import Ranked
+from decoding.tree_shapes import GrownAlong, LikeliestPaths, Ranked
 
 BRANCHES = 32  # tails that are drafted side by side
 PREFERRED = 48  # tokens that are kept of each position: as many as a simulation of SSD can ask for
@@ -44,6 +45,7 @@ class Recording:
     ended: bool  # the text's last token is an end token
     end_tokens: frozenset[int] = frozenset()
     preferred: Tensor = NOTHING  # int [N, PREFERRED], the draft's best tokens at each position, best first
+    grown: GrownAlong = field(default_factory=dict)
     seed: int = 0  # of the sample's dice
 
     @property
@@ -70,12 +72,14 @@ class Recording:
             max_new_tokens=min(length, self.max_new_tokens),
             ended=self.ended and is_whole,
             preferred=self.preferred[:length],
+            grown={width: trees[:length] for width, trees in self.grown.items()},
         )
 
     @property
     def ranked(self) -> Ranked:
         """The same text as trees see it."""
-        return Ranked.of(self.tokens[self.prompt_tokens :], self.preferred.tolist(), self.max_new_tokens)
+        text = self.tokens[self.prompt_tokens :]
+        return Ranked.of(text, self.preferred.tolist(), self.max_new_tokens, self.grown)
 
     @property
     def record(self) -> Record:
@@ -92,6 +96,7 @@ def record(
     end_tokens: Collection[int],
     max_new_tokens: int,
     tail_depth: int = 0,
+    trees: Sequence[LikeliestPaths] = (),
     judge: ModelRunner | None = None,
 ) -> Recording:
     """Run the draft once along `text`, which the target wrote after `tokens`. `dice` must be new, with the sample's
@@ -129,6 +134,7 @@ def record(
         ended,
         frozenset(end_tokens),
         preferences.topk(min(PREFERRED, preferences.shape[1]), -1).indices.cpu(),
+        {paths.width: grown_along(draft, dice, tokens, text, paths, end_tokens) for paths in trees},
         dice.seed,
     )
 

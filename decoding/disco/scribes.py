@@ -32,6 +32,7 @@ from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling, choose
 from decoding.strategies import static
+from decoding.tree_shapes import LikeliestPaths
 
 LEAST_AGREED = 0.95  # a text from other settings differs after a few tokens
 LEAST_PROMPTS = 16  # with fewer prompts, this process is done before a copy has loaded
@@ -47,11 +48,12 @@ OnProgress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Work:
-    """One prompt to write and record. A `tail_depth` of 0 records no tails."""
+    """One prompt to write and record. A `tail_depth` of 0 records no tails, and a replay of trees needs `trees`."""
 
     prompt: Prompt
     sampling: Sampling
     tail_depth: int
+    trees: Sequence[LikeliestPaths] = ()
     text: Sequence[int] = ()  # if an earlier run has written it
 
 
@@ -72,6 +74,7 @@ def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Reco
         end_tokens=() if sampling.ignore_eos else pair.end_tokens,
         max_new_tokens=sampling.max_new_tokens,
         tail_depth=work.tail_depth,
+        trees=work.trees,
         judge=None if sampling.fixes_the_text else pair.target,
     )
 
@@ -121,6 +124,7 @@ class Scribes:
         sampling: Sampling,
         tail_depth: int,
         *,
+        trees: Sequence[LikeliestPaths] = (),
         texts: Texts = MappingProxyType({}),
         on_progress: OnProgress = lambda done: None,
         cancelled: Callable[[], bool] = never,
@@ -130,7 +134,7 @@ class Scribes:
         reading = Comparison(self.pair, prompts, [WRITER], sampling)
         for prompt in prompts:
             reading.tokens(prompt)
-        works = [Work(prompt, sampling, tail_depth, tuple(texts.get(prompt.id, ()))) for prompt in prompts]
+        works = [Work(prompt, sampling, tail_depth, trees, tuple(texts.get(prompt.id, ()))) for prompt in prompts]
         found: dict[int, Recording] = {}
         with _one_thread() if self._copies else contextlib.nullcontext():
             for number, recording in self._written(works, cancelled):

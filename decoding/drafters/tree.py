@@ -13,7 +13,7 @@ from torch import Tensor
 from decoding.dice import Dice, broken
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.models.runner import ModelRunner, Steps, Tree, TreePass, align, read_prompt, run_together
-from decoding.tree_shapes import TreePolicy, TreeShape
+from decoding.tree_shapes import LikeliestPaths, TreePolicy, TreeShape
 from decoding.verify import Verdict
 
 START = -1  # the text's end, where numbers stand for drafted tokens
@@ -38,8 +38,14 @@ class Grown:
         self.parents.append(parent)
         return len(self.tokens) - 1
 
+    def add_level(self, growth: Growth, lists: Lists) -> list[int]:
+        """Let `growth` add the next level from these lists. Return its tokens that are to have followers."""
+        self.listed |= {parent: [token for _, token in listed] for parent, listed in lists.items()}
+        return growth.level(self, lists)
 
-Lists = dict[int, list[tuple[float, int]]]  # parent -> (worth, token), best first
+
+Listed = list[tuple[float, int]]  # (worth, token), best first
+Lists = dict[int, Listed]  # by parent
 
 
 class Growth(Protocol):
@@ -65,10 +71,10 @@ class Growth(Protocol):
 
 
 class Likeliest:
-    """Keeps the `width` likeliest paths at each depth."""
+    """Keeps the likeliest paths at each depth."""
 
-    def __init__(self, depth: int, width: int, end_tokens: Collection[int]) -> None:
-        self._depth, self.most, self._end_tokens = depth, width, end_tokens
+    def __init__(self, paths: LikeliestPaths, end_tokens: Collection[int]) -> None:
+        self._depth, self.most, self._end_tokens = paths.depth, paths.width, end_tokens
 
     def begin(self, room: int) -> int:
         self._worths = {START: 0.0}  # log of the draft's probability of each path
@@ -167,16 +173,16 @@ class TreeDrafter(Drafter):
 
     def _level(self, parents: Sequence[int], logits: Tensor) -> list[int]:
         """List what may follow these, and add the next level. Return its tokens that are to have followers."""
-        grown, dice = self._grown, self.dice
-        aheads = [grown.path(parent) for parent in parents]
-        preferences = dice.preferences(dice.scores(logits, aheads), aheads)
-        best = preferences.topk(min(self.growth.most, preferences.shape[-1]), -1)
-        worths = self.growth.worths(preferences, best.values).tolist()
-        if not all(isfinite(row[0]) for row in worths):
-            raise broken()
-        lists = {
-            parent: [*zip(row, tokens, strict=True)]
-            for parent, row, tokens in zip(parents, worths, best.indices.tolist(), strict=True)
-        }
-        grown.listed |= {parent: [token for _, token in listed] for parent, listed in lists.items()}
-        return self.growth.level(grown, lists)
+        grown = self._grown
+        found = listing(self.growth, self.dice, logits, [grown.path(parent) for parent in parents])
+        return grown.add_level(self.growth, dict(zip(parents, found, strict=True)))
+
+
+def listing(growth: Growth, dice: Dice, logits: Tensor, aheads: Sequence[Sequence[int]]) -> list[Listed]:
+    """List what may follow each of these, best first."""
+    preferences = dice.preferences(dice.scores(logits, aheads), aheads)
+    best = preferences.topk(min(growth.most, preferences.shape[-1]), -1)
+    worths = growth.worths(preferences, best.values).tolist()
+    if not all(isfinite(row[0]) for row in worths):
+        raise broken()
+    return [[*zip(row, tokens, strict=True)] for row, tokens in zip(worths, best.indices.tolist(), strict=True)]

@@ -48,10 +48,10 @@ def draw_map(
     on_progress: Callable[[int, int], None] = lambda done, due: None,
     cancelled: Callable[[], bool] = never,
 ) -> list[Field]:
-    settings = {slug: spread(choices, TRIED) for slug, choices in material.settings(fixes_the_text).items()}
     due, found = len(PRICES) * len(ACCEPTANCES), list[Field]()
     for wanted in ACCEPTANCES:
         there = replace(material, texts=with_acceptance(material.texts, wanted))
+        settings = {slug: spread(choices, TRIED) for slug, choices in there.settings(fixes_the_text).items()}
         for price in PRICES:
             if cancelled():
                 return found

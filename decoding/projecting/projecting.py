@@ -67,18 +67,25 @@ class Material:
         said = (study.estimates(classifier) if classifier else ()) or nothing
         confidences, leads = (nothing, nothing) if study.is_alone else (study.confidences, study.leads)
         texts = [
-            Text(track_of(recordings[i], said[i]), confidences[i], leads[i], study.seen(i, ()).words)
-            for i in range(0, len(recordings), stride)
+            Text(track_of(each, said[i]), confidences[i], leads[i], study.seen(i, ()).words, each.grown)
+            for i, each in enumerate(recordings)
+            if i % stride == 0
         ]
         return cls(texts, vocab, classifier, study.is_alone)
 
     def settings(self, fixes_the_text: bool = True) -> dict[str, list[Choice]]:
         """Settings to try, by strategy. Bounds know what no strategy can know, and peers are not ours."""
         return {
-            strategy.slug: [choose(strategy.slug, params) for params in strategy.grid()]
+            strategy.slug: [
+                choice for params in strategy.grid() if self._plays(choice := choose(strategy.slug, params))
+            ]
             for strategy in RANKED
             if not self._lacks(strategy, fixes_the_text)
         }
+
+    def _plays(self, choice: Choice) -> bool:
+        """Whether the texts tell what it drafts."""
+        return not choice.spec.tree or choice.follows_ranks or all(text.grown for text in self.texts)
 
     def left_out(self, fixes_the_text: bool = True) -> dict[str, str]:
         """Say why, of each strategy that is not projected."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from decoding import chance
 from decoding.proposing import Proposer
 from decoding.replay.records import Proposed, Record, Seen
 from decoding.ssd.simulation.track import Track
-from decoding.tree_shapes import Ranked
+from decoding.tree_shapes import GrownAlong, Ranked
 
 Row = Sequence[float]
 
@@ -21,6 +21,7 @@ class Text:
     confidences: Sequence[Row]  # for each position, of each token of a round that starts there
     leads: Sequence[Row]  # the same of each token's lead
     words: Callable[[int], str] = lambda place: ""
+    grown: GrownAlong = field(default_factory=dict)
 
     @property
     def record(self) -> Record:
@@ -29,7 +30,7 @@ class Text:
     @cached_property
     def ranked(self) -> Ranked:
         """The same text as trees see it."""
-        return Ranked.of(self.track.text, self.track.preferred, self.track.room)
+        return Ranked.of(self.track.text, self.track.preferred, self.track.room, self.grown)
 
     @property
     def matches(self) -> list[bool]:
@@ -55,7 +56,8 @@ def with_acceptance(texts: Sequence[Text], wanted: float) -> list[Text]:
 
     Confidences, leads and estimates change with the chances, so a classifier that was calibrated stays so. Behind a
     refused token, where the draft left the text, those of the text stand for those of the draft's own continuation.
-    Where the draft would end at once there is no estimate, so the share of accepted tokens stands for it."""
+    Where the draft would end at once there is no estimate, so the share of accepted tokens stands for it. Which paths
+    are likeliest is not known, so trees of these are left out."""
     own = acceptance(texts)
     is_better = wanted >= own
     share = (wanted - own) / (1 - own) if is_better and own < 1 else wanted / own if own else 0.0
@@ -86,7 +88,7 @@ def _changed(text: Text, number: int, own: float, share: float, *, is_better: bo
         ),
         estimates=rows(track.estimates),
     )
-    return replace(text, track=changed, confidences=rows(text.confidences), leads=rows(text.leads))
+    return replace(text, track=changed, confidences=rows(text.confidences), leads=rows(text.leads), grown={})
 
 
 def _listed(token: int, listed: tuple[int, ...], is_first: bool) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ from decoding.strategies import BASELINE, STRATEGIES, disco_suffix, heuristic, o
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 from decoding.strategy import LONGEST, WORDS, Policy, Sight
-from decoding.tree_shapes import Ranked
+from decoding.tree_shapes import LikeliestPaths, Ranked
 
 CAP = LONGEST  # longest draft that is considered
 Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position where the round starts, token of the round
@@ -145,6 +145,10 @@ class Study:
             return replay_mixed(texts, partial(choice.mix, {}, judge=judge), costs)
         return self.count(choice.policy, estimates)
 
+    def tells(self, choice: Choice) -> bool:
+        """Whether the recordings tell what it drafts: a tree of likeliest paths must have been grown along them."""
+        return not choice.spec.tree or choice.follows_ranks or all(recording.grown for recording in self.recordings)
+
     def seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
         recording = self.recordings[i]
 
@@ -170,22 +174,33 @@ def study(
     sampling: Sampling,
     *,
     tails: bool,
+    trees: bool = False,
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
     scribes: Scribes | None = None,
     texts: Texts = MappingProxyType({}),
 ) -> Study:
-    """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`;
-    training does not. Under ratio dice each strategy has its own text; the recorded one is as likely as any, so replays
-    give the average costs of a run. Pass `scribes` and `texts` if you have them already. If the pair
-    has no draft, only the texts are recorded: copies need no more."""
+    """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`,
+    replays of trees of likeliest paths need `trees`; training needs neither. Under ratio dice each strategy has its own
+    text; the recorded one is as likely as any, so replays give the average costs of a run. Pass `scribes` and `texts`
+    if you have them already. If the pair has no draft, only the texts are recorded: copies need no more."""
     if pair.draft is None:
         recordings = texts_alone(pair, prompts, sampling, on_progress=on_progress, cancelled=cancelled)
         return Study(recordings, pair.tokenizer.decode, is_alone=True)
-    depth = CAP if tails else 0
+    depth, paths = CAP if tails else 0, likeliest_paths() if trees else []
     with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
-        recordings = who.record(prompts, sampling, depth, texts=texts, on_progress=on_progress, cancelled=cancelled)
+        recordings = who.record(
+            prompts, sampling, depth, trees=paths, texts=texts, on_progress=on_progress, cancelled=cancelled
+        )
     return Study(recordings, pair.tokenizer.decode)
+
+
+def likeliest_paths() -> list[LikeliestPaths]:
+    """Return the deepest of each width among the trees of likeliest paths that a planner tries."""
+    settings = (choose(strategy.slug, params) for strategy in STRATEGIES.values() for params in strategy.grid())
+    policies = [choice.tree_policies()() for choice in settings if choice.spec.tree]
+    paths = sorted((policy for policy in policies if isinstance(policy, LikeliestPaths)), key=lambda one: one.depth)
+    return [*{one.width: one for one in paths}.values()]
 
 
 def static(lookahead: int) -> Choice:
@@ -202,7 +217,7 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     judges_copies = judge_if_any(classifier) is not None
     settings = _settings(classifier is not None, judges_copies, is_alone=study.is_alone)
-    return predict_these(settings, study, costs, classifier)
+    return predict_these(filter(study.tells, settings), study, costs, classifier)
 
 
 def predict_these(

@@ -61,15 +61,11 @@ def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]
 
 
 def left_out(sampling: Sampling, *, is_alone: bool) -> dict[str, str]:
-    """Say why, of each setting that no recorded text tells about, and of each strategy that prepares ahead and cannot
-    be simulated with these dice. A target alone has none of them."""
-    if is_alone:
+    """Say why, of each strategy that prepares ahead and cannot be simulated with these dice."""
+    if is_alone or sampling.fixes_the_text:
         return {}
-    missing = {one.cannot_replay: one.why_not for one in STRATEGIES.values() if one.cannot_replay}
-    if sampling.fixes_the_text:
-        return missing
     why = "its simulation needs a fixed text: greedy or shared dice"
-    return {**{one.slug: why for one in STRATEGIES.values() if one.prepares_ahead}, **missing}
+    return {one.slug: why for one in STRATEGIES.values() if one.prepares_ahead}
 
 
 def samples_ahead(prompt_count: int, strategies: Sequence[Strategy], pair: Pair) -> int:

@@ -97,7 +97,7 @@ def _settings(material: Material) -> Iterator[Choice]:
         if strategy.needs_draft and material.study.is_alone:
             continue
         if strategy.can_replay and strategy.role == "ranked" and not (strategy.needs_classifier and lacks):
-            yield from (choose(strategy.slug, params) for params in strategy.grid())
+            yield from filter(material.study.tells, (choose(strategy.slug, params) for params in strategy.grid()))
 
 
 def best_by_strategy(rows: Sequence[AtLoad]) -> list[AtLoad]:

@@ -39,7 +39,7 @@ from decoding.strategies import hybrid
 from decoding.strategies.disco import Below
 from decoding.strategies.threshold import Unsure
 from decoding.timing import Clock
-from decoding.tree_shapes import PRIOR, RANKS, TreePolicy, TreeShape, best_shape
+from decoding.tree_shapes import PRIOR, RANKS, TreeByWidth, TreePolicy, TreeShape, best_shape
 from decoding.verify import Verdict
 
 PROMPTS = 4
@@ -187,7 +187,7 @@ class EveryShape(TreePolicy):
         sizes = islice(cycle(SIZES), turn, None)
         self._shapes = (best_shape(lambda depth, rank: PRIOR[rank], *size) for size in sizes for _ in range(KEPT))
 
-    def shape(self) -> TreeShape:
+    def shape(self, grown: TreeByWidth | None = None) -> TreeShape:
         return next(self._shapes)
 
 

@@ -103,7 +103,8 @@ def shape_of(texts: Sequence[Ranked], choice: Choice) -> list[Place]:
 
 
 def _trees() -> list[Choice]:
-    return [choose(STRATEGY.slug, params) for params in STRATEGY.grid()]
+    choices = (choose(STRATEGY.slug, params) for params in STRATEGY.grid())
+    return [choice for choice in choices if choice.follows_ranks]
 
 
 def _fastest(played: Played, costs: Costs) -> tuple[Choice, float]:

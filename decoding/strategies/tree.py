@@ -1,5 +1,6 @@
 """Several candidates at each depth of a draft, verified in one pass (arXiv 2305.09781, 2406.16858, 2402.12374)."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,12 +8,21 @@ from typing import Any
 from decoding.errors import BadStrategy
 from decoding.params import Param, Value
 from decoding.strategy import LONGEST, Looks, Parts, Settings, Slider, Strategy
-from decoding.tree_shapes import MOST_TOKENS, FixedShape, RankCounts, ShapeByWorth, TreePolicy, TreeShape
+from decoding.tree_shapes import (
+    MOST_TOKENS,
+    FixedShape,
+    LikeliestPaths,
+    RankCounts,
+    ShapeByWorth,
+    TreePolicy,
+    TreeShape,
+)
 
 BY_WORTH = "auto"
 LIKELIEST = re.compile(r"([0-9]{1,2})x([0-9]{1,2})")
 ROWS = (2, 4, 8, 16, 32, MOST_TOKENS)  # that a planner tries
 DEPTHS = (2, 3, 4, 6, 9, 13)
+PATHS = tuple(f"{depth}x{width}" for depth in (2, 3, 4, 6) for width in (2, 4))  # that a planner tries too
 
 
 def depth_and_width(shape: str) -> tuple[int, int] | None:
@@ -21,11 +31,11 @@ def depth_and_width(shape: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _policy(counts: RankCounts, shape: str, rows: int, depth: int) -> TreePolicy | None:
-    """Choose the policy of shapes; None if the draft's own probabilities shape each tree."""
+def _policy(counts: RankCounts, shape: str, rows: int, depth: int) -> TreePolicy:
     if shape.strip() == BY_WORTH:
         return ShapeByWorth(counts, rows, depth)
-    return None if depth_and_width(shape) else FixedShape(TreeShape.read(shape.strip()))
+    paths = depth_and_width(shape)
+    return LikeliestPaths(*paths) if paths else FixedShape(TreeShape.read(shape.strip()))
 
 
 def _check(params: Mapping[str, Value]) -> None:
@@ -51,12 +61,15 @@ def _tokens(shape: str) -> int:
 
 
 def _build(parts: Parts, shape: str, rows: int, depth: int) -> Any:
-    policy = _policy(parts.memory.setdefault("ranks", RankCounts()), shape, rows, depth)
-    return parts.shaped(policy) if policy else parts.tree(*(depth_and_width(shape) or (0, 0)))
+    return parts.shaped(_policy(parts.memory.setdefault("ranks", RankCounts()), shape, rows, depth))
 
 
 def _grid() -> Iterator[Settings]:
-    return ({"shape": BY_WORTH, "rows": rows, "depth": depth} for rows in ROWS for depth in DEPTHS if depth <= rows)
+    for rows, depth in itertools.product(ROWS, DEPTHS):
+        if depth <= rows:
+            yield {"shape": BY_WORTH, "rows": rows, "depth": depth}
+    for shape in PATHS:
+        yield {"shape": shape}
 
 
 STRATEGY = Strategy(
@@ -81,7 +94,7 @@ STRATEGY = Strategy(
     tree=_policy,
     build=_build,
     grid=_grid,
-    cannot_replay="tree:4x2",
-    why_not="the draft's probabilities of its second choices shape this tree, and a recorded chain does not hold them",
+    not_in_traces="tree:4x2",
+    why_not="the draft's probabilities of its second choices shape this tree, and traces do not hold them",
     sliders=(Slider("rows", 1, MOST_TOKENS), Slider("depth", 1, LONGEST)),
 )

@@ -67,9 +67,10 @@ def test_sources_are_measured_on_a_set_in_the_box(tmp_path: Path) -> None:
     for row in json.loads((tmp_path / "found.json").read_text()):
         alone = row["tokens_per_s"]["autoregressive"]
         assert alone == pytest.approx(1000 / 18.28) and row["tokens_per_s"]["best-source"] > alone
-    sources.run_all(["--sets", "edits", *short, "--json", str(tmp_path / "found.json")])
+    sources.run_all(["--sets", "edits", "--wide", "2", *short, "--json", str(tmp_path / "found.json")])
     usual, greedy = json.loads((tmp_path / "found.json").read_text())
     assert (usual["set"], usual["sampling"], greedy["sampling"]) == ("edits", "temperature 0.6", "greedy")
+    assert {"hybrid", "disco-hybrid", "bound"} < greedy["ratios"].keys()
     theirs = greedy["tokens_per_s"].keys() - usual["tokens_per_s"].keys()
     assert len(theirs) == 1 and "lookup / transformers'" in greedy["ratios"].keys() - usual["ratios"].keys()
     assert all(speed > 0 for row in (usual, greedy) for speed in row["tokens_per_s"].values())

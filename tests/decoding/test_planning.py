@@ -97,6 +97,18 @@ def test_predictions_count_what_a_live_run_does(made) -> None:  # type: ignore[n
     assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
 
 
+def test_trees_of_likeliest_paths_are_planned_where_the_recording_grew_them(made) -> None:  # type: ignore[no-untyped-def]
+    ready, _, _ = made
+    costs, paths = probe(ready, ALL[:4], SHARED), choose("tree", {"shape": "4x2"})
+    grown, plain = (study(ready, ALL[-5:], SHARED, tails=True, trees=trees) for trees in (True, False))
+    planned, left_out = ({p.choice.label for p in predict(each, costs)} for each in (grown, plain))
+    assert planned - left_out == {f"tree:{depth}x{width}" for depth in (2, 3, 4, 6) for width in (2, 4)}
+    live = [s for group in Comparison(ready, ALL[-5:], [paths], SHARED).run() for s in group]
+    counts = grown.play(paths)
+    assert counts.target_passes == sum(s.num_target_passes for s in live)
+    assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
+
+
 def test_every_setting_is_priced_and_the_best_is_named(made) -> None:  # type: ignore[no-untyped-def]
     ready, _, _ = made
     recorded, costs = study(ready, ALL[-5:], SHARED, tails=True), probe(ready, ALL[:4], SHARED)

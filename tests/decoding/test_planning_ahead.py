@@ -64,11 +64,6 @@ def test_every_strategy_that_the_dice_keep_out_of_a_plan_is_named_with_the_reaso
     assert not left_out(ratio, is_alone=True)
 
 
-def test_a_plan_names_the_trees_that_no_recorded_chain_tells_about() -> None:
-    assert left_out(SHARED, is_alone=False) == {"tree:4x2": STRATEGIES["tree"].why_not}
-    assert not choose("tree", {"shape": "4x2"}).shapes_trees
-
-
 def test_the_best_of_each_is_run_with_the_others(planned) -> None:  # type: ignore[no-untyped-def]
     ready, _, predictions = planned
     best = best_of_each(predictions)

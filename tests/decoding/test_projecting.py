@@ -57,6 +57,17 @@ def test_a_tree_takes_the_time_of_its_levels_and_rows(batch: int, ready) -> None
     assert material.speed(wide, card, batch) <= material.speed(wide, card, 1)
 
 
+def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recorded() -> None:
+    found, paths = pair(), choose("tree", {"shape": "4x2"})
+    material = Material.of(study(found, PROMPTS, SHARED, tails=True, trees=True), found.vocab, None)
+    assert paths in material.settings()["tree"]
+    rounds = [each for text in material.texts for each in text.ranked.rounds(paths.tree_policies()())]
+    passes = sum(1.0 + 0.1 * len(each.steps) for each in rounds)
+    assert material.speed(paths, EVEN, 1) == pytest.approx(sum(len(each.path) + 1 for each in rounds) / passes)
+    changed = dataclasses.replace(material, texts=with_acceptance(material.texts, 0.9))
+    assert paths not in changed.settings()["tree"] != []
+
+
 def test_a_mix_of_copies_and_drafts_takes_the_time_of_its_passes_and_choices(ready) -> None:  # type: ignore[no-untyped-def]
     found, material = ready
     recorded, card = study(found, PROMPTS, SHARED, tails=True), dataclasses.replace(EVEN, mixing=0.05)

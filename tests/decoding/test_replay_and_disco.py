@@ -24,6 +24,7 @@ from decoding.replay.records import Record, replay
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies.disco import RULES
 from decoding.strategies.static import SameLength
+from decoding.tree_shapes import LikeliestPaths
 from decoding.verify import Verdict
 from tests.decoding.worlds import World, looking_at, some_classifier, stop_of
 
@@ -51,14 +52,16 @@ def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -
             end_tokens=made.end_tokens,
             max_new_tokens=sampling.max_new_tokens,
             tail_depth=depth,
+            trees=PATHS,
         )
 
 
+PATHS = [LikeliestPaths(6, 2), LikeliestPaths(3, 4), LikeliestPaths(3, 1)]
 PRICE = 0.3
 PLAIN = parse_choices(
     "static:5,autoregressive,heuristic:3,oracle:8,threshold:0.35,cap=8,threshold:0.35,cap=8,adaptive=true,"
     "lookup:3,lookup:10,ngram=4,suffix:0.05,suffix:0.5,cap=3,suffix-memory:0.05,"
-    "tree:3/21/1,tree:1/1/1,tree:auto,tree:auto,rows=12,depth=6"
+    "tree:3/21/1,tree:1/1/1,tree:auto,tree:auto,rows=12,depth=6,tree:4x2,tree:6x2,tree:3x4,tree:2x1"
 )
 QUICK, GLANCE = looking_at(features.QUICK), looking_at(features.GLANCE)
 CLASSIFIED: dict[str, tuple[str, float, Classifier]] = {

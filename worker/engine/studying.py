@@ -42,7 +42,7 @@ def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, c
     pair, loaded = load_pair(order.pair, residents)
     emit(loaded)
     steps = Steps(emit, {"recording": len(order.prompts)})
-    recorded = _recorded(order, pair, steps, cancelled, tails=False)
+    recorded = _recorded(order, pair, steps, cancelled, for_replay=False)
     if cancelled():
         return
     names = [recording.prompt for recording in recorded.recordings]
@@ -66,7 +66,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     usable = pair.usable(order.pair.classifiers)
     chosen, count = next(iter(usable), None), len(order.prompts)
     steps = _steps_of_plan(order, loads, chosen, pair, emit)
-    recorded = _recorded(order, pair, steps, cancelled, tails=True)
+    recorded = _recorded(order, pair, steps, cancelled, for_replay=True)
     if cancelled():
         return {}
     steps("measuring costs", 0, 1)
@@ -157,7 +157,7 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
     pair, loaded = load_pair(order.pair, residents)
     emit(loaded)
     steps = Steps(emit, {"recording": len(order.prompts), PROJECTING: 0, MAPPING: 0})
-    recorded = _recorded(order, pair, steps, cancelled, tails=True)
+    recorded = _recorded(order, pair, steps, cancelled, for_replay=True)
     if cancelled():
         return
     name = next(iter(pair.usable(order.pair.classifiers)), None)
@@ -180,12 +180,18 @@ class Throttled:
             self.steps(phase, done, due)
 
 
-def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, *, tails: bool) -> Study:
+def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, *, for_replay: bool) -> Study:
     def on_progress(done: int) -> None:
         steps("recording", done, len(order.prompts))
 
     return planning.study(
-        pair, order.prompts, order.sampling, tails=tails, on_progress=on_progress, cancelled=cancelled
+        pair,
+        order.prompts,
+        order.sampling,
+        tails=for_replay,
+        trees=for_replay,
+        on_progress=on_progress,
+        cancelled=cancelled,
     )
 
 

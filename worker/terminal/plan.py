@@ -157,7 +157,12 @@ def recorded(bench: Bench, ready: LoadedPair) -> Study:
 
     steps, due = Steps(), len(bench.prompts)
     found = study(
-        ready.pair, bench.prompts, bench.sampling, tails=True, on_progress=lambda n: steps(Step("recording", n, due))
+        ready.pair,
+        bench.prompts,
+        bench.sampling,
+        tails=True,
+        trees=True,
+        on_progress=lambda n: steps(Step("recording", n, due)),
     )
     steps.close()
     return found

@@ -75,9 +75,9 @@ def _not_in_traces(found: Recorded, choice: Choice) -> Iterator[str]:
 def _left_out(choice: Choice, fit: Mapping[str, Any]) -> Iterator[str]:
     """Name the settings that cannot be replayed: those that ran, or else that of the strategy in question."""
     ran = [Choice(row["strategy"], row["params"]) for row in fit["measured"]]
-    missing = {one.label: one.spec.why_not for one in ran if one.spec.tree and not one.shapes_trees}
-    if choice.spec.cannot_replay and not missing:
-        missing[choice.spec.cannot_replay] = choice.spec.why_not
+    missing = {one.label: one.spec.why_not for one in ran if one.spec.tree and not one.follows_ranks}
+    if choice.spec.not_in_traces and not missing:
+        missing[choice.spec.not_in_traces] = choice.spec.why_not
     yield from (f"{label} is left out: {why}." for label, why in missing.items())
 
 

@@ -78,7 +78,7 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
             f"A classifier judges the copies of {choice.strategy}, and none that has learned from copied tokens can be "
             "read here.", code="no-classifier", hint="Train one with the design `sources` on this pair.",
         )  # fmt: skip
-    if choice.spec.tree and not choice.shapes_trees:
+    if choice.spec.tree and not choice.follows_ranks:
         return Conflict(
             f"{choice.label} is left out: {choice.spec.why_not}.",
             code="not-replayable", hint="Ask for a shape that follows ranks: auto, or one such as 3/21/1.",
