@@ -9,14 +9,12 @@ import pickle
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 
 from benchmarks._engine_bars import Bar, ratio
-from benchmarks._wide_target import make_wide
+from benchmarks._wide_target import loaded
 from benchmarks.load import STARTER
 from decoding.contestants.base import Request
 from decoding.contestants.ours import Ours
@@ -51,7 +49,7 @@ from decoding.ssd.simulation.track import Track
 from decoding.ssd.theory import without_hits
 from worker.engine.tracing import Tracing
 from worker.terminal.arguments import Arguments, read_arguments
-from worker.terminal.loading import LoadedPair, load_pair
+from worker.terminal.loading import LoadedPair
 
 Rows = dict[str, Any]  # by label
 BATCH = 8
@@ -62,15 +60,8 @@ def measure_all(given: argparse.Namespace) -> None:
     asked = read_arguments(
         ["--limit", str(given.limit), "--max-new-tokens", str(given.tokens), "--threads", str(given.threads)]
     )
-    with TemporaryDirectory() as folder:
-        if given.wide == 1:
-            _measure(given, asked, load_pair(asked))
-        else:
-            wide = make_wide(asked.material.target, Path(folder) / "target", given.wide)
-            ready = load_pair(dataclasses.replace(asked, material=dataclasses.replace(asked.material, target=wide)))
-            ready.pair.classifier_at = asked.material.classifier_at  # it fits: the same texts have the same confidences
-            ready.pair.fingerprints = None
-            _measure(given, asked, ready)
+    with loaded(asked, given.wide) as ready:
+        _measure(given, asked, ready)
 
 
 def _measure(given: argparse.Namespace, asked: Arguments, ready: LoadedPair) -> None:

@@ -4,16 +4,38 @@ Its MLPs are wider by zeros: a pass of one text is then bound by memory, which t
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 from safetensors.torch import load_file, save_file
 
+from worker.terminal.bench import Bench
+from worker.terminal.loading import LoadedPair, load_pair
+
 WEIGHTS = "model.safetensors"
 DOWN = "mlp.down_proj.weight"  # its columns, and the rows of the others, are the MLP's own numbers
 OTHERS = ("mlp.gate_proj.weight", "mlp.up_proj.weight")
+
+
+@contextmanager
+def loaded(bench: Bench, times: int) -> Iterator[LoadedPair]:
+    """Load the pair, with a target whose MLPs are so many times as wide. Its classifier fits: the texts are the same,
+    and so are the draft's probabilities."""
+    if times == 1:
+        yield load_pair(bench)
+        return
+    with TemporaryDirectory() as folder:
+        wide = make_wide(bench.material.target, Path(folder) / "target", times)
+        ready = load_pair(dataclasses.replace(bench, material=dataclasses.replace(bench.material, target=wide)))
+        ready.pair.classifier_at = bench.material.classifier_at
+        ready.pair.fingerprints = None
+        yield ready
 
 
 def make_wide(source: Path, folder: Path, times: int) -> Path:

@@ -1,11 +1,13 @@
 """Worth of each source of drafts, by prompt set: copies, the draft model, and `hybrid`, which chooses between them.
 
-    ./drafthouse bench sources [--limit 24] [--threads 1] [--sets code,prose,edits,json,quotes] [--card CARD]
+    ./drafthouse bench sources [--limit 24] [--threads 1] [--sets code,prose,edits,json,quotes] [--wide 1] [--card CARD]
 
 Runs every strategy in turns on prompts of the test split, at the pair's sampling and greedily. `--prompts FILE` takes
-the place of the sets. Prints tokens per second, `hybrid` over the better of its sources, how much of the gap from there
-to the bound it closes, and prompt lookup over that of transformers. With `--card` nothing is timed: recorded texts are
-replayed at the prices of another machine, and `hybrid` is compared with the best settings of its sources there.
+the place of the sets. Prints tokens per second, `hybrid` and `disco-hybrid` over the better of their sources, how much
+of the gap from there to the bound they close, and prompt lookup over that of transformers. `--wide 8` writes the same
+texts with a target whose passes are bound by memory, as those of large models are. With `--card` nothing is timed:
+recorded texts are replayed at the prices of another machine, and both are compared with the best settings of their
+sources there.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 from decoding.projecting.card import card_called
 from worker.terminal.bench import parser_of
 from worker.terminal.ending import ended
+from worker.terminal.values import count_of
 
 SETS = ("code", "prose", "edits", "json", "quotes")
 
@@ -25,6 +28,9 @@ def run_all(argv: Sequence[str]) -> None:
     parser = parser_of("bench sources", __doc__.splitlines()[0])
     parser.set_defaults(threads=1, limit=24)
     parser.add_argument("--sets", default=",".join(SETS), help="prompt sets in the box (%(default)s)")
+    parser.add_argument(
+        "--wide", type=count_of, default=1, help="how many times as wide the target's MLPs are, by zeros"
+    )
     parser.add_argument("--card", type=card_called, help="a machine card: its name, or a file")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
     given = parser.parse_args(argv)
