@@ -5,8 +5,8 @@ The search is coarse, then fine: the settings of a strategy's `grid`, then those
 Prices depend on the setting, because two models at once slow each other down. So the best setting is run shortly too
 before the fine search, and everything is simulated again at prices of all these runs. Autoregressive runs beside them:
 what slows the machine down then slows it down too, so that the promised ratio holds. The best of many settings is often
-one whose prices were too low: it is run once more, and what its own prices say of it corrects all promises. Where the
-draft can work beside the target, all this is done there, and the best setting is then run shortly in turn too.
+one whose prices were too low: it is run three more times, and what it gains then corrects all promises. Where the draft
+can work beside the target, all this is done there, and the best setting is then run shortly in turn too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from decoding.strategy import Settings, Strategy
 
 MOST_TOKENS = 4000  # of all texts that are simulated: a setting takes about a second
 COARSE = 3  # settings of a grid that are run to measure prices
-AGAIN = 2  # times that the best is run for its own prices
+AGAIN = 3  # times that the best is run to correct its promise
 
 Trace = Sequence[Event]
 
@@ -98,12 +98,15 @@ class Simulating:
         return None if self.classifier_name is None else self.pair.classifier(self.classifier_name)
 
     @cached_property
-    def tracks(self) -> list[Track]:
-        """Some texts of every part of the prompts, as many as are simulated within seconds."""
+    def _every(self) -> list[Track]:
         recordings = self.study.recordings
         said = self.study.estimates(self.classifier) if self.classifier else [()] * len(recordings)
-        every = [track_of(recording, rows) for recording, rows in zip(recordings, said, strict=True)]
-        return every[:: self._stride]
+        return [track_of(recording, rows) for recording, rows in zip(recordings, said, strict=True)]
+
+    @property
+    def tracks(self) -> list[Track]:
+        """Some texts of every part of the prompts, as many as are simulated within seconds."""
+        return self._every[:: self._stride]
 
     @cached_property
     def alone(self) -> list[float]:
@@ -130,9 +133,17 @@ class Simulating:
         gains = [alone / ahead for alone, ahead in zip(self.alone, taken, strict=True)]
         return Prediction(choice, measured.drift * played.tokens_per_s, measured.drift * statistics.median(gains))
 
-    def simulated(self, choice: Choice, prices: Prices) -> Simulated:
+    def gain_in_runs(self, choice: Choice, prices: Prices) -> float:
+        """Simulate a setting on the prompts that `run` takes. How many times as fast as autoregressive it is there."""
+        names = {prompt.id for prompt in typical(self.prompts)}
+        numbers = [i for i, recording in enumerate(self.study.recordings) if recording.prompt in names]
+        alone = [self.costs.seconds(part) for part in self.study.play(ALONE).parts]
+        played = self.simulated(choice, prices, [self._every[i] for i in numbers])
+        return sum(alone[i] for i in numbers) / sum(map(_seconds, played.traces))
+
+    def simulated(self, choice: Choice, prices: Prices, tracks: Sequence[Track] = ()) -> Simulated:
         plan = plan_of(choice, self.pair.vocab, self.classifier)
-        return simulate(self.tracks, plan, prices, self.placement(choice))
+        return simulate(tracks or self.tracks, plan, prices, self.placement(choice))
 
     def choice(self, strategy: Strategy, params: Settings) -> Choice:
         named = {"classifier": self.classifier_name or ""} if strategy.needs_classifier else {}
@@ -162,6 +173,11 @@ class Runs:
     alone: list[Trace] = field(default_factory=list)
     ahead: list[Trace] = field(default_factory=list)
 
+    @property
+    def gain(self) -> float:
+        """How many times as fast as autoregressive the strategy was over these prompts together."""
+        return sum(map(_seconds, self.alone)) / sum(map(_seconds, self.ahead))
+
     def drift(self, costs: Costs) -> float:
         """How many times as long as by its costs autoregressive took here."""
         return statistics.median(_seconds(trace) / costs.seconds(counted(trace)) for trace in self.alone)
@@ -170,7 +186,7 @@ class Runs:
 @dataclass(frozen=True)
 class Measured:
     prices: Prices
-    drift: float
+    drift: float  # by which a promise is multiplied
 
 
 def predict_ahead(simulating: Simulating) -> list[Prediction]:
@@ -208,12 +224,13 @@ def _in_turn(simulating: Simulating, best: Choice) -> Iterator[Prediction]:
 
 
 def _corrected(simulating: Simulating, best: Choice, measured: Measured) -> Measured:
-    """Correct by what the best setting's own prices say of it."""
-    runs = Runs()
+    """Correct by how fast the best setting is in runs of its own, and how fast the simulation says it is on the same
+    prompts. A run takes a second, so the median leaves out one that the machine slowed down."""
+    gains = []
     for _ in range(AGAIN):
-        own = simulating.run([best], runs)
-    gains = [simulating.predict(best, prices).speedup for prices in (own, measured)]
-    return replace(measured, drift=measured.drift * gains[0] / gains[1])
+        simulating.run([best], runs := Runs())
+        gains.append(runs.gain)
+    return replace(measured, drift=statistics.median(gains) / simulating.gain_in_runs(best, measured.prices))
 
 
 def _near(simulating: Simulating, best: Choice) -> Iterator[Choice]:
