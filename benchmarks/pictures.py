@@ -57,7 +57,7 @@ def main() -> None:
             page.evaluate("scrollTo(0, 0)")
             take(page, out, "live", "#verdict", ".heat")
             page.wait_for_selector("#mode[data-mode=finished]", timeout=DONE)
-            page.evaluate("scrollTo(0, 0)")
+            page.reload()  # the live page may not have the last audit yet
             take(page, out, "verdict", "#verdict", "#verdict")
         finally:
             up.interrupt()
