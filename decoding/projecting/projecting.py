@@ -16,7 +16,7 @@ from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, step
 from decoding.projecting.texts import Text
 from decoding.replay.at_load import play
 from decoding.replay.mixed import Clock
-from decoding.replay.planning import Rows, Study
+from decoding.replay.planning import Rows, Study, ungrown
 from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Choice, choose
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
@@ -85,11 +85,17 @@ class Material:
 
     def _plays(self, choice: Choice) -> bool:
         """Whether the texts tell what it drafts."""
-        return not choice.spec.tree or choice.follows_ranks or all(text.grown for text in self.texts)
+        return not choice.spec.tree or choice.follows_ranks or self._has_grown
 
     def left_out(self, fixes_the_text: bool = True) -> dict[str, str]:
         """Say why, of each strategy that is not projected."""
-        return {strategy.slug: why for strategy in RANKED if (why := self._lacks(strategy, fixes_the_text))}
+        missing = {strategy.slug: why for strategy in RANKED if (why := self._lacks(strategy, fixes_the_text))}
+        return missing if self.is_alone or self._has_grown else {**missing, **ungrown()}
+
+    @property
+    def _has_grown(self) -> bool:
+        """Whether trees of likeliest paths were grown along the texts."""
+        return all(text.grown for text in self.texts)
 
     def _lacks(self, strategy: Strategy, fixes_the_text: bool) -> str:
         """Say why it cannot be played; empty if it can."""

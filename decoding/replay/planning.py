@@ -145,9 +145,14 @@ class Study:
             return replay_mixed(texts, partial(choice.mix, {}, judge=judge), costs)
         return self.count(choice.policy, estimates)
 
+    @property
+    def has_grown(self) -> bool:
+        """Whether trees of likeliest paths were grown along the recordings."""
+        return all(recording.grown for recording in self.recordings)
+
     def tells(self, choice: Choice) -> bool:
-        """Whether the recordings tell what it drafts: a tree of likeliest paths must have been grown along them."""
-        return not choice.spec.tree or choice.follows_ranks or all(recording.grown for recording in self.recordings)
+        """Whether the recordings tell what it drafts."""
+        return not choice.spec.tree or choice.follows_ranks or self.has_grown
 
     def seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
         recording = self.recordings[i]
@@ -181,13 +186,14 @@ def study(
     texts: Texts = MappingProxyType({}),
 ) -> Study:
     """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`,
-    replays of trees of likeliest paths need `trees`; training needs neither. Under ratio dice each strategy has its own
-    text; the recorded one is as likely as any, so replays give the average costs of a run. Pass `scribes` and `texts`
-    if you have them already. If the pair has no draft, only the texts are recorded: copies need no more."""
+    replays of trees of likeliest paths need `trees`, which not every draft can read; training needs neither. Under
+    ratio dice each strategy has its own text; the recorded one is as likely as any, so replays give the average costs
+    of a run. Pass `scribes` and `texts` if you have them already. If the pair has no draft, only the texts are
+    recorded: copies need no more."""
     if pair.draft is None:
         recordings = texts_alone(pair, prompts, sampling, on_progress=on_progress, cancelled=cancelled)
         return Study(recordings, pair.tokenizer.decode, is_alone=True)
-    depth, paths = CAP if tails else 0, likeliest_paths() if trees else []
+    depth, paths = CAP if tails else 0, likeliest_paths() if trees and pair.draft.reads_trees_at_once else []
     with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
         recordings = who.record(
             prompts, sampling, depth, trees=paths, texts=texts, on_progress=on_progress, cancelled=cancelled
@@ -201,6 +207,12 @@ def likeliest_paths() -> list[LikeliestPaths]:
     policies = [choice.tree_policies()() for choice in settings if choice.spec.tree]
     paths = sorted((policy for policy in policies if isinstance(policy, LikeliestPaths)), key=lambda one: one.depth)
     return [*{one.width: one for one in paths}.values()]
+
+
+def ungrown() -> dict[str, str]:
+    """Say why, of the setting that no recording tells about unless trees were grown along it."""
+    why = "growing this tree at every position needs a draft that reads a tree in one pass, as it reads a text"
+    return {strategy.not_in_traces: why for strategy in STRATEGIES.values() if strategy.not_in_traces}
 
 
 def static(lookahead: int) -> Choice:

@@ -28,7 +28,7 @@ from decoding.models.devices import free_bytes
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import Costs, counted
-from decoding.replay.planning import ALONE, Prediction, Study
+from decoding.replay.planning import ALONE, Prediction, Study, ungrown
 from decoding.replay.probing import PROMPTS, typical
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.memory import needed_by
@@ -60,12 +60,14 @@ def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]
     ]
 
 
-def left_out(sampling: Sampling, *, is_alone: bool) -> dict[str, str]:
-    """Say why, of each strategy that prepares ahead and cannot be simulated with these dice."""
-    if is_alone or sampling.fixes_the_text:
+def left_out(sampling: Sampling, study: Study) -> dict[str, str]:
+    """Say why, of each strategy that prepares ahead and cannot be simulated with these dice, and of trees that the
+    recordings do not tell about. A target alone has neither."""
+    if study.is_alone:
         return {}
     why = "its simulation needs a fixed text: greedy or shared dice"
-    return {one.slug: why for one in STRATEGIES.values() if one.prepares_ahead}
+    ahead = {} if sampling.fixes_the_text else {one.slug: why for one in STRATEGIES.values() if one.prepares_ahead}
+    return ahead if study.has_grown else {**ahead, **ungrown()}
 
 
 def samples_ahead(prompt_count: int, strategies: Sequence[Strategy], pair: Pair) -> int:

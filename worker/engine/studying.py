@@ -106,7 +106,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     found = document_of(best, runs.rows, again, predictions, costs)
     doubt = pair.misfit("This plan", chosen, order.sampling) if chosen else ""
     about = {"noise": noisy, "misfit": doubt, "classifier": chosen, "classifiers": own}
-    missing = left_out(order.sampling, is_alone=recorded.is_alone)
+    missing = left_out(order.sampling, recorded)
     return {**found, "at_load": at_load, "trees": trees, "left_out": missing, **about}
 
 

@@ -84,7 +84,7 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
         pair.priced(classifier, material.costs)
     best: Sequence[Prediction] = ()
     found: dict[str, Any] = {"at_load": None, "misfit": misfit_of(bench, ready), "classifier": classifier}
-    found |= {"left_out": left_out(bench.sampling, is_alone=study.is_alone), "draft_left_out": pair.draft_left_out}
+    found |= {"left_out": left_out(bench.sampling, study), "draft_left_out": pair.draft_left_out}
     for remark in remarks(found):
         print(remark)
     if users:
