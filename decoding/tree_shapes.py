@@ -27,6 +27,7 @@ class TreeShape:
 
     parents: tuple[int, ...]
     ranks: tuple[int, ...]
+    rows: tuple[int, ...] = ()  # by level, tokens that the draft reads; empty: those that have followers
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -89,7 +90,7 @@ class TreeShape:
         if depth >= self.depth:
             return self
         count = sum(map(len, self.levels[: max(0, depth)]))
-        return TreeShape(self.parents[:count], self.ranks[:count])
+        return TreeShape(self.parents[:count], self.ranks[:count], self.rows[: max(0, depth - 1)])
 
     def path(self, ranks: Iterable[int]) -> list[int]:
         """Follow these alternatives from the text's end as far as the tree goes."""
@@ -264,7 +265,7 @@ class TreeRound:
     def steps(self) -> list[int]:
         """Rows of each pass of the draft: the text's end, then the places of each level that have followers."""
         shape = self.shape
-        opened = [sum(1 for number in level if shape.children[number + 1]) for level in shape.levels[:-1]]
+        opened = shape.rows or [sum(1 for number in level if shape.children[number + 1]) for level in shape.levels[:-1]]
         return [1, *opened] if len(shape) else []
 
     @property

@@ -25,23 +25,26 @@ class Growing:
     """The tree behind the first `at` tokens of a text."""
 
     at: int
-    depth: int
+    levels_left: int
     growth: Likeliest
     grown: Grown = field(default_factory=Grown)
     opened: Sequence[int] = (START,)  # tokens that are to have followers
-    read: dict[int, int] = field(default_factory=dict)  # number of each token that was read in the big tree
+    numbers: dict[int, int] = field(default_factory=dict)  # of each token that was read, in the big tree
+    rows: list[int] = field(default_factory=list)  # by level, tokens that were read
 
     def add(self, lists: Iterator[list[tuple[float, int]]]) -> None:
         """Add a level from the next lists, one for each opened token."""
         opened = self.grown.add_level(self.growth, {parent: next(lists) for parent in self.opened})
-        self.depth -= 1
-        self.opened = opened if self.depth else ()
+        self.levels_left -= 1
+        self.opened = opened if self.levels_left else ()
+        if self.opened:
+            self.rows.append(len(self.opened))
 
     @property
     def shape(self) -> TreeShape:
         grown = self.grown
         ranks = (grown.listed[parent].index(token) for parent, token in zip(grown.parents, grown.tokens, strict=True))
-        return TreeShape(tuple(grown.parents), tuple(ranks))
+        return TreeShape(tuple(grown.parents), tuple(ranks), tuple(self.rows))
 
 
 @torch.inference_mode()
@@ -72,15 +75,15 @@ def _grow(draft: ModelRunner, dice: Dice, text: Sequence[int], stem: Sequence[in
     tree, count = draft.grow(), len(stem)
     logits = tree.extend(stem, range(-1, count - 1))
     for number, each in enumerate(trees):
-        each.read[START] = number
-    logits = logits[: sum(1 for each in trees if each.opened)]
+        each.numbers[START] = number
+    logits = logits[: sum(1 for each in trees if each.opened)]  # the last ones have no room near the context's end
     while any(each.opened for each in trees):
         _add_level(dice, text, logits, trees)
         reading = [(each, number) for each in trees for number in each.opened]
         if reading:
-            parents = [each.read[each.grown.parents[number]] for each, number in reading]
+            parents = [each.numbers[each.grown.parents[number]] for each, number in reading]
             for position, (each, number) in enumerate(reading, start=count):
-                each.read[number] = position
+                each.numbers[number] = position
             logits = tree.extend([each.grown.tokens[number] for each, number in reading], parents)
             count += len(reading)
     tree.adopt(range(len(stem)))

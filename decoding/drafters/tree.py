@@ -88,7 +88,7 @@ class Likeliest:
             (self._worths[parent] + worth, token, parent) for parent, listed in lists.items() for worth, token in listed
         ]
         added = []
-        for worth, token, parent in sorted(found, reverse=True)[: self.most]:
+        for worth, token, parent in sorted(found, key=lambda each: -each[0])[: self.most]:  # of equals, by rank
             added.append(grown.add(token, parent))
             self._worths[added[-1]] = worth
         return [number for number in added if grown.tokens[number] not in self._end_tokens]

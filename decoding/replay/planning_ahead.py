@@ -133,10 +133,11 @@ class Simulating:
         played = self.simulated(choice, measured.prices)
         taken = [_seconds(trace) for trace in played.traces]
         gains = [alone / ahead for alone, ahead in zip(self.alone, taken, strict=True)]
-        return Prediction(choice, measured.drift * played.tokens_per_s, measured.drift * statistics.median(gains))
+        by = measured.correction
+        return Prediction(choice, by * played.tokens_per_s, by * statistics.median(gains))
 
     def gain_in_runs(self, choice: Choice, prices: Prices) -> float:
-        """Simulate a setting on the prompts that `run` takes. How many times as fast as autoregressive it is there."""
+        """Simulate a setting on the prompts that `run` decodes, and return its speed-up over all of them together."""
         names = {prompt.id for prompt in typical(self.prompts)}
         numbers = [i for i, recording in enumerate(self.study.recordings) if recording.prompt in names]
         alone = [self.costs.seconds(part) for part in self.study.play(ALONE).parts]
@@ -177,7 +178,7 @@ class Runs:
 
     @property
     def gain(self) -> float:
-        """How many times as fast as autoregressive the strategy was over these prompts together."""
+        """Speed-up over autoregressive, over all prompts together."""
         return sum(map(_seconds, self.alone)) / sum(map(_seconds, self.ahead))
 
     def drift(self, costs: Costs) -> float:
@@ -188,7 +189,12 @@ class Runs:
 @dataclass(frozen=True)
 class Measured:
     prices: Prices
-    drift: float  # by which a promise is multiplied
+    correction: float  # by which promises are multiplied
+
+    def corrected(self, gains: Sequence[float], simulated: float) -> Measured:
+        """Correct by the speed-ups of short runs and the simulated one. The median leaves out a run that the machine
+        slowed down."""
+        return replace(self, correction=statistics.median(gains) / simulated)
 
 
 def predict_ahead(simulating: Simulating) -> list[Prediction]:
@@ -226,13 +232,12 @@ def _in_turn(simulating: Simulating, best: Choice) -> Iterator[Prediction]:
 
 
 def _corrected(simulating: Simulating, best: Choice, measured: Measured) -> Measured:
-    """Correct by how fast the best setting is in runs of its own, and how fast the simulation says it is on the same
-    prompts. A run takes a second, so the median leaves out one that the machine slowed down."""
+    """Correct by the speed-up of the best setting in short runs of its own, and by simulation on the same prompts."""
     gains = []
     for _ in range(AGAIN):
         simulating.run([best], runs := Runs())
         gains.append(runs.gain)
-    return replace(measured, drift=statistics.median(gains) / simulating.gain_in_runs(best, measured.prices))
+    return measured.corrected(gains, simulating.gain_in_runs(best, measured.prices))
 
 
 def _near(simulating: Simulating, best: Choice) -> Iterator[Choice]:

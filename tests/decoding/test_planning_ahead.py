@@ -13,7 +13,15 @@ from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay.confirming import best_of_each, to_run
 from decoding.replay.planning import Prediction, study
-from decoding.replay.planning_ahead import Runs, Simulating, left_out, planned_ahead, predict_ahead, samples_ahead
+from decoding.replay.planning_ahead import (
+    Measured,
+    Runs,
+    Simulating,
+    left_out,
+    planned_ahead,
+    predict_ahead,
+    samples_ahead,
+)
 from decoding.replay.probing import PROMPTS as PROMPTS_RUN
 from decoding.replay.probing import probe, typical
 from decoding.spec import Sampling, choose
@@ -115,13 +123,12 @@ def test_a_simulated_setting_counts_the_passes_of_a_live_run() -> None:
 
 
 def test_a_promise_is_corrected_on_the_prompts_that_were_run() -> None:
-    """One slow run of a second used to take a quarter from all promises."""
     ready = pair()
     recorded, choice = study(ready, PROMPTS, SHARED, tails=True), choose("ssd", {"lookahead": 3, "branches": 9})
     costs, names = probe(ready, PROMPTS, SHARED), {prompt.id for prompt in typical(PROMPTS)}
     simulating = Simulating(ready, PROMPTS, SHARED, recorded, costs, None)
     prices = simulating.run([choice], runs := Runs()).prices
-    assert runs.gain > 0 and len(runs.ahead) == len(names) == PROMPTS_RUN < len(PROMPTS)
+    assert len(runs.ahead) == len(names) == PROMPTS_RUN < len(PROMPTS)
     those = dataclasses.replace(recorded, recordings=[each for each in recorded.recordings if each.prompt in names])
     alone = Simulating(ready, typical(PROMPTS), SHARED, those, costs, None)
     seconds = costs.seconds(those.play(choose("autoregressive")))
@@ -129,6 +136,9 @@ def test_a_promise_is_corrected_on_the_prompts_that_were_run() -> None:
     assert gain == pytest.approx(alone.gain_in_runs(choice, prices))
     played = alone.simulated(choice, prices)
     assert gain == pytest.approx(seconds * played.tokens_per_s / sum(len(each.matches) for each in those.recordings))
+    corrected = Measured(prices, 1.0).corrected([1.3, 0.7, 1.4], gain)
+    promised, before = (simulating.predict(choice, measured) for measured in (corrected, Measured(prices, 1.0)))
+    assert promised.speedup == pytest.approx(1.3 / gain * before.speedup), "one slow run used to lower all promises"
 
 
 def test_without_fixed_texts_or_a_classifier_less_is_planned() -> None:

@@ -185,9 +185,9 @@ def test_a_projection_names_what_it_leaves_out_and_a_classifier_trained_for_anot
     _, material = ready
     few = dataclasses.replace(material, texts=material.texts[:1])
     found = document(few, EVEN, SHARED)
-    ranked = {slug for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"}
+    ranked = {slug for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"} | {"tree:4x2"}
     assert ranked == {row["strategy"] for row in found["settings"]} - {"autoregressive"} | found["left_out"].keys()
-    assert found["left_out"].keys() == {"schedule"}
+    assert found["left_out"].keys() == {"schedule", "tree:4x2"}
     assert {"disco-lookup", "disco-suffix"} <= {row["strategy"] for row in found["settings"]}
     assert all(found["left_out"].values()) and found["misfit"] == ""
     plain = some_classifier()

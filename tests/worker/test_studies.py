@@ -83,7 +83,7 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     assert {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM", "SGLang", "llama.cpp"}
     exported = Counter(one["of"].split(":")[0] for one in found["elsewhere"])
     assert exported == {"static": 4, "threshold": 2, "lookup": 2}
-    simulated = 10 + 2 * bool(divide())  # where the draft can work beside the target, the other placement too
+    simulated = 12 + 2 * bool(divide())  # where the draft can work beside the target, the other placement too
     assert study.job.done_count == study.job.total_count == 3 + 3 * 14 + 3 * simulated + 3 * (1 + len(ran))
     assert set(family(engine.pid)) <= {engine.pid}  # the draft beside the target has ended
     assert found["noise"] == "" or found["noise"].startswith(("Other programs used", "The processor's clock"))

@@ -162,8 +162,6 @@ def test_a_verdict_doubts_itself_when_more_than_a_fifth_of_what_it_compares_is_n
     assert found["noisy_count"] == noisy and found["is_noisy"] is is_said
     assert found["verdict"].startswith("static:4 is 1.")
     assert found["doubt"].startswith("The machine was not quiet: ") is is_said
-    page = world.page(world.bob).get(f"/comparisons/{decoded.pk}/").content.decode()
-    assert (" noisy</span>" in page) is not is_said, "a badge in each row would say again what the doubt says"
 
 
 @pytest.mark.django_db
