@@ -63,19 +63,31 @@ class How:
         return with_copies(labelled, recordings) if self.design == SOURCES else labelled
 
     def can_teach(self, labelled: Labelled) -> bool:
-        """Whether the tokens are enough for each part of the classifier."""
-        return all(training.can_teach(part) for part in _by_kind(labelled) if len(part.rows))
+        """Whether the tokens are enough for each part of the classifier. On a target alone all are copied."""
+        if self.design != SOURCES:
+            return training.can_teach(labelled)
+        drafts, copies = _by_kind(labelled)
+        return training.can_teach(copies) and (not len(drafts.rows) or training.can_teach(drafts))
+
+    def judged(self, labelled: Labelled) -> Labelled:
+        """Return the tokens by which a card judges: drafted ones, and on a target alone copied ones. A figure over both
+        would depend on how many there are of each."""
+        drafts, copies = _by_kind(labelled)
+        return drafts if len(drafts.rows) else copies
 
     def check(self, is_alone: bool = False) -> None:
         """Refuse a start of another design, and on a target alone a design that learns from drafts only."""
         if is_alone and self.design != SOURCES:
             what = lacks_draft(f"A classifier of the design {self.design}")
             raise BadPair(f"{what} Take the design {SOURCES}, which learns from copies too.")
-        known = (*NETWORKS[self.design], *([OF_COPIES] if self.design == SOURCES else []))
-        if self.start and not any(self._start_of(network) for network in known):
+        known = (OF_COPIES,) if is_alone else (*NETWORKS[self.design], OF_COPIES)
+        if self.start and (
+            self.start.knows_copies is not (self.design == SOURCES) or not any(map(self._start_of, known))
+        ):
             raise BadStrategy(
                 f"The classifier to start from sees {', '.join(sorted(self.start.sees))} with {len(self.start.hidden)} "
-                f"hidden units, which is not the design {self.design}; start from a classifier of that design."
+                f"hidden units, which is not the design {self.design}; start from a classifier of that design, trained "
+                "by this version."
             )
 
     def train(
@@ -85,13 +97,23 @@ class How:
         held_out: Labelled,
         on_progress: Callable[[Progress], None] = lambda progress: None,
     ) -> Classifier:
-        """Train this network. With the design `sources`, train one for copied tokens too, and join both."""
-        if self.design != SOURCES or network is OF_COPIES:
-            return self._train(network, part, held_out, on_progress)
+        [made] = self.train_each([network], part, held_out, on_progress)
+        return made
+
+    def train_each(
+        self,
+        networks: Sequence[Network],
+        part: Labelled,
+        held_out: Labelled,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> list[Classifier]:
+        """Train these networks. With the design `sources`, train one for copied tokens too, and join it to each."""
+        if self.design != SOURCES or OF_COPIES in networks:
+            return [self._train(network, part, held_out, on_progress) for network in networks]
         (drafts, copies), (held_drafts, held_copies) = _by_kind(part), _by_kind(held_out)
-        return joining.joined(
-            self._train(network, drafts, held_drafts, on_progress), self._train(OF_COPIES, copies, held_copies)
-        )
+        drafted = [self._train(network, drafts, held_drafts, on_progress) for network in networks]
+        copied = self._train(OF_COPIES, copies, held_copies, on_progress)
+        return [joining.joined(each, copied) for each in drafted]
 
     def _train(
         self,

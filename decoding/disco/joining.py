@@ -35,7 +35,7 @@ def parted(classifier: Classifier) -> Sequence[Classifier]:
     """Return the two that were joined, or the classifier itself if it was not made of two."""
     of_drafts = int((classifier.hidden[:, COPIED] == 0.0).sum())
     first, last = of_drafts, len(classifier.hidden) - of_drafts - 1
-    if last <= first:
+    if not first or last <= first:
         return (classifier,)
     hidden, lifted = classifier.hidden[first:last].clone(), classifier.hidden[first:last, COPIED]
     hidden[:, COPIED] = 0.0

@@ -172,7 +172,8 @@ def learn(
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
     if classifier.knows_copies or pair.draft is None:
         thresholds[COPIED] = planning.best_for_copies(recorded.validation, costs, classifier)
-    tested = _tested(recorded, labelled, costs, classifier, thresholds, network, how, on_progress)
+    judged = [how.judged(part) for part in labelled]
+    tested = _tested(recorded, labelled[1], judged, costs, classifier, thresholds, network, how, on_progress)
     return dataclasses.replace(
         classifier,
         card={
@@ -189,7 +190,7 @@ def learn(
             "prompts": {name: len(getattr(material, name)) for name in PARTS},
             "data": {name: _digest(getattr(material, name)) for name in PARTS},
             "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
-            "metrics": dataclasses.asdict(_measured(classifier, labelled[2])),
+            "metrics": dataclasses.asdict(_measured(classifier, judged[2])),
             "costs": dataclasses.asdict(costs),
             **tested,
             "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
@@ -199,7 +200,8 @@ def learn(
 
 def _tested(
     recorded: Recorded,
-    labelled: Sequence[Labelled],
+    held_out: Labelled,
+    judged: Sequence[Labelled],
     costs: Costs,
     classifier: Classifier,
     thresholds: dict[str, float],
@@ -210,20 +212,20 @@ def _tested(
     """Return the parts of the card that say how well it judges."""
     test = recorded.test
     of_copies = {COPIED: planning.sweep_of_copies(test, costs, classifier)} if COPIED in thresholds else {}
-    judge = Judge(test, labelled[2], costs, *_asking(test, thresholds, rule_of(how.design)))
+    judge = Judge(test, judged[2], costs, *_asking(test, thresholds, rule_of(how.design)))
     return {
-        "ablations": _ablations(labelled, ABLATIONS_OF_COPIES if test.is_alone else ABLATIONS, on_progress),
+        "ablations": _ablations(judged, ABLATIONS_OF_COPIES if test.is_alone else ABLATIONS, on_progress),
         "learning": curve(
             recorded.training.recordings,
             how.label,
             how.can_teach,
             classifier,
-            lambda part: how.train(network, part, labelled[1]),
+            lambda part: how.train(network, part, held_out),
             judge,
         ),
         "predicted": _predicted(test, costs, classifier, thresholds),
         "elsewhere": {
-            name: _elsewhere(study, how.label(study.recordings), costs, classifier, thresholds)
+            name: _elsewhere(study, how.judged(how.label(study.recordings)), costs, classifier, thresholds)
             for name, study in recorded.others.items()
         },
         "sweep": (of_copies if test.is_alone else planning.sweep(test, costs, classifier) | of_copies),
@@ -250,15 +252,14 @@ def _fastest_network(
 ) -> tuple[Network, Classifier, Costs]:
     """Train every network of the design, and keep the one that replay finds fastest at this machine's prices."""
     networks = how.networks(is_alone=pair.draft is None)
-    first = how.train(networks[0], labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
-    candidates = [first, *(how.train(network, labelled[0], labelled[1]) for network in networks[1:])]
+    candidates = how.train_each(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
     for network, candidate in zip(networks, candidates, strict=True):
         pair.hold(network.name, candidate)
     on_progress(Step("measuring costs", 0, 1))
     prices = probing.probe_each(pair, material.validation, sampling, [network.name for network in networks])
     on_progress(Step("measuring costs", 1, 1))
     if len(networks) == 1:
-        return networks[0], first, prices[0]
+        return networks[0], candidates[0], prices[0]
     classifier, costs = fastest(recorded.validation, list(zip(candidates, prices, strict=True)))
     network = next(n for n, each in zip(networks, candidates, strict=True) if each is classifier)
     return network, classifier, costs

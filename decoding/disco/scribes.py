@@ -48,7 +48,8 @@ OnProgress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Work:
-    """One prompt to write and record. A `tail_depth` of 0 records no tails, and a replay of trees needs `trees`."""
+    """One prompt to write and record. A `tail_depth` of 0 records no tails. `trees` are for replays of
+    likeliest paths."""
 
     prompt: Prompt
     sampling: Sampling

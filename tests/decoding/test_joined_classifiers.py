@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from decoding.disco import features, training
+from decoding.disco import features, judging, training
+from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_of, row_of
 from decoding.disco.designs import NETWORKS, OF_COPIES, OF_DRAFTS, How
 from decoding.disco.joining import joined, parted
@@ -58,6 +59,43 @@ def test_a_training_may_begin_from_the_parts_of_another(labelled) -> None:  # ty
     assert told["warm"][0].held_out_loss < told["cold"][0].held_out_loss
     [same] = parted(copied)
     assert same is copied  # one of a target alone is no pair
+
+
+def test_a_training_begins_from_a_classifier_of_its_own_design_only() -> None:
+    """The parts of one of another design used to pass."""
+    of_drafts, of_copies = looking_at(features.GLANCE), looking_at(OF_COPIES.columns)
+    of_drafts = of_size(of_drafts, OF_DRAFTS[1].hidden)
+    of_copies = of_size(of_copies, OF_COPIES.hidden)
+    both = joined(of_drafts, of_copies)
+    How("sources", both).check()
+    How("sources", both).check(is_alone=True)
+    How("ours", of_drafts).check()
+    one_for_both = looking_at((*features.QUICK, *judging.MATCHES))  # as earlier versions trained it
+    refused = [("ours", both, False), ("sources", of_drafts, False), ("sources", of_drafts, True)]
+    for design, start, is_alone in [*refused, ("sources", one_for_both, False)]:
+        with pytest.raises(BadStrategy, match="start from a classifier of that design, trained by this version"):
+            How(design, start).check(is_alone)
+    [same] = parted(one_for_both)
+    assert same is one_for_both
+
+
+def of_size(classifier: Classifier, count: int) -> Classifier:
+    """Give it so many units."""
+    repeats = -(-count // len(classifier.hidden))
+    return Classifier(
+        classifier.hidden.repeat(repeats, 1)[:count],
+        classifier.hidden_bias.repeat(repeats)[:count],
+        classifier.out.repeat(1, repeats)[:, :count],
+        classifier.out_bias,
+    )
+
+
+def test_a_card_judges_by_drafted_tokens_and_on_a_target_alone_by_copied_ones(labelled) -> None:  # type: ignore[no-untyped-def]
+    is_copied = labelled.rows[:, features.NAMES.index("copied")] > 0
+    drafts, copies = labelled.only(~is_copied), labelled.only(is_copied)
+    assert len(How("sources").judged(labelled).rows) == len(drafts.rows)
+    assert len(How("sources").judged(copies).rows) == len(copies.rows)
+    assert not How("sources").can_teach(drafts) and How("sources").can_teach(copies)
 
 
 def test_too_few_copied_tokens_are_refused_by_their_kind(labelled) -> None:  # type: ignore[no-untyped-def]
