@@ -107,12 +107,16 @@ class How:
         held_out: Labelled,
         on_progress: Callable[[Progress], None] = lambda progress: None,
     ) -> list[Classifier]:
-        """Train these networks. With the design `sources`, train one for copied tokens too, and join it to each."""
-        if self.design != SOURCES or OF_COPIES in networks:
-            return [self._train(network, part, held_out, on_progress) for network in networks]
+        """Train these networks. With the design `sources`, train one for copied tokens too, and join it to each.
+        `on_progress` follows the first network."""
+        first, *others = networks
+        if self.design != SOURCES or first is OF_COPIES:
+            made = self._train(first, part, held_out, on_progress)
+            return [made, *(self._train(network, part, held_out) for network in others)]
         (drafts, copies), (held_drafts, held_copies) = _by_kind(part), _by_kind(held_out)
-        drafted = [self._train(network, drafts, held_drafts, on_progress) for network in networks]
-        copied = self._train(OF_COPIES, copies, held_copies, on_progress)
+        drafted = [self._train(first, drafts, held_drafts, on_progress)]
+        drafted += (self._train(network, drafts, held_drafts) for network in others)
+        copied = self._train(OF_COPIES, copies, held_copies)
         return [joining.joined(each, copied) for each in drafted]
 
     def _train(
