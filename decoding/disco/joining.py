@@ -15,7 +15,7 @@ POSITION, COPIED = features.NAMES.index("position"), features.NAMES.index("copie
 
 
 def joined(drafted: Classifier, copied: Classifier) -> Classifier:
-    """Join both. A drafted token's features of a match are 0, so a unit that only the feature `copied` lifts is silent
+    """Join both. A drafted token's features of a match are 0, so a unit that only the feature `copied` activates is 0
     for it. Three kinds of such units answer for a copied token: those of `copied`, those that take away what the units
     of `drafted` say of a position, and one for the difference of the two biases."""
     hidden, biases = _only_for_copies(
