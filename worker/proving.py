@@ -127,7 +127,7 @@ def _measured(choices: Sequence[Choice], samples: Sequence[Sample]) -> dict[str,
         "speedup": gain,
         "mean_acceptance_length": length,
         # what a round costs, in passes of one token: the speed-up is what a round yields over what it costs
-        "round_price": length / gain["median"] if length and gain else None,
+        "round_price": length / gain["ratio"] if length and gain else None,
         "audit": row["audit"],
     }
 
@@ -154,7 +154,7 @@ def _document(
 def verdict(promise: Promise, gain: Mapping[str, Any] | None, noisy: str) -> str:
     if gain is None:
         return f"{LLAMA_CPP} wrote too few tokens to measure a speed-up. Allow more tokens, or take other prompts."
-    result = f"With {promise.choice.label}, {LLAMA_CPP} is {gain['median']:.2f} times as fast as without speculation"
+    result = f"With {promise.choice.label}, {LLAMA_CPP} is {gain['ratio']:.2f} times as fast as without speculation"
     promised = f"{promise.speedup:.2f} was promised"
     if gain["low"] is None:
         return f"{result} on {so_few(gain['prompts'])}, where {promised}. That is too few to judge the promise."
@@ -175,7 +175,7 @@ def reasons(promise: Promise, ours: Mapping[str, Any], theirs: Mapping[str, Any]
     """Say why the engines differ. A speed-up is what a round yields over what it costs, so two ratios explain it."""
     if not (ours["round_price"] and theirs["round_price"]):
         return ["Too little was measured to explain a difference."]
-    here, there = ours["speedup"]["median"], theirs["speedup"]["median"]
+    here, there = ours["speedup"]["ratio"], theirs["speedup"]["ratio"]
     yields = theirs["mean_acceptance_length"] / ours["mean_acceptance_length"]
     prices = ours["round_price"] / theirs["round_price"]
     plain_here, plain_there = (1000 / engine["plain_tokens_per_s"] for engine in (ours, theirs))

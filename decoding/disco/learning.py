@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from decoding.disco.cards import PAYS
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
-from decoding.measure.intervals import Interval, median_interval, median_intervals
+from decoding.measure.intervals import Interval, ratio_interval, ratio_intervals
 from decoding.replay.costs import Costs
 from decoding.replay.planning import ALONE, Study
 from decoding.replay.records import Counts
@@ -57,20 +56,20 @@ def curve(
     trained = {count: learns(part) for count, part in parts.items() if can_teach(part)}
     counts, found = [*trained, len(recordings)], [*trained.values(), whole]
     alone, seconds = judge.alone(), [judge.seconds(classifier) for classifier in found]
-    ratios = [dict(enumerate(a / s for a, s in zip(alone, each, strict=True))) for each in seconds]
-    intervals = median_intervals(ratios)
+    columns = [dict(enumerate(each)) for each in (alone, *seconds)]
+    intervals = ratio_intervals(columns, [(0, number) for number in range(1, len(columns))])
     points = [
         {
             "prompts": count,
             "auc": judge.auc(classifier),
-            "speedup": statistics.median(ratio.values()),
+            "speedup": sum(alone) / sum(each),
             "low": low,
             "high": high,
         }
-        for count, classifier, ratio, (low, high) in zip(counts, found, ratios, intervals, strict=True)
+        for count, classifier, each, (low, high) in zip(counts, found, seconds, intervals, strict=True)
     ]
-    gains = [[few / all_ for few, all_ in zip(each, seconds[-1], strict=True)] for each in seconds]
-    return {"points": points, "enough": enough(counts, [median_interval(gain) for gain in gains])}
+    gains = [ratio_interval(zip(each, seconds[-1], strict=True)) for each in seconds]
+    return {"points": points, "enough": enough(counts, gains)}
 
 
 def enough(counts: Sequence[int], gains: Sequence[Interval]) -> int | None:

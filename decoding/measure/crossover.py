@@ -8,9 +8,10 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from decoding.load import Load
-from decoding.measure.ranking import Row, ranked, ranking
-from decoding.measure.sample import Sample
-from decoding.measure.verdict import doubt, verdict
+from decoding.measure.ranking import Ranking, Row, listed, pair_intervals, ranked, ranking
+from decoding.measure.speedups import Race
+from decoding.measure.summary import Judged
+from decoding.measure.verdict import ENDED, NO_INTERVALS, Stage, doubt, verdict
 
 
 def load_of(row: Row) -> Load:
@@ -18,58 +19,70 @@ def load_of(row: Row) -> Load:
 
 
 def across_loads(
-    rows: Sequence[Row],
-    samples: Sequence[Sample],
-    base: Mapping[Load, str],
-    *,
-    is_noisy: bool = False,
-    is_over: bool = True,
+    rows: Sequence[Row], judged: Judged, *, is_noisy: bool = False, stage: Stage = ENDED
 ) -> dict[str, Any]:
     """Verdict, doubt and ranking of each load, the crossover of each strategy, and sentence and doubt of all loads.
 
-    `base` labels the row that speed-ups are relative to, for each load. Rows may have a `name` for people. `is_over` is
-    false while more prompts are to come: then no ranking asks for more of them."""
+    Rows may have a `name` for people. Before the end no ranking asks for more prompts."""
     names = {row["label"]: row.get("name", row["label"]) for row in rows}
+    labels = {row["label"] for row in ranked(rows)} - {*judged.base.values()}
+    pairs = {} if stage.planned or judged.is_withheld else pair_intervals(judged.races, labels)
+    count = len(labels)
     found = []
-    for load, baseline in base.items():
+    for race in judged.races:
+        load, baseline = race.load, judged.base[race.load]
         own = [row for row in rows if load_of(row) == load]
-        own_samples = [sample for sample in samples if sample.load == load]
-        best = ranked(own, baseline)
+        order = ranking(own, race, pairs, baseline, count) if baseline in race.times else Ranking()
+        if judged.is_withheld:
+            order = dataclasses.replace(order, more_prompts=None, sentence=NO_INTERVALS)
+        elif stage.planned:
+            order = dataclasses.replace(order, as_fast=(), more_prompts=None, sentence="")
         named = [{**row, "label": names[row["label"]]} for row in own]
-        order = ranking(own, own_samples, baseline)
-        order = order if is_over else dataclasses.replace(order, sentence="")
         found.append(
             {
                 "concurrency": None if load.is_open else load.concurrency,
                 "rate": load.rate or None,
                 "recorded": load.recorded,
                 "baseline": baseline,
-                "verdict": verdict(named, names[baseline], is_over=is_over),
-                "doubt": doubt(order.sentence, is_noisy=is_noisy),
+                "verdict": verdict(named, names[baseline], stage),
+                "doubt": doubt(order.sentence, is_noisy=is_noisy, told=_left_out(race, names) if stage.is_over else ""),
                 "ranking": dataclasses.asdict(order),
-                "fastest": _fastest(best, baseline),
+                "fastest": None if order.as_fast or stage.planned else _fastest(order, own, baseline),
             }
         )
-    crossings = list(_crossovers(rows, base))
-    sentence = {"sentence": _sentence(found, names), "doubt": doubt(_open(found, crossings), is_noisy=is_noisy)}
-    return {"loads": found, "crossovers": crossings, **sentence}
+    crossings = list(_crossovers(rows, judged.base))
+    told = doubt(_open(found, crossings) if rows_tell(rows) else "", is_noisy=is_noisy)
+    return {"loads": found, "crossovers": crossings, "sentence": _sentence(found, names), "doubt": told}
 
 
-def _fastest(best: Sequence[Row], baseline: str) -> str | None:
-    """Label of the strategy that is shown to be faster, or of the baseline if all others are slower; else None."""
-    gains = [row["speedup"] for row in best]
-    if not gains or gains[0]["low"] is None:
-        return None
-    if gains[0]["low"] > 1:
-        return str(best[0]["label"])
-    return baseline if all(gain["high"] is not None and gain["high"] < 1 for gain in gains) else None
+def rows_tell(rows: Sequence[Row]) -> bool:
+    """Whether some strategy has a speed-up, so that something can be open."""
+    return any(row["speedup"] for row in rows)
+
+
+def _left_out(race: Race, names: Mapping[str, str]) -> str:
+    """Say on which prompts nobody is judged, and which strategies are not."""
+    words = []
+    if race.left_out:
+        were = "prompts were" if race.left_out > 1 else "prompt was"
+        words.append(f"{race.left_out} {were} not decoded by every strategy, so none is judged there.")
+    words += [f"{names.get(label, label)} broke on most prompts, so it is not judged." for label in race.absent]
+    return " ".join(words)
+
+
+def _fastest(order: Ranking, rows: Sequence[Row], baseline: str) -> str | None:
+    """Label of the strategy that is shown to be the fastest, or of the baseline if all others are slower; else None."""
+    if order.leader:
+        return order.leader
+    gains = [row["speedup"] for row in ranked(rows) if row["label"] != baseline]
+    return baseline if gains and all(gain["high"] is not None and gain["high"] < 1 for gain in gains) else None
 
 
 def _crossovers(rows: Sequence[Row], base: Mapping[Load, str]) -> Iterator[dict[str, Any]]:
     """Find for each strategy the loads between which it stops being a gain.
 
     Two loads bracket the crossover: `gain_until` is the last where the interval lies above 1, `loss_from` the first
-    where it lies below. `at` interpolates between the medians; None if they do not cross."""
+    where it lies below. `at` interpolates between the speed-ups; None if they do not cross."""
     others = [row for row in rows if row["speedup"] and row["label"] not in base.values()]
     for kind, recorded in (("concurrency", False), ("rate", False), ("rate", True)):
         own = [row for row in others if row[kind] and load_of(row).recorded == recorded]
@@ -92,12 +105,12 @@ def bracket(points: Sequence[tuple[float, Row]]) -> dict[str, float | None]:
     return {
         "gain_until": max(gains, default=None),
         "loss_from": min(after, default=None),
-        "at": crossing([(load, gain["median"]) for load, gain in points]),
+        "at": crossing([(load, gain["ratio"]) for load, gain in points]),
     }
 
 
 def crossing(points: Sequence[tuple[float, float]]) -> float | None:
-    """Find where the line through the medians last falls through 1."""
+    """Find where the line through the speed-ups last falls through 1."""
     for (left, high), (right, low) in reversed([*pairwise(points)]):
         if high > 1 >= low:
             return left + (right - left) * (high - 1) / (high - low)
@@ -108,12 +121,12 @@ def paying(crossover: Row) -> str:
     """Say for how many users a strategy of a plan pays, with the interval."""
     strategy, at, low, high = (crossover[name] for name in ("strategy", "at", "low", "high"))
     if crossover["is_few"]:
-        falls = f" Its median falls below 1 at about {at:.1f}." if at else ""
+        falls = f" Its speed-up falls below 1 at about {at:.1f}." if at else ""
         return f"{strategy}: the prompts are too few to say for how many users at once it pays.{falls}"
     if at is None:
         sure = crossover["gain_until"]
         return (
-            f"{strategy} is shown to pay up to {sure:g} users at once; its median falls below 1 at none of these loads."
+            f"{strategy} is shown to pay up to {sure:g} users at once; its speed-up falls below 1 at no load here."
             if sure
             else f"{strategy} is shown to pay at none of these loads."
         )
@@ -130,11 +143,15 @@ def _span(low: float | None, high: float | None) -> str:
 
 
 def _sentence(found: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:
-    """Name the fastest at each load. Loads that follow each other and have the same one are named together."""
-    settled = [(load_of(row), row["fastest"]) for row in found if row["fastest"]]
-    if not settled:
+    """Name the fastest at each load, or those of which one is. Loads that follow each other and have the same are named
+    together."""
+    named = [
+        (load, listed([names[label].removesuffix(load.suffix) for label in best], "or"))
+        for load, best in ((load_of(row), _best_at(row)) for row in found)
+        if best
+    ]
+    if not named:
         return "No load has enough prompts to say which strategy is fastest there."
-    named = [(load, names[label].removesuffix(load.suffix)) for load, label in settled]
     if len(named) == len(found) > 1 and len({name for _, name in named}) == 1:
         return f"Fastest at every load: {named[0][1]}."
     spans = []
@@ -144,9 +161,15 @@ def _sentence(found: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> s
     return f"Fastest by load: {'; '.join(spans)}."
 
 
+def _best_at(row: Mapping[str, Any]) -> list[str]:
+    """Labels of the strategies of which one is the fastest at a load; none if that is not known."""
+    leader = row["fastest"] or row["ranking"]["leader"]
+    return [leader, *row["ranking"]["as_fast"]] if leader else []
+
+
 def _open(found: Sequence[Mapping[str, Any]], crossings: Sequence[Row]) -> str:
     """Name the loads that are not settled, and where each strategy stops paying."""
-    unsettled = ", ".join(str(load_of(row)) for row in found if not row["fastest"])
+    unsettled = ", ".join(str(load_of(row)) for row in found if not _best_at(row))
     words = [f"Not settled: {unsettled}."] if unsettled else []
     words += [
         f"{row['name']} is a gain up to {_at(row, 'gain_until')} and a loss from {_at(row, 'loss_from')} on."

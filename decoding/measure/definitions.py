@@ -1,13 +1,17 @@
 """Meaning of every figure in a result. A change of meaning changes the version, which every result carries."""
 
-DEFINITIONS_VERSION = 3
+DEFINITIONS_VERSION = 4
 DEFINITIONS = {
     "tokens_per_s": "generated tokens per second of decoding, over all samples; reading the prompt is excluded",
-    "speedup": "per prompt, the ratio of tokens per second to the baseline's on the same prompt in the same pass "
-    "(median over repeats); the median over prompts, with a 95 % interval that holds for all strategies of the "
-    "comparison at once, where there are prompts enough; the baseline is autoregressive unless another is pinned",
-    "end_to_end": "the same with the time that reading the prompt takes, the draft's reading included: tokens per "
-    "second from request to last token; under load, speedup is this too",
+    "speedup": "ratio: the baseline's total decoding time over the strategy's, for the same number of tokens on the "
+    "prompts that all strategies of the load have decoded; low to high: its 95 % interval, which holds for all "
+    "strategies and loads of the comparison at once (before the end, at every look), null where prompts are too few "
+    "or other programs used over half of the machine; median: of the prompts' own ratios. At one user it is about "
+    "decoding, whatever other loads ran; at every other load it is end_to_end. The baseline is autoregressive unless "
+    "another is pinned. In an open loop all requests share one queue, so an interval takes at least 6 repeats",
+    "is_shown": "whether low lies above 1 relative to the usual baseline, whatever baseline is pinned",
+    "end_to_end": "the same with the time in the queue and the time that reading the prompt takes, the draft's reading "
+    "included",
     "concurrency": "users of a closed loop: each asks again as soon as it has its answer; null in an open loop",
     "rate": "requests per second of an open loop, at random times (Poisson); null in a closed loop",
     "ttft_ms": "time from a request's arrival to its first token: waiting, and reading the prompt with both models",
@@ -19,7 +23,10 @@ DEFINITIONS = {
     "tokens_per_s_device": "tokens of all requests per second: in a closed loop concurrency x tokens / e2e time "
     "(Little's law), in an open loop requests answered per second x tokens per request; divided by "
     "the strategy's devices, in multiples of the fewest that one had at that load; a server's are not known: 1",
-    "goodput": "share of the requests that kept the objective, and tokens_per_s_device of their tokens alone",
+    "goodput": "share of the requests that kept the objective, low to high its 95 % interval (Wilson's; null in an "
+    "open loop), and tokens_per_s_device of their tokens alone",
+    "intervals of times": "95 % each, from order statistics over prompts; null with too few prompts, and in an open "
+    "loop, whose requests share one queue",
     "arrived_per_s": "requests that arrived per second in an open loop; few random arrivals can be far from their rate",
     "served_per_s": "requests answered per second in an open loop",
     "prefill_ms": "median time that reading the prompt takes, target and draft together; of a server, median time "
@@ -28,13 +35,15 @@ DEFINITIONS = {
     "longer than the baseline's, divided by what it saves per token; median over prompts, null if it saves nothing",
     "recorded": "whether requests arrived at the times of their log, which the rate stretches, or at random times",
     "by_turn": "of conversations, each turn's speed-up, whose interval holds for that turn and strategy alone; all "
-    "other speed-ups count a conversation as one prompt, by the median over its turns",
-    "regret": "of a strategy whose bound ran beside it: 1 - reached, and reached is per prompt the ratio of its tokens "
-    "per second to the bound's, median over prompts; over all and by category; each interval holds for itself alone",
+    "other speed-ups count a conversation as one prompt, by the total of its turns",
+    "regret": "of a strategy whose bound ran beside it: 1 - reached, and reached is its speed relative to the "
+    "bound's, as in speedup; over all and by category; each interval holds for itself alone",
     "num_spec_steps": "target passes that verified at least one drafted token",
     "num_draft_tokens": "drafted tokens that were verified",
     "num_accepted_draft_tokens": "drafted tokens that the target accepted",
-    "mean_acceptance_length": "1 + num_accepted_draft_tokens / num_spec_steps; 1 without speculation; null, like the "
+    "tokens_per_round": "generated tokens per pass of the target; each pass brings one of its own and those it accepts",
+    "mean_acceptance_length": "vLLM's: 1 + num_accepted_draft_tokens / num_spec_steps, which leaves out passes "
+    "without a draft; 1 without speculation; null, like the "
     "counts, if a server does not give them",
     "draft_acceptance_rate": "num_accepted_draft_tokens / num_draft_tokens",
     "acceptance_histogram": "entry i: verifications that accepted exactly i drafted tokens",

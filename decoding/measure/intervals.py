@@ -1,88 +1,134 @@
-"""Confidence intervals for the medians of several columns, all true at once. Standard library only.
+"""Confidence intervals for ratios of total times, all true at once. Standard library only.
 
-An interval runs from the r-th smallest value to the r-th largest. It misses the true median only if fewer than r values
-lie on one side. Each value lies above the true median like a fair coin, for every distribution: heavy tails, skew and
-two modes change nothing. Each interval is as narrow as possible while all of them hold together in some 95 % of cases
+A column holds the seconds that one contestant took for each prompt. If the ratio of two totals is truly r, then each
+prompt's difference `a - r*b` may as well have the other sign. So the sum of the differences, in units of their size, is
+compared with sums after random changes of sign. One limit serves all pairs that are judged together: each prompt has
+one coin for all columns, so pairs of similar columns miss together, and the intervals are narrower for it
 (docs/decisions/0033-intervals-hold-together.md).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
-import statistics
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-MISSES = 1 / 16  # share of cases in which an interval may miss: ranks are whole, so most cases stay near 5 %
-FEWEST_ROWS = 6  # with 5 rows even the whole range misses in 1 of 16 cases
-ALL_TOSSES = 12  # up to this many rows, try every toss
-TOSSES = 4000  # with more rows
+MISSES = 0.04  # share of comparisons in which some interval misses at the end
+MISSES_BEFORE = 0.01  # share in which some interval misses at any look before the end
+FEWEST_ROWS = 6
+ALL_TOSSES = 11  # up to this many rows, try every change of signs
+TOSSES = 2000  # with more rows
+MOST_COINS = 96  # with more rows, some share a coin
+CHUNK = 8  # coins whose sums are looked up at once
+LOOKS = 16.0  # the larger, the narrower the intervals of early looks and the wider those of late ones
 
-Column = Mapping[Any, float]  # row -> value
+Column = Mapping[Any, float]  # row -> seconds
+Pair = tuple[int, int]  # numbers of two columns, which have the same rows
 Interval = tuple[float, float] | tuple[None, None]
 
 
-def median_intervals(columns: Sequence[Column]) -> list[Interval]:
-    """One interval per column; none if it has too few rows for so many columns."""
-    enough = fewest_rows(sum(bool(column) for column in columns))
-    filled = [column for column in columns if len(column) >= enough]
-    level = _level(filled) if filled else 0.0
-    return [_interval(sorted(c.values()), level) if len(c) >= enough else (None, None) for c in columns]
+def ratio_intervals(columns: Sequence[Column], pairs: Sequence[Pair], planned: int = 0) -> list[Interval]:
+    """One interval for each pair, of the first column's total over the second's; none if it has too few rows.
+
+    `planned` is the number of rows to come in all, if this is a look before the end. Then the intervals of all looks
+    hold together, whenever one stops to look; they are wider for it."""
+    enough = fewest_rows(len(pairs))
+    judged = [(one, other) for one, other in pairs if len(columns[one]) >= enough]
+    limit = _limit(columns, judged) if judged and not planned else 0.0
+    found: list[Interval] = []
+    for one, other in pairs:
+        a, b = columns[one], columns[other]
+        own = _limit_at(len(a), planned, len(pairs)) if planned else limit
+        found.append(_interval([*a.values()], [b[row] for row in a], own) if len(a) >= enough else (None, None))
+    return found
 
 
-def median_interval(values: Iterable[float]) -> Interval:
-    """Interval of a single column."""
-    return median_intervals([dict(enumerate(values))])[0]
+def ratio_interval(times: Iterable[tuple[float, float]]) -> Interval:
+    """Interval of a single ratio, from the two times of each row."""
+    pairs = list(times)
+    return ratio_intervals([dict(enumerate(one)) for one in zip(*pairs, strict=True)], [(0, 1)])[0] if pairs else (
+        None, None
+    )  # fmt: skip
 
 
-def fewest_rows(columns: int) -> int:
-    """Number of rows that give each of so many columns an interval."""
-    return max(FEWEST_ROWS, 5 + math.ceil(math.log2(max(1, columns))))
+def fewest_rows(pairs: int) -> int:
+    """Number of rows below which so many pairs have no intervals."""
+    return max(FEWEST_ROWS, 5 + math.ceil(math.log2(max(1, pairs))))
 
 
-def _level(columns: Sequence[Column]) -> float:
-    """Share of cases in which each interval alone may miss, so that all together hold often enough."""
-    found = sorted(_least_tails(columns))
-    levels = {tail for column in columns for tail in _tails(len(column))}
-    return max((level for level in levels if bisect_right(found, level) <= MISSES * len(found)), default=0.0)
+def error(one: Column, other: Column) -> float:
+    """Standard error of the logarithm of a ratio of totals."""
+    return math.sqrt(sum((share - beside) ** 2 for share, beside in zip(_shares(one), _shares(other), strict=True)))
 
 
-def _least_tails(columns: Sequence[Column]) -> Iterator[float]:
-    """Tail probability of the column that each toss hits worst. All columns share one coin per row, so similar columns
-    miss together, and fewer tosses have a miss."""
-    bits = {row: 1 << number for number, row in enumerate(dict.fromkeys(row for column in columns for row in column))}
-    marked = {(_above_median(column, bits), sum(bits[row] for row in column)) for column in columns}
-    tabled = [(above, rows, _tails(rows.bit_count())) for above, rows in marked]
-    for toss in _tosses(len(bits)):
-        yield min(tails[((toss ^ above) & rows).bit_count()] for above, rows, tails in tabled)
+def _interval(a: Sequence[float], b: Sequence[float], limit: float) -> Interval:
+    """Solve `(sum of a - r*b)^2 <= limit^2 * (sum of (a - r*b)^2)` for r."""
+    square = limit * limit
+    q = sum(b) ** 2 - square * math.fsum(y * y for y in b)
+    m = sum(a) * sum(b) - square * math.fsum(x * y for x, y in zip(a, b, strict=True))
+    p = sum(a) ** 2 - square * math.fsum(x * x for x in a)
+    if q <= 0 or p <= 0:
+        return None, None  # any ratio would do
+    reach = math.sqrt(max(0.0, m * m - q * p))
+    return (m - reach) / q, (m + reach) / q
 
 
-def _above_median(column: Column, bits: Mapping[Any, int]) -> int:
-    """Rows whose value is at least the median, as bits."""
-    middle = statistics.median(column.values())
-    return sum(bits[row] for row, value in column.items() if value >= middle)
+def _limit(columns: Sequence[Column], pairs: Sequence[Pair]) -> float:
+    """Size of a sum of differences, relative to the root of their squares, that all pairs together seldom exceed."""
+    used = sorted({number for pair in pairs for number in pair})
+    rows = dict.fromkeys(row for number in used for row in columns[number])
+    coins = {row: number % MOST_COINS for number, row in enumerate(rows)}
+    shares = {number: _by_coin(columns[number], coins) for number in used}
+    size = {(i, j): math.dist(shares[i], shares[j]) for i, j in pairs}
+    unlike = [(i, j, 1 / size[i, j]) for i, j in size if size[i, j] > 1e-12]
+    if not unlike:
+        return 0.0
+    tosses = _tosses(min(len(rows), MOST_COINS))
+    sums = {number: _sums(own, tosses) for number, own in shares.items()}
+    found = [0.0] * len(tosses)
+    for i, j, scale in unlike:
+        found = [max(most, abs(x - y) * scale) for most, x, y in zip(found, sums[i], sums[j], strict=True)]
+    return sorted(found)[math.ceil((1 - MISSES) * len(found)) - 1]
 
 
-def _tosses(rows: int) -> Iterable[int]:
-    """One coin per row, as bits. A toss and its mirror image hit alike, so half of them suffice."""
-    if rows <= ALL_TOSSES:
-        return range(1 << (rows - 1))
+def _limit_at(rows: int, planned: int, pairs: int) -> float:
+    """The same for a look after so many rows of those planned. Sums of differences whose signs are random seldom leave
+    this bound at any time (a mixture of de la Pena's exponential supermartingales)."""
+    done = LOOKS * min(1.0, rows / planned)
+    return math.sqrt((1 + 1 / done) * (math.log1p(done) + 2 * math.log(pairs / MISSES_BEFORE)))
+
+
+def _shares(column: Column) -> list[float]:
+    total = sum(column.values())
+    return [seconds / total for seconds in column.values()]
+
+
+def _by_coin(column: Column, coins: Mapping[Any, int]) -> list[float]:
+    """Share of the total time that each coin decides. A pair's differences are those of its shares."""
+    found = [0.0] * min(len(coins), MOST_COINS)
+    for row, share in zip(column, _shares(column), strict=True):
+        found[coins[row]] += share
+    return found
+
+
+def _tosses(coins: int) -> Sequence[int]:
+    """Changes of sign, as bits. One and its opposite come to the same, so half of them suffice."""
+    if coins <= ALL_TOSSES:
+        return range(1 << (coins - 1))
     dice = random.Random(0)
-    return (dice.getrandbits(rows) for _ in range(TOSSES))
+    return [dice.getrandbits(coins) for _ in range(TOSSES)]
 
 
-@lru_cache(maxsize=256)
-def _tails(rows: int) -> tuple[float, ...]:
-    """Entry c: probability that so many fair coins show either side c times or less."""
-    below = itertools.accumulate(math.comb(rows, c) for c in range(rows // 2 + 1))
-    half = [min(1.0, count / 2 ** (rows - 1)) for count in below]
-    return tuple(half[min(c, rows - c)] for c in range(rows + 1))
+def _sums(shares: Sequence[float], tosses: Sequence[int]) -> list[float]:
+    """Sum of the shares after each change of signs, read from tables of `CHUNK` coins each."""
+    tables = [_table(shares[start : start + CHUNK]) for start in range(0, len(shares), CHUNK)]
+    as_bytes = (toss.to_bytes(len(tables), "little") for toss in tosses)
+    return [sum(table[byte] for table, byte in zip(tables, toss, strict=True)) for toss in as_bytes]
 
 
-def _interval(values: Sequence[float], level: float) -> Interval:
-    rank = bisect_right(_tails(len(values))[: (len(values) + 1) // 2], level)
-    return (values[rank - 1], values[-rank]) if rank else (None, None)
+def _table(shares: Sequence[float]) -> list[float]:
+    sums = [0.0]
+    for share in shares:
+        sums = [*(total + share for total in sums), *(total - share for total in sums)]
+    return sums

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from decoding.errors import BadLoad
-from decoding.measure import percentiles
+from decoding.measure.percentiles import percentiles
 from decoding.measure.request_times import gap_in_bin
 from decoding.measure.sample import Sample
 
@@ -38,6 +38,7 @@ class Objective:
 
 
 NO_OBJECTIVE = Objective()
+SURE = 1.96  # standard errors that a normal figure exceeds in 5 of 100 cases
 _PROMISE = re.compile(r"\s*(ttft|tpot)\s*=\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s)\s*")
 
 
@@ -80,25 +81,36 @@ def figures(samples: Sequence[Sample], objective: Objective, devices: float = 1.
     multiples of the fewest at that load."""
     if not samples:
         return {}
-    device, prompts = throughput(samples) / devices, len({sample.conversation or sample.prompt for sample in samples})
+    device, is_open = throughput(samples) / devices, samples[0].load.is_open
+    prompts = 0 if is_open else len({sample.conversation or sample.prompt for sample in samples})
     kept = [sample for sample in samples if objective.is_kept(sample)]
     kept_tokens = sum(sample.count for sample in kept) / max(1, sum(sample.count for sample in samples))
     return {
-        "ttft_ms": percentiles.of_values([ttft_ms(s) for s in samples], prompts),
-        "tpot_ms": percentiles.of_values([tpot_ms(s) for s in samples], prompts),
-        "gap_ms": percentiles.of_bins(_gaps(samples), prompts),
-        "e2e_ms": percentiles.of_values([e2e_ms(s) for s in samples], prompts),
-        "queued_ms": percentiles.of_values([s.timing.queued_ns / 1e6 for s in samples], prompts),
+        "ttft_ms": percentiles(Counter(map(ttft_ms, samples)), prompts),
+        "tpot_ms": percentiles(Counter(map(tpot_ms, samples)), prompts),
+        "gap_ms": percentiles(_gaps(samples), prompts),
+        "e2e_ms": percentiles(Counter(map(e2e_ms, samples)), prompts),
+        "queued_ms": percentiles(Counter(s.timing.queued_ns / 1e6 for s in samples), prompts),
         "tokens_per_s_user": statistics.median(s.end_to_end_tokens_per_s for s in samples),
         "tokens_per_s_device": device,
         "goodput": {
             "share": len(kept) / len(samples),
+            **dict(zip(("low", "high"), _wilson(len(kept) / len(samples), prompts), strict=True)),
             "tokens_per_s_device": kept_tokens * device,
             **objective.to_dict(),
         },
-        "arrived_per_s": _arrived(samples) if samples[0].load.is_open else None,
-        "served_per_s": _served(samples) if samples[0].load.is_open else None,
+        "arrived_per_s": _arrived(samples) if is_open else None,
+        "served_per_s": _served(samples) if is_open else None,
     }
+
+
+def _wilson(share: float, prompts: int) -> tuple[float, float] | tuple[None, None]:
+    """95 % interval of a share of independent requests."""
+    if not prompts:
+        return None, None
+    spread = SURE * SURE / prompts
+    middle, reach = share + spread / 2, math.sqrt(spread * (share * (1 - share) + spread / 4))
+    return (middle - reach) / (1 + spread), (middle + reach) / (1 + spread)
 
 
 def throughput(samples: Sequence[Sample]) -> float:

@@ -1,8 +1,9 @@
-"""Percentiles of waiting times, each with a 95 % interval. Standard library only.
+"""Percentiles of waiting times, with 95 % intervals. Standard library only.
 
 An interval runs from one order statistic to another, as those of medians do (`measure.intervals`): how many of the
 values lie below a percentile is a binomial count, for every distribution. Requests of one prompt are alike, so a prompt
-counts once, however many requests, turns or gaps it has. Each interval holds for itself alone.
+counts once, however many requests, turns or gaps it has. Each interval holds for itself alone. The requests of an open
+loop share one queue, so neighbours wait alike: then there are no intervals (docs/decisions/0033).
 """
 
 from __future__ import annotations
@@ -18,22 +19,14 @@ PERCENTILES = (50, 95, 99)
 MISSES = 1 / 20  # share of cases in which an interval may miss, half of them on each side
 
 
-def of_values(values: Sequence[float], prompts: int) -> dict[str, Any] | None:
-    """Percentiles of the times of requests, interpolated between the two nearest."""
-    ordered = sorted(values)
-    if not ordered:
-        return None
-    found = {f"p{percent}": _interpolated(ordered, percent / 100) for percent in PERCENTILES}
-    return {**found, "intervals": _intervals(ordered, range(1, len(ordered) + 1), prompts)}
-
-
-def of_bins(counts: Mapping[float, int], prompts: int) -> dict[str, Any] | None:
-    """Percentiles of values that were counted in bins."""
+def percentiles(counts: Mapping[float, int], prompts: int) -> dict[str, Any] | None:
+    """Percentiles of times, each with how often it occurred, interpolated between the two nearest. `prompts` is the
+    number of independent ones among them; 0: they share a queue."""
     ordered = sorted(counts)
     ends = list(itertools.accumulate(counts[value] for value in ordered))
     if not ends:
         return None
-    found = {f"p{percent}": _at(ordered, ends, math.ceil(percent / 100 * ends[-1])) for percent in PERCENTILES}
+    found = {f"p{percent}": _interpolated(ordered, ends, percent / 100) for percent in PERCENTILES}
     return {**found, "intervals": _intervals(ordered, ends, prompts)}
 
 
@@ -47,9 +40,11 @@ def _intervals(ordered: Sequence[float], ends: Sequence[int], prompts: int) -> d
     found: dict[str, list[float] | None] = {}
     for percent in PERCENTILES:
         ranks = _ranks(prompts, percent)
-        low, high = ((rank * ends[-1]) / prompts for rank in ranks or (0, 0))
-        limits = [_at(ordered, ends, math.floor(low) + 1), _at(ordered, ends, math.ceil(high))]
-        found[f"p{percent}"] = limits if ranks else None
+        if ranks is None:
+            found[f"p{percent}"] = None
+            continue
+        low, high = ((rank * ends[-1]) / prompts for rank in ranks)
+        found[f"p{percent}"] = [_at(ordered, ends, math.floor(low) + 1), _at(ordered, ends, math.ceil(high))]
     return found
 
 
@@ -75,7 +70,7 @@ def _at(ordered: Sequence[float], ends: Sequence[int], rank: int) -> float:
     return ordered[next(number for number, end in enumerate(ends) if end >= rank)]
 
 
-def _interpolated(ordered: Sequence[float], share: float) -> float:
-    at = share * (len(ordered) - 1)
-    low = ordered[math.floor(at)]
-    return low + (at - math.floor(at)) * (ordered[math.ceil(at)] - low)
+def _interpolated(ordered: Sequence[float], ends: Sequence[int], share: float) -> float:
+    at = share * (ends[-1] - 1)
+    low, high = (_at(ordered, ends, rank + 1) for rank in (math.floor(at), math.ceil(at)))
+    return low + (at - math.floor(at)) * (high - low)

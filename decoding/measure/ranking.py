@@ -1,153 +1,181 @@
 """Ranking: how far the order of a comparison's strategies is settled, and how many more prompts would settle the rest.
 
-Standard library only. The fastest strategy is chosen after looking, so its own figure is too high. Two remedies: the
-intervals hold for all strategies at once (`measure.intervals`), and `held_out` is the speed-up of the strategy that the
-other prompts choose.
+Standard library only. Strategies are ordered by their total times, which no choice of a baseline can change. The
+fastest is chosen after looking, so its own figure is too high. Two remedies: the intervals hold for all strategies at
+once (`measure.intervals`), and `held_out` is the speed-up of the strategy that the other prompts choose.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import NormalDist
 from typing import Any
 
-from decoding.measure.intervals import FEWEST_ROWS, Interval, fewest_rows, median_intervals
-from decoding.measure.sample import Sample
-from decoding.measure.speedups import Ratios, ratios
-from decoding.strategies import BASELINE
+from decoding.measure import intervals
+from decoding.measure.intervals import FEWEST_ROWS, Interval, fewest_rows, ratio_intervals
+from decoding.measure.speedups import Race
 
 FOLDS = 16
 MOST_PROMPTS = 5000  # a difference that takes more prompts does not matter
 WORTH_TELLING = 0.01  # least difference between `held_out` and the leader's figure to report
+SURE = 1.28  # standard errors around a difference between which its true value lies in 8 of 10 cases
 
 RANKED = ("ranked", "server")  # roles of what could be deployed
 
 Row = Mapping[str, Any]  # one strategy of a report
+Range = tuple[int, int | None]  # None: nobody knows
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    leader: str | None = None  # label of the strategy that the verdict names
+    leader: str | None = None  # label of the fastest strategy that is shown to be a gain
     as_fast: tuple[str, ...] = ()  # labels not shown to be slower than the leader, fastest first
     held_out: float | None = None  # speed-up of the strategy that other prompts choose, if there are enough
-    more_prompts: int | None = None  # to settle the next open question; None if nothing is open or it takes too many
+    more_prompts: Range | None = None  # at least and at most so many settle the next question; None: nothing is open
     sentence: str = ""  # all of this in words; empty if it adds nothing to the verdict
 
 
-def ranked(rows: Sequence[Row], baseline: str = BASELINE) -> list[Row]:
-    """Order the strategies that could be deployed, without the baseline: first those shown to be faster than it, then
-    by speed. The intervals hold together, so a certain gain goes before a larger uncertain one."""
-    found = [row for row in rows if row["role"] in RANKED and row["speedup"] and row["label"] != baseline]
-    return sorted(found, key=lambda row: order(row["speedup"]["median"], row["speedup"]["low"]))
+def ranked(rows: Sequence[Row]) -> list[Row]:
+    """Order the strategies that could be deployed by speed. One that writes another text has no place among them."""
+    found = [row for row in rows if row["role"] in RANKED and row["speedup"] and not row["audit"]["divergent"]]
+    return sorted(found, key=lambda row: -row["speedup"]["ratio"])
 
 
-def order(median: float, low: float | None) -> tuple[bool, float]:
-    """Sort key for speed-ups, as in `ranked`."""
-    return (low is None or low <= 1, -median)
+def leader_of(found: Sequence[Row]) -> Row | None:
+    """The fastest that is shown to be a gain, over the usual baseline too: another baseline names no other strategy."""
+    gains = [row for row in found if (row["speedup"]["low"] or 0) > 1]
+    return next((row for row in gains if row["is_shown"]), next(iter(gains), None))
 
 
-def ranking(rows: Sequence[Row], samples: Sequence[Sample], baseline: str = BASELINE) -> Ranking:
-    """Rank the rows of a report made from these samples. Rows may have a `name` for people."""
-    best = ranked(rows, baseline)
+def pair_intervals(races: Sequence[Race], labels: Collection[str]) -> dict[tuple[str, str], Interval]:
+    """Intervals of the speed of each of these strategies relative to each other one at its load. Those of all loads
+    hold together: any strategy could have led."""
+    columns = {label: race.times[label] for race in races for label in race.times if label in labels}
+    number = {label: n for n, label in enumerate(columns)}
+    pairs = [pair for race in races for pair in combinations([one for one in race.times if one in labels], 2)]
+    # The ratio of two speeds is the inverse ratio of their times.
+    found = ratio_intervals([*columns.values()], [(number[other], number[one]) for one, other in pairs])
+    known = dict(zip(pairs, found, strict=True))
+    return known | {(other, one): _inverse(interval) for (one, other), interval in known.items()}
+
+
+def _inverse(interval: Interval) -> Interval:
+    low, high = interval
+    return (None, None) if low is None or high is None else (1 / high, 1 / low)
+
+
+def ranking(
+    rows: Sequence[Row], race: Race, pairs: Mapping[tuple[str, str], Interval], baseline: str, judged: int
+) -> Ranking:
+    """Rank the rows of one load. `pairs` are intervals of speeds relative to each other, `judged` is the number of
+    speed-ups whose intervals hold together. Rows may have a `name` for people."""
+    best = [row for row in ranked(rows) if row["label"] != baseline and row["label"] in race.times]
     if not best:
         return Ranking()
-    leader, strategies = best[0], sum(row["label"] != baseline for row in rows)
-    if leader["speedup"]["low"] is None:
-        missing = max(1, fewest_rows(strategies) - leader["speedup"]["prompts"])
-        return Ranking(leader["label"], more_prompts=missing, sentence=_too_few(strategies, missing))
-    base = [s for s in samples if s.strategy == baseline]
-    columns = {row["label"]: ratios([s for s in samples if s.strategy == row["label"]], base) for row in best}
     names = {row["label"]: row.get("name", row["label"]) for row in rows}
-    return _settled(leader, columns, names, baseline)
-
-
-def _settled(leader: Row, columns: Mapping[str, Ratios], names: Mapping[str, str], baseline: str) -> Ranking:
-    gain, label = leader["speedup"], leader["label"]
-    held_out = speed_held_out(columns)
-    if gain["low"] <= 1:
-        more = _more(gain["median"], (gain["low"], gain["high"]), gain["prompts"], len(columns))
-        question = f"show whether {names[label]} is faster than {names[baseline]}"
-        sentence = _asked(more, question) if gain["high"] >= 1 else ""
-        return Ranking(label, (), held_out, more, sentence)
-    beside = _beside_leader(columns, label)
-    rivals = [other for other, (_, interval) in beside.items() if interval[0] is None or interval[0] <= 1]
+    if all(row["speedup"]["low"] is None for row in best):
+        missing = max(1, fewest_rows(judged) - race.prompts)
+        return Ranking(more_prompts=(missing, missing), sentence=_too_few(judged, missing, race))
+    held_out = speed_held_out(race, [row["label"] for row in best], baseline)
+    leader = leader_of(best)
+    if leader is None:
+        first = best[0]["label"]
+        more = _more(race, first, baseline, judged)
+        is_open = (best[0]["speedup"]["high"] or 2) >= 1
+        words = _asked(more, f"show whether {names[first]} is faster than {names[baseline]}") if is_open else ""
+        return Ranking(None, (), held_out, more, words)
+    label, gain = leader["label"], leader["speedup"]["ratio"]
+    rivals = [row["label"] for row in best if row is not leader and _may_lead(pairs.get((label, row["label"])))]
+    flattered = _flattered(held_out, gain)
     if not rivals:
-        return Ranking(label, (), held_out, None, _flattered(held_out, gain["median"]))
-    ratio, interval = beside[rivals[0]]
-    more = _more(statistics.median(ratio.values()), interval, len(ratio), len(columns) * (len(columns) - 1) // 2)
+        return Ranking(label, (), held_out, None, flattered)
+    more = _more(race, label, rivals[0], len(best) * (len(best) - 1) // 2)
     question = f"tell {names[label]} from {names[rivals[0]]}"
-    words = [_may_be_as_fast([names[r] for r in rivals]), _asked(more, question), _flattered(held_out, gain["median"])]
-    return Ranking(label, tuple(rivals), held_out, more, " ".join(filter(None, words)))
+    told = [_may_be_as_fast([names[r] for r in rivals]), _asked(more, question), flattered]
+    return Ranking(label, tuple(rivals), held_out, more, " ".join(filter(None, told)))
 
 
-def _beside_leader(columns: Mapping[str, Ratios], leader: str) -> dict[str, tuple[Ratios, Interval]]:
-    """Speed of the leader relative to every other strategy, with its interval. All pairs share the risk, since each
-    could have led."""
-    pairs = [tuple(sorted(pair, key=lambda label: label != leader)) for pair in combinations(columns, 2)]
-    beside = [
-        {p: value / columns[other][p] for p, value in columns[one].items() if p in columns[other]}
-        for one, other in pairs
-    ]
-    found = zip(pairs, beside, median_intervals(beside), strict=True)
-    return {other: (ratio, interval) for (one, other), ratio, interval in found if one == leader and ratio}
+def _may_lead(interval: Interval | None) -> bool:
+    """Whether a strategy may be as fast as the leader. `interval` is of the leader's speed relative to it."""
+    return interval is None or interval[0] is None or interval[0] <= 1
 
 
-def speed_held_out(columns: Mapping[str, Ratios]) -> float | None:
-    """Median over all prompts of the speed-up of the strategy that the other prompts choose."""
-    prompts = sorted(set.intersection(*(set(column) for column in columns.values())))
-    return statistics.median(_judged(columns, prompts)) if len(prompts) >= FEWEST_ROWS else None
+def speed_held_out(race: Race, labels: Sequence[str], baseline: str) -> float | None:
+    """Speed-up over all prompts if for each the other prompts choose the strategy."""
+    units = sorted(race.times[baseline])
+    if len(units) < FEWEST_ROWS:
+        return None
+    return sum(race.times[baseline].values()) / sum(_chosen_by_others(race, labels, units))
 
 
-def _judged(columns: Mapping[str, Ratios], prompts: Sequence[str]) -> Iterator[float]:
-    for fold in range(min(FOLDS, len(prompts))):
-        judged = prompts[fold::FOLDS]
-        others = set(prompts).difference(judged)
-        chosen = max(columns, key=lambda label: statistics.median(columns[label][p] for p in others))
-        yield from (columns[chosen][prompt] for prompt in judged)
+def _chosen_by_others(race: Race, labels: Sequence[str], units: Sequence[str]) -> Iterator[float]:
+    for fold in range(min(FOLDS, len(units))):
+        judged = units[fold::FOLDS]
+        rest = {label: sum(race.times[label].values()) - sum(race.times[label][u] for u in judged) for label in labels}
+        chosen = min(labels, key=rest.__getitem__)
+        yield from (race.times[chosen][unit] for unit in judged)
 
 
-def _more(middle: float, interval: Interval, prompts: int, intervals: int) -> int | None:
-    """Number of further prompts that move the interval off 1, if the median stays: its width falls with the square root
-    of their number."""
-    low, high = interval
-    if low is None or high is None:
-        return max(1, fewest_rows(intervals) - prompts)
-    effect = math.log(middle)
-    reach = math.log(middle / low) if effect > 0 else math.log(high / middle)
-    wanted = prompts * (reach / effect) ** 2 if effect else math.inf
-    return max(1, math.ceil(wanted) - prompts) if wanted <= MOST_PROMPTS else None
+def _more(race: Race, one: str, other: str, judged: int) -> Range | None:
+    """How many further prompts tell two strategies apart, at least and at most: the difference is known only so far.
+    An interval's width falls with the square root of the number of prompts."""
+    times, error = race.times, intervals.error(race.times[one], race.times[other])
+    effect = abs(math.log(race.ratio(one, other)))
+    limit = NormalDist().inv_cdf(1 - intervals.MISSES / 2 / max(1, judged))
+    rows = len(times[one])
+
+    def wanted(difference: float) -> int | None:
+        found = rows * (limit * error / difference) ** 2 if difference > 0 else math.inf
+        return max(1, math.ceil(found) - rows) if found <= MOST_PROMPTS else None
+
+    least = wanted(effect + SURE * error)
+    return None if least is None else (least, wanted(effect - SURE * error))
 
 
-def _too_few(strategies: int, missing: int) -> str:
-    intervals = f"Intervals for {strategies} strategies at once take" if strategies > 1 else "An interval takes"
-    return f"{intervals} at least {fewest_rows(strategies)} prompts: run {missing} more."
+def _too_few(strategies: int, missing: int, race: Race) -> str:
+    if race.load.is_open:
+        return "Requests of an open loop share one queue, so an interval takes repeats: run at least 6."
+    if missing == 1 and race.prompts >= fewest_rows(strategies):
+        return "The prompts differ too much to say how sure these speeds are: run more of them."
+    together = f"Intervals for {strategies} speed-ups at once take" if strategies > 1 else "An interval takes"
+    return f"{together} at least {fewest_rows(strategies)} prompts: run {missing} more."
 
 
-def _asked(more: int | None, question: str) -> str:
+def _asked(more: Range | None, question: str) -> str:
     if more is None:
         return (
             f"More than {MOST_PROMPTS:,} prompts like these would be needed to {question}: take them as equally fast."
         )
-    return f"About {_rounded(more)} more prompt{'s' if more > 1 else ''} like these would {question}."
+    least, most = more
+    if most is None:
+        return f"At least {_digit(least)} more prompts like these, maybe thousands, would {question}."
+    if _digit(least) == _digit(most):
+        return f"About {_digit(most)} more prompt{'s' if most > 1 else ''} like these would {question}."
+    return f"Some {_digit(least)} to {_digit(most)} more prompts like these would {question}."
 
 
-def _rounded(count: int) -> str:
-    """Round to two digits: no more is known."""
-    step = 10 ** max(0, len(str(count)) - 2)
+def _digit(count: int) -> str:
+    """Round up to one digit: no more is known."""
+    step = 10 ** (len(str(count)) - 1)
     return f"{math.ceil(count / step) * step:,}"
 
 
 def _may_be_as_fast(names: Sequence[str]) -> str:
+    return f"{listed(names, 'and')} may be as fast."
+
+
+def listed(names: Sequence[str], word: str) -> str:
+    """The first three of some names, and how many more there are."""
     shown = list(names[:3])
     if len(names) > len(shown):
         shown.append(f"{len(names) - len(shown)} more")
-    return f"{', '.join(shown[:-1])} and {shown[-1]} may be as fast." if shown[1:] else f"{shown[0]} may be as fast."
+    return f"{', '.join(shown[:-1])} {word} {shown[-1]}" if shown[1:] else shown[0]
 
 
-def _flattered(held_out: float | None, median: float) -> str:
-    if held_out is None or median - held_out < WORTH_TELLING * median:
+def _flattered(held_out: float | None, ratio: float) -> str:
+    if held_out is None or ratio - held_out < WORTH_TELLING * ratio:
         return ""
     return f"If other prompts choose the fastest strategy, it runs at {held_out:.2f} times."

@@ -9,9 +9,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.load import ONE
 from decoding.measure.sample import Sample
-from decoding.measure.speedups import Ratios, decode_speed, end_to_end_speed, ratios, speedups
+from decoding.measure.speedups import Race, race, speedups
 from decoding.spec import Choice
 
 
@@ -19,10 +18,13 @@ def regrets(choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]])
     """Yield the regret of each choice against its bound at the same load; None if there is none, or it did not run."""
     for choice in choices:
         bound = next((one for one in choices if one.load == choice.load and one.strategy == choice.spec.bound), None)
-        speed = decode_speed if choice.load == ONE else end_to_end_speed
         own = by_label[choice.label]
-        reached = ratios(own, by_label[bound.label], speed) if bound else {}
-        yield regret(choice.label, bound.label, reached, categories_of(own)) if bound and reached else None
+        if bound is None or not own:
+            yield None
+            continue
+        found = race(choice.load, {bound.label: by_label[bound.label], choice.label: own})
+        is_known = bound.label in found.times and choice.label in found.times
+        yield regret(choice.label, bound.label, found, categories_of(own)) if is_known else None
 
 
 def categories_of(samples: Iterable[Sample]) -> dict[str, str]:
@@ -33,14 +35,16 @@ def categories_of(samples: Iterable[Sample]) -> dict[str, str]:
     return found
 
 
-def regret(label: str, bound: str, reached: Ratios, categories: Mapping[str, str]) -> dict[str, Any]:
-    """Summarize the ratios of a strategy's speed to its bound's, by prompt: all of them, and each category, the largest
-    regret first. Each interval holds for itself alone."""
-    groups: dict[str, dict[str, float]] = {}
-    for prompt, ratio in reached.items():
-        groups.setdefault(categories[prompt], {})[prompt] = ratio
-    overall = _regret(reached)
-    parts = [{"category": category, **_regret(column)} for category, column in groups.items()]
+def regret(label: str, bound: str, found: Race, categories: Mapping[str, str]) -> dict[str, Any]:
+    """Summarize a strategy's speed relative to its bound's: over all prompts, and in each category, the largest regret
+    first. Each interval holds for itself alone."""
+    groups: dict[str, list[str]] = {}
+    for prompt in found.times[label]:
+        groups.setdefault(categories.get(prompt, ""), []).append(prompt)
+    overall = _regret(label, bound, found)
+    parts = [
+        {"category": category, **_regret(label, bound, found.only(prompts))} for category, prompts in groups.items()
+    ]
     return {
         "bound": bound,
         **overall,
@@ -49,10 +53,10 @@ def regret(label: str, bound: str, reached: Ratios, categories: Mapping[str, str
     }
 
 
-def _regret(reached: Ratios) -> dict[str, Any]:
-    [found] = speedups([reached])
-    assert found
-    return {"regret": 1 - found.median, "reached": dataclasses.asdict(found)}
+def _regret(label: str, bound: str, found: Race) -> dict[str, Any]:
+    reached = speedups([found], {found.load: bound})[label]
+    assert reached
+    return {"regret": 1 - reached.ratio, "reached": dataclasses.asdict(reached)}
 
 
 def _sentence(label: str, bound: str, overall: Mapping[str, Any]) -> str:

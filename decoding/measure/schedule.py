@@ -1,6 +1,6 @@
 """The order in which the samples of a comparison run.
 
-Strategies take turns in rotated order, so that drift of the machine hits all alike: after each prompt where one user
+Strategies take turns in changing order, so that drift of the machine hits all alike: after each prompt where one user
 asks at a time, after each block of prompts under load. Standard library only.
 """
 
@@ -35,8 +35,19 @@ def schedule(prompts: Sequence[Prompt], choices: Sequence[Choice], repeats: int)
         for load in dict.fromkeys(choice.load for choice in choices):
             own = [choice for choice in choices if choice.load == load]
             for number, block in enumerate(turns(rotated, load)):
-                turn = (number + repeat) % len(own)
-                yield [Key(c, p, repeat) for c in (*own[turn:], *own[:turn]) for p in block]
+                yield [Key(own[n], p, repeat) for n in order(len(own), number + repeat) for p in block]
+
+
+def order(count: int, turn: int) -> list[int]:
+    """Numbers of the strategies in the order of a turn: rows of a Williams square. Over a period each strategy stands
+    at each place and follows each other one equally often, so that what one leaves behind in caches and clocks hits all
+    others alike. Each period begins at another row, since prompts may come in periods too."""
+    period = count if count % 2 == 0 else 2 * count
+    cycle, row = divmod(turn, period)
+    row = (row + cycle) % period
+    zigzag = [(n + 1) // 2 if n % 2 else -(n // 2) for n in range(count)]
+    found = [(step + row) % count for step in zigzag]
+    return found[::-1] if row >= count else found
 
 
 def turns(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:

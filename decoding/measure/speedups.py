@@ -1,4 +1,4 @@
-"""Paired speed-ups with their intervals: a strategy's speed on each prompt relative to the baseline's.
+"""Speed-ups with their intervals: the total time of the baseline over that of a strategy, on the same prompts.
 
 Standard library only.
 """
@@ -10,20 +10,24 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from decoding.load import ONE, Load
 from decoding.measure import intervals
 from decoding.measure.sample import Sample
+from decoding.spec import Choice
 
 
 @dataclass(frozen=True, slots=True)
 class Speedup:
-    median: float
-    low: float | None  # None if there are too few prompts for so many strategies
+    ratio: float  # of the total times of all prompts
+    low: float | None  # None if nobody can say how sure the ratio is
     high: float | None
+    median: float  # over prompts
     prompts: int
 
 
-Ratios = Mapping[str, float]  # prompt -> the strategy's speed on it relative to the baseline's
 Speed = Callable[[Sample], float]
+Times = Mapping[str, float]  # seconds by prompt; in an open loop by repeat
+LEAST_SHARE = 0.5  # of the prompts of the others; a strategy that broke on more is not judged
 
 
 def decode_speed(sample: Sample) -> float:
@@ -34,30 +38,105 @@ def end_to_end_speed(sample: Sample) -> float:
     return sample.end_to_end_tokens_per_s
 
 
-def ratios(samples: Iterable[Sample], baseline: Iterable[Sample], speed: Speed = decode_speed) -> Ratios:
-    """Ratio of each prompt to the baseline: the median over repeats. The turns of a conversation are not independent,
-    so together they count as one prompt."""
-    base = {(s.prompt, s.repeat): speed(s) for s in baseline}
-    found: dict[str, list[float]] = {}
-    for sample in samples:
-        reference = base.get((sample.prompt, sample.repeat))
-        if reference and speed(sample):
-            found.setdefault(sample.conversation or sample.prompt, []).append(speed(sample) / reference)
-    return {prompt: statistics.median(values) for prompt, values in found.items()}
+def judged_speed(load: Load) -> Speed:
+    """Speed that decides at a load: of decoding for one user, of the whole request for several."""
+    return decode_speed if load == ONE else end_to_end_speed
 
 
-def speedups(columns: Sequence[Ratios]) -> list[Speedup | None]:
-    """One speed-up per strategy, with intervals that hold together. None if no prompt has samples of both."""
-    found = zip(columns, intervals.median_intervals(columns), strict=True)
+@dataclass(frozen=True)
+class Race:
+    """Seconds of every strategy at one load, on the prompts that all of them have decoded."""
+
+    load: Load
+    times: Mapping[str, Times]  # by label; all have the same keys
+    prompts: int = 0
+    left_out: int = 0  # prompts that some strategy has not decoded
+    absent: tuple[str, ...] = ()  # labels that broke on most prompts
+
+    def only(self, prompts: Iterable[str]) -> Race:
+        """The same race on some of its prompts."""
+        kept = list(prompts)
+        times = {label: {prompt: own[prompt] for prompt in kept} for label, own in self.times.items()}
+        return Race(self.load, times, len(kept))
+
+    def ratio(self, one: str, other: str) -> float:
+        """Speed of one relative to another."""
+        return sum(self.times[other].values()) / sum(self.times[one].values())
+
+    def median(self, one: str, other: str) -> float:
+        return statistics.median(self.times[other][unit] / seconds for unit, seconds in self.times[one].items())
+
+    def speedup(self, one: str, other: str, interval: intervals.Interval) -> Speedup:
+        low, high = interval
+        return Speedup(self.ratio(one, other), low, high, self.median(one, other), self.prompts)
+
+
+def race(load: Load, by_label: Mapping[str, Sequence[Sample]], speed: Speed | None = None) -> Race:
+    """Find the prompts that all strategies have decoded, and the seconds of each.
+
+    Seconds are those for as many tokens as the first strategy wrote. The turns of a conversation are not independent,
+    so together they count as one prompt; repeats are added. In an open loop all requests share one queue, so a whole
+    repeat counts as one."""
+    speed = speed or judged_speed(load)
+    known = {
+        label: {(s.prompt, s.repeat): s for s in samples if speed(s)} for label, samples in by_label.items() if samples
+    }
+    most = max(map(len, known.values()), default=0)
+    judged = {label: own for label, own in known.items() if len(own) >= LEAST_SHARE * most}
+    if not most or not judged:
+        return Race(load, {})
+    keys = [key for key in next(iter(judged.values())) if all(key in own for own in judged.values())]
+    every = {prompt for own in known.values() for prompt, _ in own}
+    first = next(iter(judged.values()))
+    unit = {key: str(key[1]) if load.is_open else first[key].conversation or first[key].prompt for key in keys}
+    times: dict[str, dict[str, float]] = {}
+    for label, own in judged.items():
+        times[label] = dict.fromkeys(unit.values(), 0.0)
+        for key in keys:
+            times[label][unit[key]] += first[key].count / speed(own[key])
+    prompts = {first[key].conversation or first[key].prompt for key in keys}
+    left_out = len(every) - len({prompt for prompt, _ in keys})
+    absent = tuple(label for label in known if label not in judged)
+    return Race(load, times if keys else {}, len(prompts), left_out, absent)
+
+
+def races(
+    choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]], speed: Speed | None = None
+) -> list[Race]:
+    """One race for each load."""
+    loads = dict.fromkeys(choice.load for choice in choices)
     return [
-        Speedup(statistics.median(column.values()), low, high, len(column)) if column else None
-        for column, (low, high) in found
+        race(load, {choice.label: by_label[choice.label] for choice in choices if choice.load == load}, speed)
+        for load in loads
     ]
 
 
-def speedup(samples: Sequence[Sample], baseline: Sequence[Sample]) -> Speedup | None:
+def speedups(every: Sequence[Race], base: Mapping[Load, str], planned: int = 0) -> dict[str, Speedup | None]:
+    """Speed-ups of all strategies by label, at all loads. Their intervals hold together; the baseline's own is 1.
+
+    `planned` is the number of prompts to come in all, before the end."""
+    runs = [(each, base[each.load], label) for each in every for label in each.times if base[each.load] in each.times]
+    found = {label: each.speedup(label, label, (1.0, 1.0)) for each, own, label in runs if label == own}
+    others = [run for run in runs if run[2] != run[1]]
+    columns = {label: each.times[label] for each, _, label in runs}
+    number = {label: n for n, label in enumerate(columns)}
+    pairs = [(number[own], number[label]) for _, own, label in others]
+    intervals_ = intervals.ratio_intervals([*columns.values()], pairs, planned)
+    return {
+        **found,
+        **{
+            label: each.speedup(label, own, interval)
+            for (each, own, label), interval in zip(others, intervals_, strict=True)
+        },
+    }
+
+
+def speedup(samples: Sequence[Sample], baseline: Sequence[Sample], speed: Speed | None = None) -> Speedup | None:
     """Speed-up of a single strategy, judged alone."""
-    return speedups([ratios(samples, baseline)])[0]
+    if not samples or not baseline:
+        return None
+    found = race(samples[0].load, {"baseline": baseline, "own": samples}, speed)
+    return speedups([found], {found.load: "baseline"})["own"] if "own" in found.times else None
 
 
 def break_even_tokens(samples: Iterable[Sample], baseline: Iterable[Sample]) -> float | None:

@@ -6,23 +6,24 @@ import dataclasses
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from decoding.disco.prices import about
-from decoding.load import ONE, Load
+from decoding.load import Load
 from decoding.measure import latency, why
 from decoding.measure.devices import device_shares
 from decoding.measure.drift import drift
 from decoding.measure.regret import regrets
 from decoding.measure.sample import AUDIT_OUTCOMES, Sample
 from decoding.measure.speedups import (
-    Speed,
+    Race,
     Speedup,
     break_even_tokens,
-    decode_speed,
     end_to_end_speed,
-    ratios,
+    races,
+    speedup,
     speedups,
 )
 from decoding.spec import Choice
@@ -37,10 +38,55 @@ def repeated_8grams(tokens: Sequence[int]) -> float:
     return 1.0 - len(set(grams)) / len(grams) if grams else 0.0
 
 
-def _row(
-    choice: Choice, runner: str, samples: Sequence[Sample], gain: Speedup | None, end_to_end: Speedup | None
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Judged:
+    """The races of a comparison, and the speed-ups that they show, by label."""
+
+    races: Sequence[Race]
+    base: Mapping[Load, str]  # label of the row that speed-ups are relative to
+    gains: Mapping[str, Speedup | None]
+    end_to_end: Mapping[str, Speedup | None]
+    shown: frozenset[str]  # labels shown to be faster than the usual baseline
+    is_withheld: bool = False  # intervals are, since other programs used the machine too much
+
+
+def judge(
+    choices: Sequence[Choice],
+    samples: Sequence[Sample],
+    baseline: str = BASELINE,
+    *,
+    usual: str = BASELINE,
+    planned: int = 0,
+    is_withheld: bool = False,
+) -> Judged:
+    """Judge samples, relative to the strategy that `baseline` labels, at the same load. `usual` is the one that a
+    comparison has if nobody asks for another. `planned` is the number of prompts to come in all, before the end."""
+    by_label = _by_label(choices, samples)
+    base, every = baselines(choices, baseline), races(choices, by_label)
+    gains = speedups(every, base, planned)
+    usually = gains if usual == baseline else speedups(every, baselines(choices, usual), planned)
+    whole = speedups(races(choices, by_label, end_to_end_speed), base, planned)
+    if is_withheld:
+        gains, usually, whole = _without_intervals(gains), {}, _without_intervals(whole)
+    shown = frozenset(label for label, gain in usually.items() if gain and (gain.low or 0) > 1)
+    return Judged(every, base, gains, whole, shown, is_withheld)
+
+
+def _without_intervals(gains: Mapping[str, Speedup | None]) -> dict[str, Speedup | None]:
+    return {label: gain and dataclasses.replace(gain, low=None, high=None) for label, gain in gains.items()}
+
+
+def _by_label(choices: Iterable[Choice], samples: Iterable[Sample]) -> dict[str, list[Sample]]:
+    found: dict[str, list[Sample]] = {choice.label: [] for choice in choices}
+    for sample in samples:
+        if sample.strategy in found:
+            found[sample.strategy].append(sample)
+    return found
+
+
+def _row(choice: Choice, runner: str, samples: Sequence[Sample], judged: Judged) -> dict[str, Any]:
     """One row of a comparison, as in the JSON document."""
+    gain, end_to_end = judged.gains.get(choice.label), judged.end_to_end.get(choice.label)
     decode_ns = sum(s.decode_ns for s in samples)
     spec_steps, drafted, accepted = (
         _sum(getattr(s, name) for s in samples)
@@ -61,8 +107,10 @@ def _row(
         "runner": runner,
         "tokens_per_s": sum(s.timed_tokens for s in samples) * 1e9 / decode_ns if decode_ns else 0.0,
         "speedup": dataclasses.asdict(gain) if gain else None,
+        "is_shown": choice.label in judged.shown,
         "end_to_end": dataclasses.asdict(end_to_end) if end_to_end else None,
         "prefill_ms": statistics.median(s.prefill_ns for s in samples) / 1e6 if samples else None,
+        "tokens_per_round": _tokens_per_round(sum(s.count for s in samples), accepted),
         "mean_acceptance_length": _acceptance_length(spec_steps, accepted),
         "draft_acceptance_rate": accepted / drafted if drafted and accepted is not None else None,
         "num_spec_steps": spec_steps,
@@ -98,6 +146,11 @@ def _acceptance_length(spec_steps: int | None, accepted: int | None) -> float | 
     return 1 + accepted / spec_steps if spec_steps else 1.0
 
 
+def _tokens_per_round(tokens: int, accepted: int | None) -> float | None:
+    """Tokens that a pass of the target brings: each brings one of its own, and those that it accepts."""
+    return tokens / (tokens - accepted) if accepted is not None and tokens > accepted else None
+
+
 def report(
     choices: Sequence[Choice],
     runners: Mapping[str, str],
@@ -107,29 +160,19 @@ def report(
     *,
     prices: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     hardware: Mapping[str, str] = MappingProxyType({}),
+    judged: Judged | None = None,
 ) -> list[dict[str, Any]]:
     """Rows of all choices, in the order of `choices`. `runners` names the runner of each label. `prices` are those that
-    the run weighed, by the classifier's name. `hardware` states what each label had to itself.
-
-    Speed-ups are relative to the strategy that `baseline` labels, at the same load."""
-    by_label: dict[str, list[Sample]] = {choice.label: [] for choice in choices}
-    for sample in samples:
-        if sample.strategy in by_label:
-            by_label[sample.strategy].append(sample)
-    base = baselines(choices, baseline)
-    gains: dict[str, Speedup | None] = {}
-    totals: dict[str, Speedup | None] = {}
-    for load, label in base.items():
-        beside = {choice.label: by_label[choice.label] for choice in choices if choice.load == load}
-        totals |= _gains(beside, label, end_to_end_speed)
-        gains |= _gains(beside, label, decode_speed) if load == ONE else totals
+    the run weighed, by the classifier's name. `hardware` states what each label had to itself. `judged` are the
+    speed-ups, if they are known already."""
+    by_label = _by_label(choices, samples)
+    judged = judged or judge(choices, samples, baseline)
     devices, rows = device_shares(choices, hardware), []
     for choice in choices:
-        own, label, reference = by_label[choice.label], choice.label, base[choice.load]
-        row = _row(choice, runners[label], own, gains[label], totals[label])
+        own, label, reference = by_label[choice.label], choice.label, judged.base[choice.load]
+        row = _row(choice, runners[label], own, judged)
         length = None if label == reference else break_even_tokens(own, by_label.get(reference, []))
-        speed = decode_speed if choice.load == ONE else end_to_end_speed
-        by_turn = _by_turn(own, by_label.get(reference, []), speed)
+        by_turn = _by_turn(own, by_label.get(reference, []))
         rows.append(
             {
                 **row,
@@ -143,12 +186,12 @@ def report(
     return [{**row, "why": reason, "regret": regret} for row, reason, regret in found]
 
 
-def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample], speed: Speed) -> list[dict[str, Any]]:
+def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample]) -> list[dict[str, Any]]:
     """Speed-up and acceptance of each turn, if conversations have several. Each interval holds for itself alone."""
     found = []
     for turn in sorted({sample.turn for sample in samples}):
         own = [sample for sample in samples if sample.turn == turn]
-        gain = speedups([ratios(own, baseline, speed)])[0]
+        gain = speedup(own, [sample for sample in baseline if sample.turn == turn])
         steps, accepted = (
             _sum(getattr(s, name) for s in own) for name in ("num_spec_steps", "num_accepted_draft_tokens")
         )
@@ -167,15 +210,6 @@ def baselines(choices: Sequence[Choice], baseline: str = BASELINE) -> dict[Load,
     """Return the label of the row that speed-ups are relative to, for each load."""
     settings = next((choice.settings for choice in choices if choice.label == baseline), baseline)
     return {choice.load: settings + choice.load.suffix for choice in choices}
-
-
-def _gains(by_label: Mapping[str, Sequence[Sample]], baseline: str, speed: Speed) -> dict[str, Speedup | None]:
-    """Speed-ups of all strategies. The baseline's own is exactly 1 and makes no other interval wider."""
-    base = by_label.get(baseline, [])
-    columns = {label: ratios(samples, base, speed) for label, samples in by_label.items()}
-    others = [label for label in columns if label != baseline]
-    found = dict(zip(others, speedups([columns[label] for label in others]), strict=True))
-    return {**found, **{label: speedups([column])[0] for label, column in columns.items() if label == baseline}}
 
 
 def so_few(prompts: int) -> str:

@@ -3,69 +3,130 @@ both from here. Standard library only; works on the rows of `summary.report`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from decoding.measure.ranking import Row, ranked
+from decoding.measure.ranking import Row, leader_of, listed, ranked
 from decoding.measure.summary import so_few
 from decoding.strategies import BASELINE
 
 BUSY = "The machine was not quiet: repeat this on a quiet one before you rely on it."
+NO_INTERVALS = "Other programs used more than half of the machine, so no interval would hold."
+HEAVY = 50  # percent of all cores
 
 
-def doubt(ranking: str, *, is_noisy: bool) -> str:
-    """State why a verdict may be wrong: a busy machine first, then what `ranking` says is open."""
-    return " ".join(filter(None, (BUSY if is_noisy else "", ranking)))
+def is_heavy(noises: Iterable[str]) -> bool:
+    """Whether other programs used so much of the machine, by the sentences on what disturbed each sample."""
+    told = [re.search(r"Other programs used (\d+) %", noise) for noise in noises]
+    return bool(told) and statistics.mean(int(found[1]) if found else 0 for found in told) > HEAVY
 
 
-def verdict(strategies: Sequence[Row], baseline: str = BASELINE, *, is_over: bool = True) -> str:
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How far a comparison has come. A comparison that ended as planned has no stage."""
+
+    planned: int = 0  # prompts to come in all; 0: it has ended, with all of them
+    is_over: bool = True
+
+
+ENDED = Stage()
+
+
+def doubt(ranking: str, *, is_noisy: bool, told: str = "") -> str:
+    """State why a verdict may be wrong: a busy machine first, then prompts that `told` says are left out, then what
+    `ranking` says is open."""
+    return " ".join(filter(None, (BUSY if is_noisy else "", told, ranking)))
+
+
+def verdict(strategies: Sequence[Row], baseline: str = BASELINE, stage: Stage = ENDED) -> str:
     """State how much faster than the baseline the best strategy is, how certain that is, and whether the text is still
-    the target's. `is_over` is false while more prompts are to come."""
-    found = ranked(strategies, baseline)
+    the target's."""
     if len(strategies) == 1:
         return f"Only {strategies[0]['label']} takes part, so there is nothing to rank."
+    found = [row for row in ranked(strategies) if row["label"] != baseline]
+    words = [_diverging(row) for row in strategies if row["audit"]["divergent"]]
     if not found:
-        return f"Nothing to rank: no strategy has a finished sample beside {baseline}'s."
-    if all(row["speedup"]["high"] and row["speedup"]["high"] < 1.0 for row in found):
-        return f"Every strategy is slower than {baseline}; {_closest(found[0])}. {_losslessness(found[0])}"
-    return f"{_gain(found[0], baseline, is_over)}. {_losslessness(found[0])}"
+        others = "other " if words else ""
+        words.append(f"Nothing to rank: no {others}strategy has a finished sample beside {baseline}'s.")
+    else:
+        words += [f"{_gain(found, baseline, stage)}."]
+        best = _named(found)
+        words += [_losslessness(best, stage)] if best else []
+    return " ".join(words)
 
 
-def _gain(best: Row, baseline: str, is_over: bool) -> str:
-    gain = best["speedup"]
-    if gain["low"] is None and not is_over:
-        ran_on = so_few(gain["prompts"])
-        return f"{best['label']} runs at {gain['median']:.2f} times {baseline}'s speed so far, on {ran_on}"
+def _named(found: Sequence[Row]) -> Row | None:
+    """The row that a verdict is about: the leader, else the fastest. None if no interval tells several apart."""
+    sure = [row for row in found if row["speedup"]["low"] is not None]
+    return leader_of(found) or next(iter(sure), found[0] if len(found) == 1 else None)
+
+
+def _gain(found: Sequence[Row], baseline: str, stage: Stage) -> str:
+    best, prompts = _named(found), found[0]["speedup"]["prompts"]
+    so_far = _so_far(prompts, stage)
+    if best is None:
+        slowest, fastest = found[-1]["speedup"]["ratio"], found[0]["speedup"]["ratio"]
+        return (
+            f"{so_far or f'On {so_few(prompts)}'}, the {len(found)} strategies ran at {slowest:.2f} to {fastest:.2f} "
+            f"times {baseline}'s speed; nobody can say yet which is fastest"
+        )
+    gain, start = best["speedup"], f"{so_far}, " if so_far else ""
     if gain["low"] is None:
         return (
-            f"{best['label']} ran at {gain['median']:.2f} times {baseline}'s speed on {so_few(gain['prompts'])}, too "
-            "few to say how sure that is"
+            f"{start}{best['label']} ran at {gain['ratio']:.2f} times {baseline}'s speed"
+            f"{'' if so_far else f' on {so_few(prompts)}'}, and nobody can say yet how sure that is"
         )
-    if gain["low"] <= 1.0:
-        return f"No strategy is shown to be faster than {baseline}; {_closest(best)}"
-    return f"{best['label']} is {gain['median']:.2f} times as fast as {baseline} ({_interval(gain)})"
+    if all((row["speedup"]["high"] or 1) < 1 for row in found):
+        return f"{start}{'e' if start else 'E'}very strategy is slower than {baseline}; {_closest(best, stage)}"
+    if gain["low"] <= 1:
+        none = f"{'no' if start else 'No'} strategy is shown to be faster than {baseline}"
+        return f"{start}{none}; {_closest(best, stage)}"
+    ahead = found[: found.index(best)]
+    also = f"; {listed([_ran(row) for row in ahead], 'and')}, which is not shown to be a gain" if ahead else ""
+    return f"{start}{best['label']} is {gain['ratio']:.2f} times as fast as {baseline} ({_interval(gain, stage)}){also}"
 
 
-def _closest(row: Row) -> str:
+def _ran(row: Row) -> str:
+    return f"{row['label']} ran at {row['speedup']['ratio']:.2f} times"
+
+
+def _so_far(prompts: int, stage: Stage) -> str:
+    if not stage.planned:
+        return ""
+    return f"{'Stopped' if stage.is_over else 'So far'} after {prompts} of {stage.planned} prompts"
+
+
+def _closest(row: Row, stage: Stage) -> str:
     gain = row["speedup"]
-    return f"{row['label']} comes closest at {gain['median']:.2f} times ({_interval(gain)})"
+    return f"{row['label']} comes closest at {gain['ratio']:.2f} times ({_interval(gain, stage)})"
 
 
-def _interval(gain: Row) -> str:
+def _interval(gain: Row, stage: Stage) -> str:
+    if stage.planned:
+        return f"95 % interval at every look {gain['low']:.2f} to {gain['high']:.2f}"
     return f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}, {gain['prompts']} prompts"
 
 
-def _losslessness(row: Row) -> str:
+def _diverging(row: Row) -> str:
     audit = row["audit"]
     compared = audit["identical"] + audit["tie"] + audit["divergent"]
+    return (
+        f"{row['label']} writes another text than the target on {audit['divergent']} of {compared} samples: do not "
+        "trust it. It is not ranked."
+    )
+
+
+def _losslessness(row: Row, stage: Stage) -> str:
+    audit = row["audit"]
+    compared = audit["identical"] + audit["tie"]
     if not compared:
         return "Its texts are its own draws, so they are not compared word for word."
     if audit["identical"] == compared:
-        return (
-            f"Its text is exactly the target's on {'the one sample' if compared == 1 else f'all {compared} samples'}."
-        )
-    words = f"Its text is exactly the target's on {audit['identical']} of {compared} samples"
-    if audit["tie"]:
-        words += f", differs by a numeric tie on {audit['tie']}"
-    if audit["divergent"]:
-        words += f", and really diverges on {audit['divergent']}: do not trust it"
-    return words + "."
+        every = "the one sample" if compared == 1 else f"all {compared} samples"
+        return f"Its text is exactly the target's on {every}{' so far' if not stage.is_over else ''}."
+    return (
+        f"Its text is exactly the target's on {audit['identical']} of {compared} samples, and differs by a numeric tie "
+        f"on {audit['tie']}."
+    )

@@ -13,7 +13,7 @@ from typing import Any
 
 from decoding.load import ONE
 from decoding.measure.sample import Sample
-from decoding.measure.speedups import decode_speed, end_to_end_speed
+from decoding.measure.speedups import judged_speed
 from decoding.prompts.prompt import Prompt
 
 MOST = 10_000  # prompts in one file
@@ -95,7 +95,7 @@ def _loss(prompt: str, pairs: Sequence[tuple[Sample, Sample]]) -> Loss:
 
 def _speed(sample: Sample) -> float:
     """Tokens per second that speed-ups compare: of decoding for one user, of the whole request under load."""
-    return decode_speed(sample) if sample.load == ONE else end_to_end_speed(sample)
+    return judged_speed(sample.load)(sample)
 
 
 def _spent_ns(sample: Sample) -> int:

@@ -109,7 +109,7 @@ def _copying(rows: Sequence[Mapping[str, Any]]) -> Iterator[Export]:
 
 def _gain(row: Mapping[str, Any]) -> float:
     """Speed-up as measured if it ran, else as predicted."""
-    gain: float = row["measured"]["median"] if row["measured"] else row["speedup"]
+    gain: float = row["measured"]["ratio"] if row["measured"] else row["speedup"]
     return gain
 
 

@@ -127,7 +127,7 @@ def schedule(found: Mapping[int, Sequence[AtLoad]], measured: Mapping[str, Mappi
     for users, rows in sorted(found.items()):
         row = next(row for row in rows if row.choice.strategy == static_strategy.STRATEGY.slug)
         ran = measured.get(row.choice.label)
-        gain = ran["end_to_end"]["median"] if ran else row.speedup
+        gain = ran["end_to_end"]["ratio"] if ran else row.speedup
         lookahead = int(row.choice.params["lookahead"]) if gain > 1 else 0
         if steps and steps[-1][1] == lookahead:
             steps.pop()

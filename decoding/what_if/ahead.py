@@ -165,9 +165,9 @@ class Played(Possible):
     unmeasured: float = 0.0
 
     @cached_property
-    def ratios(self) -> list[tuple[float, float]]:
+    def times(self) -> list[tuple[float, float, float]]:
         both = zip(self.found.alone, self.refused.traces, self.accepted.traces, strict=True)
-        return [_sorted(alone / _seconds(one), alone / _seconds(other)) for alone, one, other in both]
+        return [(alone, _seconds(one), _seconds(other)) for alone, one, other in both]
 
     @property
     def mean_acceptance_length(self) -> float:
@@ -196,7 +196,3 @@ class Played(Possible):
 
 def _seconds(trace: Sequence[Event]) -> float:
     return next(event.end_ns for event in reversed(trace) if isinstance(event, Finished)) * 1e-9
-
-
-def _sorted(one: float, other: float) -> tuple[float, float]:
-    return (one, other) if one < other else (other, one)

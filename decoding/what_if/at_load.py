@@ -32,11 +32,10 @@ class AtLoad(Possible):
     hit_rate: float | None = None  # None: nothing is prepared ahead
 
     @cached_property
-    def ratios(self) -> list[tuple[float, float]]:
+    def times(self) -> list[tuple[float, float, float]]:
         """With waiting and the prompt included, as a comparison counts under load."""
         cases = zip(self.alone.requests, self.refused.requests, self.accepted.requests, strict=True)
-        found = [(alone.end / one.end, alone.end / other.end) for alone, one, other in cases]
-        return [(min(both), max(both)) for both in found]
+        return [(alone.end, one.end, other.end) for alone, one, other in cases]
 
     @property
     def unmeasured(self) -> float:

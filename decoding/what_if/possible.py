@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-import statistics
+from decoding.measure.intervals import Interval, ratio_interval
 
 
 class Possible:
     @property
-    def ratios(self) -> list[tuple[float, float]]:
-        """Per prompt, the speed-up over autoregressive in both cases, the smaller first."""
+    def times(self) -> list[tuple[float, float, float]]:
+        """Per prompt, the seconds of autoregressive, and those of the setting in both cases."""
         raise NotImplementedError
 
     @property
-    def middle(self) -> list[float]:
-        return [(low + high) / 2 for low, high in self.ratios]
+    def middle(self) -> list[tuple[float, float]]:
+        """Per prompt, the seconds of autoregressive and those halfway between both cases."""
+        return [(alone, (one + other) / 2) for alone, one, other in self.times]
 
     @property
-    def median(self) -> float:
-        return statistics.median(self.middle)
+    def ratio(self) -> float:
+        """Speed-up over autoregressive, of the total times."""
+        return sum(alone for alone, _ in self.middle) / sum(own for _, own in self.middle)
+
+    @property
+    def interval(self) -> Interval:
+        return ratio_interval(self.middle)
 
     @property
     def possible(self) -> tuple[float, float]:
-        return statistics.median(low for low, _ in self.ratios), statistics.median(high for _, high in self.ratios)
+        """The speed-up in both cases, the smaller first."""
+        alone, one, other = (sum(column) for column in zip(*self.times, strict=True))
+        return min(alone / one, alone / other), max(alone / one, alone / other)

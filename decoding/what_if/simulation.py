@@ -27,13 +27,10 @@ class Simulation(Possible):
     hit_rate: ClassVar[None] = None  # nothing is prepared ahead
 
     @cached_property
-    def ratios(self) -> list[tuple[float, float]]:
-        costs, ratios = self.found.costs, []
-        for one, other in zip(self.refused, self.accepted, strict=True):
-            alone = self.found.alone(one.tokens)
-            low, high = sorted((alone / costs.seconds(one), alone / costs.seconds(other)))
-            ratios.append((low, high))
-        return ratios
+    def times(self) -> list[tuple[float, float, float]]:
+        both = zip(self.refused, self.accepted, strict=True)
+        seconds = self.found.costs.seconds
+        return [(self.found.alone(one.tokens), seconds(one), seconds(other)) for one, other in both]
 
     @property
     def unmeasured(self) -> float:

@@ -151,7 +151,7 @@ def _rows(reports: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any],
     tables = [{row["label"]: row for row in report["strategies"] if row["sample_count"]} for report in reports]
     known = {label: row for table in reversed(tables) for label, row in table.items()}
     cells = [(row, [_cell(table.get(label), tables[0].get(label)) for table in tables]) for label, row in known.items()]
-    return sorted(cells, key=lambda one: -(one[0]["speedup"] or {"median": 0})["median"])
+    return sorted(cells, key=lambda one: -(one[0]["speedup"] or {"ratio": 0})["ratio"])
 
 
 def _cell(row: Mapping[str, Any] | None, first: Mapping[str, Any] | None) -> Cell | None:

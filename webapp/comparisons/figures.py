@@ -82,12 +82,12 @@ def sum_up(comparison: Comparison) -> None:
 
 
 def _numbers(row: dict[str, Any], tokens: int) -> dict[str, Any]:
-    gain = row["speedup"] or {"median": None, "low": None, "high": None}
+    gain = row["speedup"] or {"ratio": None, "low": None, "high": None}
     same = ("sample_count", "noisy_count", "tokens_per_s", "mean_acceptance_length", "draft_acceptance_rate",
             "draft_share", "verify_share", "tokens_per_s_device", "tokens_per_s_user")  # fmt: skip
     return {
         **{name: row[name] for name in same},
-        "speedup": gain["median"],
+        "speedup": gain["ratio"],
         "speedup_low": gain["low"],
         "speedup_high": gain["high"],
         "draft_passes": row["num_draft_passes"] / tokens if tokens and row["num_draft_passes"] is not None else None,

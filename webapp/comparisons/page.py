@@ -132,7 +132,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
     runs = list(comparison.runs.all())
     dashes, usual = _dashes(runs), usual_baseline(runs)
     rows = [{**row, "dash": dashes[row["label"]], **_ranks(row, report)} for row in report["strategies"]]
-    rows.sort(key=lambda row: -(row["speedup"] or {"median": 0})["median"])
+    rows.sort(key=lambda row: -(row["speedup"] or {"ratio": 0})["ratio"])
     baseline = next(row for row in rows if row["is_baseline"])
     hits = any(row.get("hit_rate") is not None for row in rows)
     hardware = any(row["hardware"] for row in rows)

@@ -10,14 +10,16 @@ from typing import Any
 from decoding.public import (
     BASELINE,
     DEFINITIONS_VERSION,
+    ENDED,
     Choice,
+    Judged,
     Load,
-    Numbers,
     Objective,
     Sampling,
+    Stage,
     across_loads,
     device_counts,
-    fewest_rows,
+    is_heavy,
     overloaded,
     ranked,
     sample_from_dict,
@@ -27,6 +29,7 @@ from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.caching import cached
 from webapp.core.problems import Invalid
+from webapp.jobs.models import State
 
 KEPT_SECONDS = 3600
 NOISY_SHARE = 0.2  # of the samples that a verdict compares; above it the verdict doubts itself
@@ -53,8 +56,19 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     objective = Objective(**comparison.slo)
     runners = {run.label: runner for run in runs}
     hardware = comparison.hardware.get("by_strategy", {})
-    rows = summary.report(choices, runners, samples, baseline, objective, prices=comparison.prices, hardware=hardware)
-    base = summary.baselines(choices, baseline)
+    stage = _stage(comparison)
+    judged = summary.judge(
+        choices,
+        samples,
+        baseline,
+        usual=usual_baseline(runs),
+        planned=stage.planned,
+        is_withheld=is_heavy(noise for _, _, noise, _ in found),
+    )
+    rows = summary.report(
+        choices, runners, samples, baseline, objective, prices=comparison.prices, hardware=hardware, judged=judged
+    )
+    base = judged.base
     _add_names(rows, choices)
     for load, label in base.items():
         own = [row for row, choice in zip(rows, choices, strict=True) if choice.load == load]
@@ -69,9 +83,8 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     used = {names[choice.label]: choice for choice in choices}
     warnings = misfits(used, Sampling.from_dict(comparison.sampling), machines)
     is_noisy = _is_noisy(rows, choices, base)
-    is_over = comparison.job.is_final or comparison.limit < fewest_rows(len(runs) // len(base) - 1)
     return {
-        **_verdicts(rows, samples, base, is_noisy=is_noisy, is_over=is_over),
+        **_verdicts(rows, judged, is_noisy=is_noisy, stage=stage),
         "objective": objective.to_dict(),
         "warnings": [*warnings, *overloaded(rows)],
         "is_noisy": is_noisy,
@@ -84,12 +97,17 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     }
 
 
-def _verdicts(
-    rows: Rows, samples: Sequence[Numbers], base: Mapping[Load, str], *, is_noisy: bool, is_over: bool
-) -> dict[str, Any]:
+def _stage(comparison: Comparison) -> Stage:
+    """How far it has come. A job that ended as planned has no sample without an end."""
+    if not comparison.job.is_final:
+        return Stage(comparison.limit, is_over=False)
+    return ENDED if comparison.job.state == State.SUCCEEDED else Stage(comparison.limit)
+
+
+def _verdicts(rows: Rows, judged: Judged, *, is_noisy: bool, stage: Stage) -> dict[str, Any]:
     """Verdict, doubt and ranking: of the one load, or in one sentence of all."""
-    found = across_loads(rows, samples, base, is_noisy=is_noisy, is_over=is_over)
-    if len(base) > 1:
+    found = across_loads(rows, judged, is_noisy=is_noisy, stage=stage)
+    if len(judged.base) > 1:
         return {**found, "verdict": found["sentence"], "ranking": NO_RANKING}
     [alone] = found["loads"]
     return {**found, **{name: alone[name] for name in ("verdict", "doubt", "ranking")}}
@@ -108,7 +126,7 @@ def _is_noisy(rows: Rows, choices: Sequence[Choice], base: Mapping[Load, str]) -
     compared: Rows = []
     for load, baseline in base.items():
         own = [row for row, choice in zip(rows, choices, strict=True) if choice.load == load]
-        if best := ranked(own, baseline):
+        if best := [row for row in ranked(own) if row["label"] != baseline]:
             compared += [row for row in own if row["label"] in (best[0]["label"], baseline)]
     return sum(row["noisy_count"] for row in compared) > NOISY_SHARE * sum(row["sample_count"] for row in compared)
 
@@ -153,7 +171,7 @@ def _state_hardware(strategies: Rows, baseline: str, stated: Mapping[str, str], 
     for row in strategies:
         row["hardware"] = stated.get(row["label"], "")
         own = counts.get(row["label"])
-        row["per_device"] = row["speedup"]["median"] * alone / own if alone and own and row["speedup"] else None
+        row["per_device"] = row["speedup"]["ratio"] * alone / own if alone and own and row["speedup"] else None
 
 
 def so_far(comparison: Comparison, baseline: str = "") -> dict[str, Any]:

@@ -10,7 +10,7 @@ UNKNOWN = "null if a server does not say"
 
 
 class PercentileIntervals(serializers.Serializer[Any]):
-    """95 % interval of each percentile, for itself alone: from, to. Null with too few prompts."""
+    """95 % interval of each percentile, for itself alone: from, to. Null with too few prompts, and in an open loop."""
 
     p50 = serializers.ListField(child=serializers.FloatField(), allow_null=True)
     p95 = serializers.ListField(child=serializers.FloatField(), allow_null=True)
@@ -26,6 +26,8 @@ class Percentiles(serializers.Serializer[Any]):
 
 class Goodput(serializers.Serializer[Any]):
     share = serializers.FloatField(help_text="share of the requests that kept the objective")
+    low = serializers.FloatField(allow_null=True, help_text="95 % interval of the share; null in an open loop")
+    high = serializers.FloatField(allow_null=True)
     tokens_per_s_device = serializers.FloatField(help_text="tokens of these requests alone")
 
 
@@ -70,8 +72,8 @@ class TurnOut(serializers.Serializer[Any]):
 class RegretOver(serializers.Serializer[Any]):
     """Regret over some prompts."""
 
-    regret = serializers.FloatField(help_text="1 - the median of reached")
-    reached = serializers.DictField(help_text="share of the bound's speed: median, low, high, prompts")
+    regret = serializers.FloatField(help_text="1 - the ratio of reached")
+    reached = serializers.DictField(help_text="share of the bound's speed: ratio, low, high, median, prompts")
 
 
 class RegretIn(RegretOver):
@@ -145,14 +147,17 @@ class StrategyReport(serializers.Serializer[Any]):
     gained_tokens_per_s = serializers.FloatField(allow_null=True, help_text="tokens_per_s minus the baseline's")
     speedup = serializers.DictField(
         allow_null=True,
-        help_text="of decoding; under load, of the whole request. median, number of prompts, and low and high of a "
-        "95 % interval that holds for all strategies of a load at once (null if prompts are too few)",
+        help_text="of decoding; under load, of the whole request. ratio of the total times of all prompts, low and "
+        "high of its 95 % interval, which holds for all strategies and loads at once (null if prompts are few or the "
+        "machine was too busy), median of the prompts' own ratios, number of prompts",
     )
+    is_shown = serializers.BooleanField(help_text="shown to be faster than the usual baseline, whichever is pinned")
     end_to_end = serializers.DictField(allow_null=True, help_text="the same with the time to read the prompt")
     prefill_ms = serializers.FloatField(allow_null=True, help_text="median time to read the prompt, draft included")
     break_even_tokens = serializers.FloatField(
         allow_null=True, help_text="the output length from which it is faster end to end; null if it saves nothing"
     )
+    tokens_per_round = serializers.FloatField(allow_null=True, help_text="tokens per pass of the target")
     mean_acceptance_length = serializers.FloatField(allow_null=True, help_text=UNKNOWN)
     draft_acceptance_rate = serializers.FloatField(allow_null=True)
     num_spec_steps = serializers.IntegerField(allow_null=True, help_text=UNKNOWN)
@@ -202,14 +207,17 @@ class StrategyReport(serializers.Serializer[Any]):
 
 
 class RankingOut(serializers.Serializer[Any]):
-    leader = serializers.CharField(allow_null=True, help_text="label of the fastest strategy that could be deployed")
+    leader = serializers.CharField(allow_null=True, help_text="label of the fastest strategy shown to be a gain")
     as_fast = serializers.ListField(child=serializers.CharField(), help_text="labels not shown to be slower")
     held_out = serializers.FloatField(
         allow_null=True,
         help_text="speed-up on each prompt of the strategy that the other prompts choose, so choosing flatters nothing",
     )
-    more_prompts = serializers.IntegerField(
-        allow_null=True, help_text="about how many more prompts settle the next open question"
+    more_prompts = serializers.ListField(
+        child=serializers.IntegerField(allow_null=True),
+        allow_null=True,
+        help_text="at least and at most so many more prompts settle the next open question; the second is null if "
+        "nobody knows",
     )
     sentence = serializers.CharField(allow_blank=True)
 
@@ -235,7 +243,7 @@ class CrossoverOut(serializers.Serializer[Any]):
     axis = serializers.ChoiceField(choices=["concurrency", "rate"])
     gain_until = serializers.FloatField(allow_null=True, help_text="last load whose interval lies above 1")
     loss_from = serializers.FloatField(allow_null=True, help_text="first load whose interval lies below 1")
-    at = serializers.FloatField(allow_null=True, help_text="where the line through the medians falls below 1")
+    at = serializers.FloatField(allow_null=True, help_text="where the line through the speed-ups falls below 1")
 
 
 class ReportOut(serializers.Serializer[Any]):

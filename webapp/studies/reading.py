@@ -49,7 +49,7 @@ def settings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _best(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
     run = [row for row in document.get("settings", []) if row["measured"]]
-    return max(run, key=lambda row: row["measured"]["median"], default=None)
+    return max(run, key=lambda row: row["measured"]["ratio"], default=None)
 
 
 def verdict_of_plan(document: Mapping[str, Any]) -> str:
@@ -59,17 +59,17 @@ def verdict_of_plan(document: Mapping[str, Any]) -> str:
     gain, label = best["measured"], setting(best)["short"]
     if gain["low"] is None:
         return (
-            f"{label} ran {gain['median']:.2f} times as fast as autoregressive on {so_few(gain['prompts'])}, too few "
+            f"{label} ran {gain['ratio']:.2f} times as fast as autoregressive on {so_few(gain['prompts'])}, too few "
             f"to say how sure that is; {best['speedup']:.2f} was predicted."
         )
     doubt = f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}"
     if gain["low"] <= 1:
         return (
             f"No strategy is shown to be faster than autoregressive here; {label} comes closest at "
-            f"{gain['median']:.2f} times ({doubt}); {best['speedup']:.2f} was predicted."
+            f"{gain['ratio']:.2f} times ({doubt}); {best['speedup']:.2f} was predicted."
         )
     return (
-        f"Set {label}: it ran {gain['median']:.2f} times as fast as autoregressive ({doubt}); "
+        f"Set {label}: it ran {gain['ratio']:.2f} times as fast as autoregressive ({doubt}); "
         f"{best['speedup']:.2f} was predicted."
     )
 
@@ -113,7 +113,7 @@ def at_load(document: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _gain(row: Mapping[str, Any]) -> float:
     """Speed-up as measured if the row ran, else as predicted."""
-    gain: float = row["measured"]["median"] if row["measured"] else row["speedup"]
+    gain: float = row["measured"]["ratio"] if row["measured"] else row["speedup"]
     return gain
 
 
@@ -128,7 +128,7 @@ def proof(found: Study) -> dict[str, Any]:
 
 def _off(promised: float, gain: Mapping[str, Any] | None) -> str | None:
     """Error of a promise, as a share of what was measured."""
-    return change(promised / gain["median"], 1) if gain else None
+    return change(promised / gain["ratio"], 1) if gain else None
 
 
 def setting(row: Mapping[str, Any]) -> dict[str, Any]:

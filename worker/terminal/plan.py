@@ -226,7 +226,7 @@ def _line(prediction: Prediction, row: Mapping[str, object] | None, repriced: fl
     gain = row["speedup"] if row else None
     if not isinstance(gain, dict):
         return f"{words} {'':>9} {'':>8} {'':>8}   a bound, not run"
-    few, median = gain["low"] is None, gain["median"]
+    few, median = gain["low"] is None, gain["ratio"]
     interval = f"none of {so_few(gain['prompts'])}" if few else f"{gain['low']:.2f} to {gain['high']:.2f}"
     again = "" if repriced is None else change(repriced / median, 1)
     return f"{words} {median:9.2f} {change(prediction.speedup / median, 1):>8} {again:>8}   {interval}"

@@ -53,6 +53,6 @@ def _line(row: Mapping[str, Any]) -> str:
     gain, words = row["measured"], f"  {row['label']:26} {row['speedup']:9.2f}"
     if not gain:
         return f"{words} {'not run':>9}"
-    words += f" {gain['median']:9.2f}"
-    off = f"{words} {change(row['speedup'] / gain['median'], 1):>8}"
+    words += f" {gain['ratio']:9.2f}"
+    off = f"{words} {change(row['speedup'] / gain['ratio'], 1):>8}"
     return off if gain["low"] is None else f"{off}   {gain['low']:.2f} to {gain['high']:.2f}"

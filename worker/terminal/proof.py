@@ -64,4 +64,4 @@ def _line(name: str, promised: float, gain: Mapping[str, Any] | None) -> str:
         return f"{name:20} {promised:9.2f} {'–':>9}"
     few = gain["low"] is None
     interval = f"none of {so_few(gain['prompts'])}" if few else f"{gain['low']:.2f} to {gain['high']:.2f}"
-    return f"{name:20} {promised:9.2f} {gain['median']:9.2f} {change(promised / gain['median'], 1):>8}   {interval}"
+    return f"{name:20} {promised:9.2f} {gain['ratio']:9.2f} {change(promised / gain['ratio'], 1):>8}   {interval}"

@@ -72,9 +72,9 @@ def _under(document: Mapping[str, Any]) -> list[str]:
 def notes(baseline: str) -> list[str]:
     """Notes that a reader needs to read the table right."""
     return [
-        f"speed-up: of decoding; median over prompts, paired with {baseline}; the 95 % intervals hold all at once",
+        f"speed-up: {baseline}'s total decoding time over the strategy's; the 95 % intervals hold all at once",
         "end to end: the same with the time to read the prompt, and the output length from which it is a gain",
-        "per round: mean acceptance length, tokens per verification · accepted: share of the drafted tokens",
+        "per round: tokens per pass of the target · accepted: share of the drafted tokens",
         "drafting, verifying: shares of the decoding time",
     ]
 
@@ -122,8 +122,8 @@ def load_notes(document: Mapping[str, Any]) -> list[str]:
     promise = ", ".join(f"{name.removesuffix('_ms')} {value:g} ms" for name, value in document["objective"].items())
     return [
         "@8: 8 users, each asks again when answered · @2/s: 2 requests a second, at random times or as recorded",
-        f"speed-up: of a request's tokens per second, waiting and prompt included; paired with {document['baseline']} "
-        "at the same load; the 95 % intervals of one load hold all at once",
+        f"speed-up: of whole requests' times, relative to {document['baseline']} at the same load; of one user, of "
+        "decoding alone; the 95 % intervals of all loads hold at once",
         "p50 / p95: in the queue · first token, from arrival · per token after the first · end to end, from arrival; "
         "gap: between deliveries, p99",
         f"goodput: requests within {promise}, and their tok/s/device"
@@ -140,7 +140,8 @@ def _doubts(row: Mapping[str, Any]) -> str:
     asked = [(name, p, each["intervals"][p]) for name, each in times.items() if each for p in _shown(name)]
     known = [f"{name} {p} {' to '.join(map(ms, found))} ms" for name, p, found in asked if found]
     missing = ", ".join(sorted({p for _, p, found in asked if not found}))
-    few = [f"too few prompts for {missing}"] if missing else []
+    why = "none, for requests of an open loop share one queue" if row["rate"] else f"too few prompts for {missing}"
+    few = [why] if missing else []
     return f"{row['label']}, 95 % intervals: {' · '.join([*known, *few])}"
 
 
@@ -155,7 +156,7 @@ def turn_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
     for row in strategies:
         gains = [(turn["turn"], turn["speedup"]) for turn in row.get("by_turn", []) if turn["speedup"]]
         if gains and row["role"] != "baseline":
-            turns = ", ".join(f"turn {number} {gain['median']:.2f}" for number, gain in gains)
+            turns = ", ".join(f"turn {number} {gain['ratio']:.2f}" for number, gain in gains)
             found.append(f"{row['label']} by turn: {turns}; above, a conversation counts as one prompt")
     return found
 
@@ -173,9 +174,15 @@ def _load_cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
         _two(row["tpot_ms"]),
         f"{ms(row['gap_ms']['p99'])} ms" if row["gap_ms"] else "–",
         _two(row["e2e_ms"]),
-        f"{percent(row['goodput']['share'])}, {row['goodput']['tokens_per_s_device']:.1f}",
+        _goodput(row["goodput"]),
         _audit(row["audit"]),
     )
+
+
+def _goodput(found: Mapping[str, float]) -> str:
+    known = found["low"] is not None
+    doubt = f" ({percent(found['low'])} to {percent(found['high'])})" if known else ""
+    return f"{percent(found['share'])}{doubt}, {found['tokens_per_s_device']:.1f}"
 
 
 def _two(found: Mapping[str, float]) -> str:
@@ -229,7 +236,7 @@ def _cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
         f"{row['tokens_per_s']:.1f}" if row["tokens_per_s"] else "–",
         _speedup(row, baseline),
         _end_to_end(row, baseline),
-        "–" if row["mean_acceptance_length"] is None else f"{row['mean_acceptance_length']:.2f}",
+        "–" if row["tokens_per_round"] is None else f"{row['tokens_per_round']:.2f}",
         _percent(row["draft_acceptance_rate"]),
         _percent(row["draft_share"]),
         _percent(row["verify_share"]),
@@ -244,15 +251,15 @@ def _speedup(row: Mapping[str, Any], baseline: str) -> str:
     if row["label"] == baseline:
         return "1"
     if gain["low"] is None:
-        return f"{gain['median']:.2f} ({so_few(gain['prompts'])})"
-    return f"{gain['median']:.2f} ({gain['low']:.2f} to {gain['high']:.2f})"
+        return f"{gain['ratio']:.2f} ({so_few(gain['prompts'])})"
+    return f"{gain['ratio']:.2f} ({gain['low']:.2f} to {gain['high']:.2f})"
 
 
 def _end_to_end(row: Mapping[str, Any], baseline: str) -> str:
     gain, length = row["end_to_end"], row["break_even_tokens"]
     if gain is None or row["label"] == baseline:
         return "–" if gain is None else "1"
-    return f"{gain['median']:.2f}" + (f" from {length:.0f} tokens" if length and length > 1.5 else "")
+    return f"{gain['ratio']:.2f}" + (f" from {length:.0f} tokens" if length and length > 1.5 else "")
 
 
 def _percent(share: float | None) -> str:

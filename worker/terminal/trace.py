@@ -24,5 +24,8 @@ class Trace:
         for key, recorder in self.pending:
             whose = {"strategy": key.choice.label, "prompt": key.prompt.id, "repeat": key.repeat}
             for seq, event in enumerate(recorder.events, start=1):
-                self.file.write(json.dumps({**whose, **to_dict(event, seq)}, separators=(",", ":")) + "\n")
+                record = to_dict(event, seq)
+                if "prompt" in record:  # the line's own `prompt` is the id
+                    record["tokens"] = record.pop("prompt")
+                self.file.write(json.dumps({**whose, **record}, separators=(",", ":")) + "\n")
         self.pending.clear()

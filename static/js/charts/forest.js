@@ -1,4 +1,4 @@
-// Speed-ups prompt by prompt: every prompt a dot, the median the strategy's mark, its interval a bar.
+// Speed-ups prompt by prompt: every prompt a dot, the ratio of total times the strategy's mark, its interval a bar.
 
 import { become, sketch } from "../core/become.js";
 import { isHidden, layField, shownOf } from "../core/field.js";
@@ -16,7 +16,7 @@ export function sentence({ rows, paired, baseline }) {
   const said = rows.filter((row) => row.speedup && !row.isBaseline).map((row) => {
     const ratios = pointsOf(row, paired).map((point) => point.ratio);
     const faster = ratios.filter((ratio) => ratio > 1).length;
-    return `${row.name} ${row.speedup.median.toFixed(2)} times, faster on ${faster} of ${counted(ratios.length, "prompt")}`;
+    return `${row.name} ${row.speedup.ratio.toFixed(2)} times, faster on ${faster} of ${counted(ratios.length, "prompt")}`;
   });
   return said.length ? `Speed-up over ${baseline}: ${said.join("; ")}.` : "";
 }
@@ -29,7 +29,7 @@ export function table({ rows, paired }) {
 }
 
 export const legend = (data) => [...data.rows.filter((row) => !row.isBaseline).map(runKey),
-  "A dot is a prompt, and opens it; the mark is their median, the bar its 95 % interval.",
+  "A dot is a prompt, and opens it; the mark is the speed-up of all together, the bar its 95 % interval.",
   axisOf(data).isBeyond ? " Dots before an arrow lie far beyond the edge; the table has their numbers." : null];
 
 const ROW = 40, AXIS = 24;
@@ -67,7 +67,7 @@ const pointsOf = (row, paired) => paired.get(row.number) ?? [];
 function axisOf({ rows, paired }) {
   const others = rows.filter((row) => !row.isBaseline);
   const all = others.flatMap((row) => [...pointsOf(row, paired).map((point) => point.ratio), row.speedup?.high ?? 1]);
-  const most = Math.max(1.25, reach(all), ...others.map((row) => row.speedup?.high ?? row.speedup?.median ?? 1)) * 1.03;
+  const most = Math.max(1.25, reach(all), ...others.map((row) => row.speedup?.high ?? row.speedup?.ratio ?? 1)) * 1.03;
   return { low: Math.floor(Math.min(0.9, ...all) * 9.7) / 10, high: most, isBeyond: Math.max(...all) > most };
 }
 
@@ -76,7 +76,7 @@ function summary(row, x, y, { low, high }) {
   return sketch("g", { class: `s-${row.strategy}${row.role === "ranked" ? "" : " unranked"}` },
     sketch("text", { class: "name", x: 0, y: y + 4 }, row.name),
     gain?.low != null && within(gain.high) ? sketch("path", { class: "interval", d: `M${x(Math.max(gain.low, low))},${y}H${x(Math.min(gain.high, high))}` }) : null,
-    gain && within(gain.median) && gain.median <= high ? mark(row.strategy, 7, x(gain.median), y) : null);
+    gain && within(gain.ratio) && gain.ratio <= high ? mark(row.strategy, 7, x(gain.ratio), y) : null);
 }
 
 /** One shape for all dots of a strategy, a mark at each of its corners: in an hour there may be thousands. */

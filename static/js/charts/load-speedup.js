@@ -25,19 +25,19 @@ export function crossing({ axis, gain_until: gain, loss_from: loss }) {
   const named = (value) => loadName({ [axis]: value });
   if (gain && loss) return `is shown to be a gain up to ${named(gain)} and a loss from ${named(loss)} on`;
   if (gain) return `is shown to be a gain up to ${named(gain)}, and a loss at no load`;
-  return loss ? `is shown to be a loss from ${named(loss)} on, and a gain at no load` : "is shown to be neither a gain nor a loss at any load";
+  return loss ? `is shown to be a loss from ${named(loss)} on, and a gain at no load` : "is not shown to be a gain or a loss at any load";
 }
 
 export const table = ({ everyRow: rows }) => made(["run", "load", "speed-up", "95 % interval"], rows.filter(isShown).map((row) =>
-  [row.name, loadName(row), times(row.speedup.median), row.speedup.low === null ? "too few prompts" : `${row.speedup.low.toFixed(2)} to ${row.speedup.high.toFixed(2)}`]));
+  [row.name, loadName(row), times(row.speedup.ratio), row.speedup.low === null ? "too few prompts" : `${row.speedup.low.toFixed(2)} to ${row.speedup.high.toFixed(2)}`]));
 
 export const legend = ({ everyRow: rows }) => [...strategiesOf(rows.filter(isShown)).map(runKey),
-  " Bars are 95 % intervals that hold for all strategies of a load at once. A dotted vertical line marks the load where the median falls below 1."];
+  " Bars are 95 % intervals that hold for all strategies and loads at once. A dotted vertical line marks the load where the speed-up falls below 1."];
 
 export function draw(place, { everyRow: rows, report }) {
   const shown = rows.filter(isShown), kinds = kindsOf(shown);
   become(place, ...kinds.map((kind) => sketch("figure", {}, sketch("svg", { class: "chart", role: "img", "aria-label": `Speed-up, by ${AXES[kind]}`, "data-axis": kind }))));
-  const y = speedupAxis(shown.flatMap(({ speedup }) => [speedup.low ?? speedup.median, speedup.high ?? speedup.median]));
+  const y = speedupAxis(shown.flatMap(({ speedup }) => [speedup.low ?? speedup.ratio, speedup.high ?? speedup.ratio]));
   place.querySelectorAll("svg").forEach((picture, i) => plot(picture, {
     x: loadAxis(shown, kinds[i]), y, height: 280, right: 24,
     layers: [
@@ -49,8 +49,8 @@ export function draw(place, { everyRow: rows, report }) {
   }));
 }
 
-const pointOf = (row, kind) => ({ x: at(row[kind]), y: row.speedup.median,
-  text: row.speedup.low === null ? times(row.speedup.median) : `${times(row.speedup.median)} (${row.speedup.low.toFixed(2)} to ${row.speedup.high.toFixed(2)})` });
+const pointOf = (row, kind) => ({ x: at(row[kind]), y: row.speedup.ratio,
+  text: row.speedup.low === null ? times(row.speedup.ratio) : `${times(row.speedup.ratio)} (${row.speedup.low.toFixed(2)} to ${row.speedup.high.toFixed(2)})` });
 
 const isShown = (row) => Boolean(row.speedup) && !row.isBaseline;
 
@@ -70,7 +70,7 @@ function crossed(one, rows, n) {
 const drawn = ({ strategy, dash, rows, role }, kind, aside) => (scale) => {
   const x = (value) => scale.x(value) + aside;
   return [sketch("g", { class: `s-${strategy} ${dash}${role === "bound" ? " unranked" : ""}` },
-    ...line(rows.map((row) => [at(row[kind]), row.speedup.median]))({ ...scale, x }),
+    ...line(rows.map((row) => [at(row[kind]), row.speedup.ratio]))({ ...scale, x }),
     ...rows.flatMap((row) => interval(at(row[kind]), row.speedup)({ ...scale, x })),
-    ...rows.flatMap((row) => markAt(strategy, [at(row[kind]), row.speedup.median], 5)({ ...scale, x })))];
+    ...rows.flatMap((row) => markAt(strategy, [at(row[kind]), row.speedup.ratio], 5)({ ...scale, x })))];
 };

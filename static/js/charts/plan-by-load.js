@@ -14,7 +14,7 @@ export const title = () => ["Speed-up by users at once", "over autoregressive at
 export const sentence = ({ found }) => (found.at_load ? `${bestOf(found.at_load).join("; ")}.` : "");
 
 export const table = ({ found: { at_load: { rows } } }) => made(["users at once", "setting", "predicted", "measured", "95 % interval"],
-  rows.filter(isDrawn).map((row) => [row.users, row.label, times(row.speedup), row.measured ? times(row.measured.median) : "not run",
+  rows.filter(isDrawn).map((row) => [row.users, row.label, times(row.speedup), row.measured ? times(row.measured.ratio) : "not run",
     row.measured?.low == null ? "–" : `${row.measured.low.toFixed(2)} to ${row.measured.high.toFixed(2)}`]));
 
 export const legend = ({ found: { at_load: { rows } } }) => [...seriesOf(rows).map(runKey),
@@ -25,7 +25,7 @@ export function draw(picture, { found: { at_load: { rows } } }) {
   const x = loadAxis(shown.map(({ users }) => ({ concurrency: users })), "concurrency");
   plot(picture, {
     x, height: 280, right: 24, layers: [level(1, "whole soft")],
-    y: speedupAxis(shown.flatMap(({ speedup, measured }) => [speedup, measured?.low ?? speedup, measured?.high ?? measured?.median ?? speedup])),
+    y: speedupAxis(shown.flatMap(({ speedup, measured }) => [speedup, measured?.low ?? speedup, measured?.high ?? measured?.ratio ?? speedup])),
     series: all.map((series, n) => ({ name: series.name, points: series.rows.map(pointOf), layer: drawn(series, (n - (all.length - 1) / 2) * 6) })),
   });
 }
@@ -33,10 +33,10 @@ export function draw(picture, { found: { at_load: { rows } } }) {
 /** Name the fastest measured setting of each load. Only an interval above 1 shows a gain. */
 function bestOf({ users, rows }) {
   return users.map((count) => {
-    const ran = rows.filter((row) => row.users === count && isDrawn(row) && row.measured).sort((a, b) => b.measured.median - a.measured.median);
+    const ran = rows.filter((row) => row.users === count && isDrawn(row) && row.measured).sort((a, b) => b.measured.ratio - a.measured.ratio);
     if (!ran.length) return `${named(count)}: nothing ran`;
     const [{ label, measured }] = ran, sure = measured.low === null ? ", too few prompts for an interval" : measured.low > 1 ? "" : ", not shown to be a gain";
-    return `${named(count)}: ${label} with ${times(measured.median)}${sure}`;
+    return `${named(count)}: ${label} with ${times(measured.ratio)}${sure}`;
   });
 }
 
@@ -53,15 +53,15 @@ function seriesOf(rows) {
   return [...found.values()];
 }
 
-const pointOf = ({ users, label, speedup, measured }) => ({ x: at(users), y: measured?.median ?? speedup,
-  text: measured ? `${label}: ${times(measured.median)}, ${times(speedup)} predicted` : `${label}: ${times(speedup)} predicted` });
+const pointOf = ({ users, label, speedup, measured }) => ({ x: at(users), y: measured?.ratio ?? speedup,
+  text: measured ? `${label}: ${times(measured.ratio)}, ${times(speedup)} predicted` : `${label}: ${times(speedup)} predicted` });
 
 /** Intervals of several strategies at one load stand side by side, `aside` pixels from it. */
 const drawn = ({ strategy, rows }, aside) => (scale) => {
   const x = (value) => scale.x(value) + aside, ran = rows.filter(({ measured }) => measured);
   const drawnAt = { ...scale, x }, lineOf = (some, valueOf, cls) => line(some.map((row) => [at(row.users), valueOf(row)]), cls)(drawnAt);
   return [sketch("g", { class: `s-${strategy}` },
-    ...lineOf(rows, (row) => row.speedup, "broken"), ...lineOf(ran, (row) => row.measured.median, ""),
+    ...lineOf(rows, (row) => row.speedup, "broken"), ...lineOf(ran, (row) => row.measured.ratio, ""),
     ...ran.flatMap((row) => interval(at(row.users), row.measured)(drawnAt)),
-    ...ran.flatMap((row) => markAt(strategy, [at(row.users), row.measured.median], 5)(drawnAt)))];
+    ...ran.flatMap((row) => markAt(strategy, [at(row.users), row.measured.ratio], 5)(drawnAt)))];
 };

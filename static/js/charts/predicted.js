@@ -30,7 +30,7 @@ export const legend = ({ found }) => [...curvesOf(found).map(({ strategy, name, 
 export function draw(place, { found }) {
   const curves = curvesOf(found), params = [...new Set(curves.map((curve) => curve.param))];
   const bounds = found.settings.filter((row) => row.role === "bound"), measured = found.settings.filter((row) => row.measured);
-  const y = speedupAxis([...bounds.map((row) => row.speedup), ...measured.map((row) => row.measured.median),
+  const y = speedupAxis([...bounds.map((row) => row.speedup), ...measured.map((row) => row.measured.ratio),
     ...curves.flatMap((curve) => curve.points.map((point) => point.y))]);
   become(place, ...params.map((param) => sketch("figure", {}, sketch("svg", { class: "chart", role: "img", "aria-label": `Predicted speed-up over ${param}`, "data-param": param }))));
   place.querySelectorAll("svg").forEach((picture, i) => {
@@ -42,7 +42,7 @@ export function draw(place, { found }) {
       layers: [
         level(1),
         ...measured.filter((row) => here.some((curve) => curve.strategy === row.strategy))
-          .map((row) => markAt(row.strategy, [row.params[params[i]], row.measured.median])),
+          .map((row) => markAt(row.strategy, [row.params[params[i]], row.measured.ratio])),
       ],
       series: here.map(({ points, strategy, name, cls }) => ({ name,
         points: points.map((point) => ({ ...point, text: `${times(point.y)} predicted` })),

@@ -28,18 +28,18 @@ export function onCurve(answer) {
 export function curve(picture, answer, onPick) {
   const { param, points } = answer.curve, { bound, params, strategy } = answer, here = onCurve(answer);
   const values = valuesOf(answer.curve), [first, last] = [values[0], values.at(-1)], half = (last - first) / (values.length - 1) / 2 || 1;
-  const all = [...points.flatMap(({ low, high }) => [low, high]), ...here.flatMap(({ speedup }) => [speedup.median, speedup.low, speedup.high]), bound];
+  const all = [...points.flatMap(({ low, high }) => [low, high]), ...here.flatMap(({ speedup }) => [speedup.ratio, speedup.low, speedup.high]), bound];
   plot(picture, {
     x: { low: first - half, high: last + half, label: param, link: `${strategy} ${param}`, at: labelled(values, Math.max(4, Math.round(widthOf(picture) / 60))) },
     y: speedupAxis(all),
     levels: bound === null ? [] : [{ at: bound, cls: "bound", label: `oracle ${times(bound)}` }],
     layers: [
       level(1), upright(params[param]), band(points),
-      ...pieces(points).map((piece) => line(piece.points.map(({ value, median }) => [value, median]), piece.isExtended ? "extended" : "")),
-      ...here.flatMap((row) => [interval(row.params[param], row.speedup), markAt(row.strategy, [row.params[param], row.speedup.median], 6)]),
-      dots([{ x: params[param], y: answer.speedup.median, r: 9 }], "asked"),
+      ...pieces(points).map((piece) => line(piece.({ value, ratio }) => [value, ratio], piece.isExtended ? "extended" : "")),
+      ...here.flatMap((row) => [interval(row.params[param], row.speedup), markAt(row.strategy, [row.params[param], row.speedup.ratio], 6)]),
+      dots([{ x: params[param], y: answer.speedup.ratio, r: 9 }], "asked"),
     ],
-    series: [{ name: "", points: points.map((point) => ({ x: point.value, y: point.median, text: told(point, here.find((row) => row.params[param] === point.value)),
+    series: [{ name: "", points: points.map((point) => ({ x: point.value, y: point.ratio, text: told(point, here.find((row) => row.params[param] === point.value)),
       open: () => onPick(point.value) })) }],
     head: (value) => `${param} ${values.reduce((one, other) => (Math.abs(other - value) < Math.abs(one - value) ? other : one))}`,
     isByColumn: true,
@@ -53,9 +53,9 @@ const band = (points) => ({ x, y }) => {
 };
 
 /** Tell a point of the curve, and what ran with this value. */
-export function told({ median, low, high }, ran) {
+export function told({ ratio, low, high }, ran) {
   const range = times(low) === times(high) ? "" : ` (${low.toFixed(2)} to ${high.toFixed(2)})`;
-  return `simulated ${times(median)}${range}${ran ? `, measured ${times(ran.speedup.median)}` : ""}`;
+  return `simulated ${times(ratio)}${range}${ran ? `, measured ${times(ran.speedup.ratio)}` : ""}`;
 }
 
 /** All values of the axis, those too whose points are still to come. */
@@ -71,7 +71,7 @@ export function labelled(values, most) {
 export function bars(picture, answer, other) {
   const width = widthOf(picture), label = Math.min(132, 0.4 * width), row = 34;
   const lines = [{ ...answer, kind: "simulated" }, ...(other ? [{ ...other, kind: "measured" }] : [])];
-  const most = Math.max(1, ...lines.map((line) => line.speedup.high ?? line.speedup.median)) * 1.02;
+  const most = Math.max(1, ...lines.map((line) => line.speedup.high ?? line.speedup.ratio)) * 1.02;
   const x = (ratio) => label + (ratio / most) * Math.max(1, width - label - 52);
   size(picture, width, 2 * row);
   become(picture, ...lines.map((line, i) => bar(line, x, i * row, width)),
@@ -79,11 +79,11 @@ export function bars(picture, answer, other) {
 }
 
 function bar(line, x, y, width) {
-  const { median, low, high } = line.speedup;
+  const { ratio, low, high } = line.speedup;
   return sketch("g", { class: `${line.kind} s-${line.strategy}` },
     sketch("text", { class: "name", x: 0, y: y + 12 }, line.name ?? line.label),
     sketch("text", { x: 0, y: y + 26 }, line.kind),
-    sketch("rect", { class: "bar", x: x(0), y: y + 4, width: x(median) - x(0), height: 20 }),
+    sketch("rect", { class: "bar", x: x(0), y: y + 4, width: x(ratio) - x(0), height: 20 }),
     low != null ? sketch("path", { class: "interval", d: `M${x(low)},${y + 14}H${x(high)}` }) : null,
-    sketch("text", { class: "name", x: width, y: y + 18, "text-anchor": "end" }, `${median.toFixed(2)}×`));
+    sketch("text", { class: "name", x: width, y: y + 18, "text-anchor": "end" }, `${ratio.toFixed(2)}×`));
 }

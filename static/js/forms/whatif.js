@@ -31,7 +31,7 @@ export function asked(label, params) {
 export function beside(answer) {
   const ranked = answer.measured.filter((row) => row.role === "ranked");
   return ranked.find((row) => row.label === answer.label)
-    ?? ranked.reduce((best, row) => (!best || row.speedup.median > best.speedup.median ? row : best), null);
+    ?? ranked.reduce((best, row) => (!best || row.speedup.ratio > best.speedup.ratio ? row : best), null);
 }
 
 /** What "run this" asks for: the setting, and the fastest measured one that the form can hold beside it. */
@@ -42,13 +42,13 @@ export function toRun(answer) {
 }
 
 export function sentence(answer) {
-  const { median, low, high, prompts } = answer.speedup;
+  const { ratio, low, high, prompts } = answer.speedup;
   const doubt = low === null ? (prompts === 1 ? "a single prompt" : `${prompts} prompts`) : `95 % interval ${low.toFixed(2)} to ${high.toFixed(2)}, ${prompts} prompts`;
   const many = answer.users > 1 ? ` with ${answer.users} users at once` : "";
-  const words = [`Simulated: ${answer.label} would be ${median.toFixed(2)} times as fast as autoregressive${many} (${doubt}).`];
+  const words = [`Simulated: ${answer.label} would be ${ratio.toFixed(2)} times as fast as autoregressive${many} (${doubt}).`];
   const other = beside(answer);
   if (answer.hit_rate != null) words.push(`It would have prepared a branch for ${Math.round(100 * answer.hit_rate)} % of the outcomes.`);
-  if (other) words.push(`Measured: ${other.name} is ${other.speedup.median.toFixed(2)} times as fast.`);
+  if (other) words.push(`Measured: ${other.name} is ${other.speedup.ratio.toFixed(2)} times as fast.`);
   if (answer.error !== null) words.push(`On the strategies that ran, this replay is off by at most ${Math.ceil(100 * answer.error)} %.`);
   return words.join(" ");
 }
@@ -191,7 +191,7 @@ export class WhatIf {
 }
 
 const twin = (answer) => table([answer.curve.param, "simulated", "at least", "at most"],
-  answer.curve.points.map((point) => [point.value, times(point.median), times(point.low), times(point.high)]));
+  answer.curve.points.map((point) => [point.value, times(point.ratio), times(point.low), times(point.high)]));
 
 const checks = (answer) => table(["strategy", "measured", "the replay says"],
-  answer.measured.map((row) => [row.name, times(row.speedup.median), times(row.simulated ?? undefined)]));
+  answer.measured.map((row) => [row.name, times(row.speedup.ratio), times(row.simulated ?? undefined)]));

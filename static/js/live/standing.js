@@ -10,12 +10,12 @@ const WIDTH = 80, HEIGHT = 12, EDGE = 2;
 export function drawStanding(lanes, rows) {
   const gains = new Map(rows.map((row) => [row.label, row.speedup]));
   const known = [...gains.values()].filter(Boolean);
-  const low = Math.min(0.9, ...known.map((gain) => gain.low ?? gain.median));
-  const high = Math.max(1.1, ...known.map((gain) => gain.high ?? gain.median));
+  const low = Math.min(0.9, ...known.map((gain) => gain.low ?? gain.ratio));
+  const high = Math.max(1.1, ...known.map((gain) => gain.high ?? gain.ratio));
   const x = (ratio) => EDGE + ((ratio - low) / (high - low)) * (WIDTH - 2 * EDGE);
   for (const lane of lanes) {
     const gain = gains.get(lane.run.label);
-    say(lane.numbers.standing, gain ? `${gain.median.toFixed(2)}×` : "");
+    say(lane.numbers.standing, gain ? `${gain.ratio.toFixed(2)}×` : "");
     become(lane.element.querySelector(".standing svg"), ...(gain ? drawn(gain, x) : []));
   }
 }
@@ -23,5 +23,5 @@ export function drawStanding(lanes, rows) {
 const drawn = (gain, x) => [
   sketch("path", { class: "one", d: `M${x(1)},0V${HEIGHT}` }),
   gain.low === null ? null : sketch("path", { class: "interval", d: `M${x(gain.low)},${HEIGHT / 2}H${x(gain.high)}` }),
-  sketch("path", { class: "median", d: `M${x(gain.median)},2V${HEIGHT - 2}` }),
+  sketch("path", { class: "ratio", d: `M${x(gain.ratio)},2V${HEIGHT - 2}` }),
 ];

@@ -30,7 +30,6 @@ from decoding.public import (
     Strategy,
     choose,
     load_of,
-    median_interval,
     oracle,
     simulate,
     simulate_at_load,
@@ -182,7 +181,7 @@ def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
 def _fit(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, load: Load = ONE) -> dict[str, Any]:
     """Return the measured results at this load, the replay's results for them, and the overall ratio of the two."""
     measured = [_replayed(found, row, is_ahead) for row in rows if row["role"] != "baseline" and row["speedup"]]
-    off = [row["speedup"]["median"] / row["simulated"] for row in measured if row["simulated"]]
+    off = [row["speedup"]["ratio"] / row["simulated"] for row in measured if row["simulated"]]
     correction = statistics.median(off) if off else 1.0
     for row in measured:
         row["simulated"] = row["simulated"] and row["simulated"] * correction
@@ -190,7 +189,7 @@ def _fit(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, loa
         "measured": measured,
         "correction": correction,
         "error": max(abs(correction / one - 1) for one in off) if len(off) > 1 else None,
-        "bound": None if is_ahead or load != ONE or not found.knows_the_draft else oracle(found).median * correction,
+        "bound": None if is_ahead or load != ONE or not found.knows_the_draft else oracle(found).ratio * correction,
     }
 
 
@@ -199,7 +198,7 @@ def _replayed(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[s
     is_known = choice.spec in ASKABLE or bool(choice.spec.mixes)
     can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
-    return {**shown, "simulated": _play(found, choice).median if can_say else None}
+    return {**shown, "simulated": _play(found, choice).ratio if can_say else None}
 
 
 def _curve(comparison: Comparison, point: dict[str, float], choice: Choice, key: str) -> dict[str, Any]:
@@ -226,7 +225,7 @@ def _with(choice: Choice, param: str, value: float) -> Choice:
 
 def _point(value: Any, at: Simulation | AtLoad | Played) -> dict[str, float]:
     low, high = at.possible
-    return {"value": value, "median": at.median, "low": low, "high": high, "unmeasured": at.unmeasured}
+    return {"value": value, "ratio": at.ratio, "low": low, "high": high, "unmeasured": at.unmeasured}
 
 
 def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
@@ -258,10 +257,11 @@ def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict
 def _result(
     found: Recorded, choice: Choice, simulation: Simulation | AtLoad | Played, fit: Mapping[str, Any]
 ) -> dict[str, Any]:
-    correction, middle = fit["correction"], simulation.middle
+    correction = fit["correction"]
     steps = STEPS.get(choice.strategy)
     point = {"point": _point(choice.params[steps[0]], simulation)} if steps else {}  # for the curve, not yet corrected
-    low, high = median_interval(middle)
+    few = any(row["speedup"]["low"] is None for row in fit["measured"])  # then no simulation is surer than they are
+    low, high = (None, None) if few else simulation.interval
     possible = [bound * correction for bound in simulation.possible]
     return {
         "simulated": True,
@@ -270,10 +270,10 @@ def _result(
         "users": choice.load.concurrency,
         "label": choice.label,
         "speedup": {
-            "median": simulation.median * correction,
+            "ratio": simulation.ratio * correction,
             "low": low and low * correction,
             "high": high and high * correction,
-            "prompts": len(middle),
+            "prompts": len(simulation.times),
         },
         "possible": {"low": possible[0], "high": possible[1]},
         "known": 1.0 if choice.spec.proposer else found.known,
@@ -289,4 +289,4 @@ def _result(
 
 
 def _scaled(point: Mapping[str, float], correction: float) -> dict[str, float]:
-    return {**point, **{name: point[name] * correction for name in ("median", "low", "high")}}
+    return {**point, **{name: point[name] * correction for name in ("ratio", "low", "high")}}

@@ -46,7 +46,7 @@ def _counted(numbers: Sequence[int]) -> str:
 def _above_the_oracle(fit: Mapping[str, Any]) -> Iterator[str]:
     """Name the runs that draft as the oracle does, and were faster nevertheless."""
     bound = fit["bound"] or math.inf
-    fast = [row for row in fit["measured"] if row["role"] == "ranked" and row["speedup"]["median"] > bound * 1.005]
+    fast = [row for row in fit["measured"] if row["role"] == "ranked" and row["speedup"]["ratio"] > bound * 1.005]
     if above := [row["name"] for row in fast if _drafts_alone(STRATEGIES[row["strategy"]])]:
         yield (
             f"{' and '.join(above)} ran faster than the oracle's bound, which only noise can do. Repeat the comparison "
