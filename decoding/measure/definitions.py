@@ -14,7 +14,9 @@ DEFINITIONS = {
     "included",
     "concurrency": "users of a closed loop: each asks again as soon as it has its answer; null in an open loop",
     "rate": "requests per second of an open loop, at random times (Poisson); null in a closed loop",
-    "ttft_ms": "time from a request's arrival to its first token: waiting, and reading the prompt with both models",
+    "ttft_ms": "time from a request's arrival to its first token: waiting, and reading the prompt with both models. "
+    "Intervals of times are 95 % each, from order statistics over prompts; null with too few prompts, and in an open "
+    "loop, whose requests share one queue",
     "tpot_ms": "time per token after the first, per request",
     "gap_ms": "time between two deliveries of tokens to a user; a verification delivers its tokens at once",
     "e2e_ms": "time from a request's arrival to its last token",
@@ -25,8 +27,6 @@ DEFINITIONS = {
     "the strategy's devices, in multiples of the fewest that one had at that load; a server's are not known: 1",
     "goodput": "share of the requests that kept the objective, low to high its 95 % interval (Wilson's; null in an "
     "open loop), and tokens_per_s_device of their tokens alone",
-    "intervals of times": "95 % each, from order statistics over prompts; null with too few prompts, and in an open "
-    "loop, whose requests share one queue",
     "arrived_per_s": "requests that arrived per second in an open loop; few random arrivals can be far from their rate",
     "served_per_s": "requests answered per second in an open loop",
     "prefill_ms": "median time that reading the prompt takes, target and draft together; of a server, median time "

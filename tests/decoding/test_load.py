@@ -24,7 +24,8 @@ from decoding.measure.latency import Objective, figures, parse_objective
 from decoding.measure.request_times import Timing
 from decoding.measure.sample import Sample, sample_from_dict
 from decoding.measure.schedule import blocks, stints
-from decoding.measure.summary import baselines, report
+from decoding.measure.speedups import Race
+from decoding.measure.summary import Judged, judge, report
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
 from decoding.pair import Pair
@@ -341,7 +342,8 @@ def test_an_objective_is_read_and_a_wrong_one_refused() -> None:
 def test_the_rows_of_a_comparison_at_two_loads_have_their_own_baselines_figures_and_crossover() -> None:
     choices = [c.at(load) for load in (ONE, Load(4)) for c in parse_choices("autoregressive,static:3")]
     samples = decoded(choices, SAMPLINGS["greedy"])
-    rows = report(choices, {choice.label: "table" for choice in choices}, samples)
+    judged = judge(choices, samples)
+    rows = report(choices, {choice.label: "table" for choice in choices}, samples, judged=judged)
     assert [row["label"] for row in rows] == ["autoregressive", "static:3", "autoregressive @4", "static:3 @4"]
     assert [row["concurrency"] for row in rows] == [1, 1, 4, 4]
     for row in rows:
@@ -351,7 +353,7 @@ def test_the_rows_of_a_comparison_at_two_loads_have_their_own_baselines_figures_
         own = [s for s in samples if s.strategy == row["label"]]
         seconds = sum(s.timing.queued_ns + s.prefill_ns + s.decode_ns for s in own) / 1e9
         assert row["tokens_per_s_device"] == pytest.approx(4 * sum(len(s.tokens) for s in own) / seconds)
-    standing = across_loads(rows, samples, baselines(choices))
+    standing = across_loads(rows, judged)
     assert [load["baseline"] for load in standing["loads"]] == ["autoregressive", "autoregressive @4"]
     assert standing["sentence"].startswith(("Fastest ", "No load has enough prompts"))
 
@@ -403,20 +405,26 @@ def test_a_sample_can_be_stored_and_read_again() -> None:
     assert sample_from_dict(sample.to_dict()) == sample
 
 
-def gain(median: float, low: float, high: float) -> dict[str, float]:
-    return {"median": median, "low": low, "high": high, "prompts": 40}
+def gain(ratio: float, low: float, high: float) -> dict[str, float]:
+    return {"ratio": ratio, "low": low, "high": high, "median": ratio, "prompts": 40}
+
+
+def judged_at(loads: abc.Iterable[Load]) -> Judged:
+    """static:4 beside autoregressive at each load; the rows say how fast it was."""
+    base = {load: f"autoregressive{load.suffix}" for load in loads}
+    races = [Race(load, {label: {"p": 1.0}, f"static:4{load.suffix}": {"p": 1.0}}, 40) for load, label in base.items()]
+    return Judged(races, base, {}, {}, frozenset())
 
 
 def test_the_crossover_lies_between_the_last_sure_gain_and_the_first_sure_loss() -> None:
     found = {1: gain(1.5, 1.4, 1.6), 4: gain(1.2, 1.1, 1.3), 8: gain(1.0, 0.9, 1.1), 16: gain(0.8, 0.7, 0.9)}
     rows = [
         {"label": f"{name}{Load(users).suffix}", "concurrency": users, "rate": None, "role": role,
-         "speedup": speed if role == "ranked" else gain(1, 1, 1), "audit": dict.fromkeys(AUDIT, 0)}
+         "speedup": speed if role == "ranked" else gain(1, 1, 1), "audit": dict.fromkeys(AUDIT, 0), "is_shown": True}
         for users, speed in found.items()
         for name, role in (("autoregressive", "baseline"), ("static:4", "ranked"))
     ]  # fmt: skip
-    base = {Load(users): f"autoregressive{Load(users).suffix}" for users in found}
-    standing = across_loads(rows, [], base)
+    standing = across_loads(rows, judged_at(map(Load, found)))
     [crossing] = standing["crossovers"]
     assert (crossing["gain_until"], crossing["loss_from"], crossing["at"]) == (4, 16, pytest.approx(8))
     assert (
@@ -440,14 +448,13 @@ def test_users_and_rates_are_no_one_span_and_a_strategy_that_is_always_fastest_i
     best: dict[Load, float], sentence: str
 ) -> None:
     rows = [
-        {"label": f"{name}{load.suffix}", "role": role, "audit": dict.fromkeys(AUDIT, 0),
+        {"label": f"{name}{load.suffix}", "role": role, "audit": dict.fromkeys(AUDIT, 0), "is_shown": True,
          "concurrency": None if load.is_open else load.concurrency, "rate": load.rate or None,
          "speedup": gain(speed, speed - 0.05, speed + 0.05) if role == "ranked" else gain(1, 1, 1)}
         for load, speed in best.items()
         for name, role in (("autoregressive", "baseline"), ("static:4", "ranked"))
     ]  # fmt: skip
-    base = {load: f"autoregressive{load.suffix}" for load in best}
-    assert across_loads(rows, [], base)["sentence"] == sentence
+    assert across_loads(rows, judged_at(best))["sentence"] == sentence
 
 
 AUDIT = ("identical", "tie", "divergent", "not_compared")

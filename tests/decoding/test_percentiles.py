@@ -5,21 +5,33 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
 
-from decoding.measure.percentiles import fewest, of_bins, of_values
+from decoding.measure.percentiles import fewest, percentiles
 
 
 @pytest.mark.parametrize(("percent", "prompts"), [(50, 6), (95, 72), (99, 368)])
 def test_a_percentile_has_an_interval_from_so_many_prompts_on(percent: int, prompts: int) -> None:
     assert fewest(percent) == prompts
     for count in (prompts - 1, prompts):
-        found = of_values(range(count), count)
+        found = percentiles(Counter(map(float, range(count))), count)
         assert found and bool(found["intervals"][f"p{percent}"]) == (count >= prompts)
 
 
-def test_no_request_has_no_percentile() -> None:
-    assert of_values([], 0) is None and of_bins({}, 0) is None
+def test_no_request_has_no_percentile_and_requests_that_share_a_queue_have_no_interval() -> None:
+    assert percentiles({}, 0) is None
+    found = percentiles(Counter(map(float, range(400))), 0)
+    assert found and found["intervals"] == {"p50": None, "p95": None, "p99": None}
+
+
+@pytest.mark.parametrize("count", [7, 69, 400])
+def test_percentiles_lie_between_two_values_as_numpys_do_however_few_there_are(count: int) -> None:
+    dice = random.Random(3)
+    values = [float(dice.randrange(60)) for _ in range(count)]
+    found = percentiles(Counter(values), count)
+    assert found
+    assert [found[f"p{p}"] for p in (50, 95, 99)] == pytest.approx(list(np.percentile(values, (50, 95, 99))))
 
 
 @pytest.mark.parametrize(("percent", "true"), [(50, 0.6931), (95, 2.9957)])
@@ -31,17 +43,15 @@ def test_intervals_hold_the_true_percentile_in_95_of_100_runs_also_where_a_promp
     dice, held = random.Random(1), 0
     for _ in range(1000):
         times = [dice.expovariate(1) for _ in range(100)]
-        found = of_values(times * repeats, prompts=100)
+        found = percentiles(Counter(times * repeats), prompts=100)
         low, high = found["intervals"][f"p{percent}"] if found else (0, 0)
         held += low <= true <= high
     assert 935 <= held <= 990
 
 
-def test_an_interval_surrounds_its_percentile_and_bins_give_the_same_as_values() -> None:
+def test_an_interval_surrounds_its_percentile() -> None:
     dice = random.Random(2)
-    values = [float(dice.randrange(200)) for _ in range(4000)]
-    exact, binned = of_values(values, 400), of_bins(Counter(values), 400)
-    assert exact and binned and exact["intervals"] == binned["intervals"]
-    for found in (exact, binned):
-        for name, (low, high) in found["intervals"].items():
-            assert low <= found[name] <= high
+    found = percentiles(Counter(float(dice.randrange(200)) for _ in range(4000)), 400)
+    assert found
+    for name, (low, high) in found["intervals"].items():
+        assert low <= found[name] <= high
