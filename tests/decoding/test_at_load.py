@@ -382,7 +382,7 @@ def test_the_planned_schedule_drafts_less_for_more_users(recorded: Study) -> Non
     lookaheads = [int(step.partition(":")[2]) for step in str(planned.params["table"]).split("/")]
     assert lookaheads == sorted(lookaheads, reverse=True)
     best = {users: next(row for row in rows if row.choice.strategy == "static") for users, rows in found.items()}
-    lost = {row.choice.label: {"end_to_end": {"median": 0.9}} for row in best.values()}
+    lost = {row.choice.label: {"end_to_end": {"ratio": 0.9}} for row in best.values()}
     assert schedule(found, lost).params["table"] == "16:0", "what was measured wins over what was predicted"
 
 
@@ -399,10 +399,10 @@ def gains(*found: tuple[int, float, float | None, float | None]) -> list[dict[st
         {
             "users": users,
             "strategy": "static",
-            "speedup": median,
-            "measured": {"median": median, "low": low, "high": high},
+            "speedup": ratio,
+            "measured": {"ratio": ratio, "low": low, "high": high},
         }
-        for users, median, low, high in found
+        for users, ratio, low, high in found
     ]
 
 
@@ -419,12 +419,12 @@ def gains(*found: tuple[int, float, float | None, float | None]) -> list[dict[st
         ),
         (
             gains((1, 1.5, 1.4, 1.6), (16, 1.2, 1.1, 1.3)),
-            "static is shown to pay up to 16 users at once; its median falls below 1 at none of these loads.",
+            "static is shown to pay up to 16 users at once; its speed-up falls below 1 at no load here.",
         ),
         (gains((1, 0.9, 0.8, 0.95), (16, 0.5, 0.4, 0.6)), "static is shown to pay at none of these loads."),
         (
             gains((1, 1.5, None, None), (3, 0.5, None, None)),
-            "static: the prompts are too few to say for how many users at once it pays. Its median falls below 1 at "
+            "static: the prompts are too few to say for how many users at once it pays. Its speed-up falls below 1 at "
             "about 2.0.",
         ),
     ],

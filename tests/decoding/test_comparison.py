@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from decoding.events import Event, EventSink, Finished, Recorder
 from decoding.load import Load
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
-from decoding.measure.schedule import Key
+from decoding.measure.schedule import Key, order
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
@@ -53,9 +55,23 @@ def comparison(sampling: Sampling | None = None, **settings: object) -> Comparis
     return Comparison(sampling=sampling or Sampling(max_new_tokens=12), **settings)  # type: ignore[arg-type]
 
 
-def test_strategies_are_interleaved_prompt_by_prompt_in_rotated_order() -> None:
-    order = [[key.choice.strategy[0] for key in group] for group in comparison(repeats=2).schedule()]
-    assert ["".join(group) for group in order] == ["asto", "stoa", "toas", "stoa", "toas", "oast"]
+def test_strategies_are_interleaved_prompt_by_prompt_in_changing_order() -> None:
+    groups = list(comparison(repeats=2).schedule())
+    assert all(len({key.prompt.id for key in group}) == 1 for group in groups)
+    orders = ["".join(key.choice.strategy[0] for key in group) for group in groups]
+    assert {"".join(sorted(one)) for one in orders} == {"aost"} and len(set(orders[:3])) == 3
+
+
+@pytest.mark.parametrize("count", range(2, 8))
+def test_in_a_period_each_strategy_stands_at_each_place_and_follows_each_other_equally_often(count: int) -> None:
+    period = count if count % 2 == 0 else 2 * count
+    orders = [order(count, turn) for turn in range(period)]
+    places = Counter(where for one in orders for where in enumerate(one))
+    follows = Counter(beside for one in orders for beside in pairwise(one))
+    assert len(places) == count * count and set(places.values()) == {period // count}
+    assert len(follows) == count * (count - 1) and set(follows.values()) == {period // count}
+    begins = {tuple(order(count, period * cycle)) for cycle in range(period)}
+    assert len(begins) == period, "prompts that come in periods too meet every order"
 
 
 def test_each_repeat_begins_at_another_prompt() -> None:
