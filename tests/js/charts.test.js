@@ -62,7 +62,7 @@ test("the clock of rounds without a draft tells of the target alone", () => {
 });
 
 test("speed-ups are told with how many prompts were faster", () => {
-  const rows = [{ number: 1, name: "static:4", isBaseline: true, speedup: { median: 1 } }, { number: 2, name: "a", speedup: { median: 1.5 } }];
+  const rows = [{ number: 1, name: "static:4", isBaseline: true, speedup: { ratio: 1 } }, { number: 2, name: "a", speedup: { ratio: 1.5 } }];
   assert.equal(ofForest({ rows, baseline: "static:4", paired: new Map([[2, [{ ratio: 0.9 }, { ratio: 1.6 }]]]) }),
     "Speed-up over static:4: a 1.50 times, faster on 1 of 2 prompts.");
 });

@@ -13,7 +13,7 @@ const times = (p50, p95, p99) => ({ p50, p95, p99, intervals: { p50: [p50 - 0.5,
 const row = (settings, concurrency, user, device, more = {}) => ({
   settings, name: concurrency > 1 ? `${settings} @${concurrency}` : settings, strategy: settings.split(":")[0], dash: "", role: "ranked",
   concurrency, rate: null, sample_count: 6, tokens_per_s_user: user, tokens_per_s_device: device, isBaseline: settings === "autoregressive",
-  speedup: { median: user / 100, low: null, high: null, prompts: 6 },
+  speedup: { ratio: user / 100, low: null, high: null, prompts: 6 },
   queued_ms: times(4, 5, 6), e2e_ms: times(70, 80, 90), ttft_ms: times(10, 20, 30), tpot_ms: times(1, 2, 3), gap_ms: times(1, 2, 3), ...more,
 });
 const rows = [row("autoregressive", 1, 100, 100), row("static:4", 1, 150, 150), row("autoregressive", 8, 60, 480), row("static:4", 8, 50, 400)];
@@ -36,7 +36,7 @@ test("a crossover is told as far as the intervals say", () => {
   assert.equal(told(4, 16), "is shown to be a gain up to 4 at once and a loss from 16 at once on");
   assert.equal(told(1, null), "is shown to be a gain up to 1 at a time, and a loss at no load");
   assert.equal(told(null, 2, "rate"), "is shown to be a loss from 2 requests/s on, and a gain at no load");
-  assert.equal(told(null, null), "is shown to be neither a gain nor a loss at any load");
+  assert.equal(told(null, null), "is not shown to be a gain or a loss at any load");
 });
 
 test("waiting times are told at the heaviest load", () => {

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { labelled, onCurve, pieces, told, valuesOf } from "../../static/js/forms/curve.js";
 import { asked, beside, canBe, fromGrids, question, sentence, toRun } from "../../static/js/forms/whatif.js";
 
-const gain = (median, low = median - 0.1, high = median + 0.1) => ({ median, low, high, prompts: 12 });
-const ran = (strategy, params, label, median, more = {}) => ({ strategy, params, label, name: label, role: "ranked", speedup: gain(median), ...more });
+const gain = (ratio, low = ratio - 0.1, high = ratio + 0.1) => ({ ratio, low, high, prompts: 12 });
+const ran = (strategy, params, label, ratio, more = {}) => ({ strategy, params, label, name: label, role: "ranked", speedup: gain(ratio), ...more });
 const ANSWER = {
   label: "static:3", strategy: "static", params: { lookahead: 3 }, speedup: gain(1.3), bound: 1.6, error: 0.034,
   measured: [ran("static", { lookahead: 2 }, "static:2", 1.2), ran("threshold", { threshold: 0.4, cap: 20 }, "threshold:0.4", 1.25),
     ran("oracle", { cap: 32 }, "oracle:32", 1.5, { role: "bound" })],
-  curve: { param: "lookahead", points: [1, 2, 3, 4].map((value) => ({ value, median: 1.1, low: 1, high: 1.2, unmeasured: value > 2 ? 0.5 : 0 })) },
+  curve: { param: "lookahead", points: [1, 2, 3, 4].map((value) => ({ value, ratio: 1.1, low: 1, high: 1.2, unmeasured: value > 2 ? 0.5 : 0 })) },
 };
 
 test("a setting is read from the way labels spell it, and nothing else is", () => {
@@ -38,7 +38,7 @@ test("what it says begins with simulated, gives the doubt, and what was measured
   assert.equal(sentence(ANSWER),
     "Simulated: static:3 would be 1.30 times as fast as autoregressive (95 % interval 1.20 to 1.40, 12 prompts). " +
     "Measured: threshold:0.4 is 1.25 times as fast. On the strategies that ran, this replay is off by at most 4 %.");
-  const alone = { ...ANSWER, measured: [], error: null, speedup: { median: 1.3, low: null, high: null, prompts: 1 } };
+  const alone = { ...ANSWER, measured: [], error: null, speedup: { ratio: 1.3, low: null, high: null, prompts: 1 } };
   assert.equal(sentence(alone), "Simulated: static:3 would be 1.30 times as fast as autoregressive (a single prompt).");
   assert.match(sentence({ ...alone, speedup: { ...alone.speedup, prompts: 5 } }), /as autoregressive \(5 prompts\)\./);
 });
@@ -68,8 +68,8 @@ test("the line is broken where its price is extended, and has no gap", () => {
 });
 
 test("a point of the curve tells its range if it has one, and what ran there", () => {
-  assert.equal(told({ median: 1.3, low: 1.2, high: 1.4 }), "simulated 1.30× (1.20 to 1.40)");
-  assert.equal(told({ median: 1.3, low: 1.3, high: 1.3 }, ran("static", {}, "static:2", 1.25)), "simulated 1.30×, measured 1.25×");
+  assert.equal(told({ ratio: 1.3, low: 1.2, high: 1.4 }), "simulated 1.30× (1.20 to 1.40)");
+  assert.equal(told({ ratio: 1.3, low: 1.3, high: 1.3 }, ran("static", {}, "static:2", 1.25)), "simulated 1.30×, measured 1.25×");
 });
 
 test("an axis has no more labels than fit", () => {
