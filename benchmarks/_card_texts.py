@@ -17,7 +17,8 @@ from benchmarks._made_pairs import layers, models, runner_of
 from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._placements import against_static
 from decoding.dice import dice_for
-from decoding.disco.making import Material, make_classifier
+from decoding.disco.making import make_classifier
+from decoding.disco.splits import Splits
 from decoding.drafters.base import Drafter
 from decoding.ending import Ending
 from decoding.errors import DrafthouseError
@@ -170,7 +171,7 @@ def largest(card: Card) -> None:
     sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
     with torch.inference_mode(False):  # training needs gradients
         start = time.perf_counter()
-        pair.hold("card", make_classifier(pair, Material.of(texts[:TRAINING_PROMPTS]), sampling))
+        pair.hold("card", make_classifier(pair, Splits.of(texts[:TRAINING_PROMPTS]), sampling))
         card.say(section="classifier", seconds=time.perf_counter() - start)
     choices = [choose("autoregressive"), *(choose("static", {"lookahead": k}) for k in (2, 3, 4, 5, 6, 8))]
     choices += [choose("disco", {"rule": rule, "classifier": "card"}) for rule in ("priced", "threshold")]

@@ -15,7 +15,8 @@ from benchmarks._engine_bars import Bar
 from decoding.disco import making
 from decoding.disco.ceiling import ceiling
 from decoding.disco.classifier import Classifier
-from decoding.disco.making import Material, Step
+from decoding.disco.making import Step
+from decoding.disco.splits import Splits
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Draft
 from decoding.drafters.rule import DraftStep, StopRule
@@ -194,9 +195,7 @@ def bars_of(
     ]
 
 
-def measure(
-    pair: Pair, material: Material, other: Sequence[Prompt], sampling: Sampling, repeats: int
-) -> dict[str, Any]:
+def measure(pair: Pair, material: Splits, other: Sequence[Prompt], sampling: Sampling, repeats: int) -> dict[str, Any]:
     recorded = making.record(pair, material, sampling, on_progress=say)
     classifier = making.learn(pair, recorded, material, sampling, on_progress=say)
     pair.hold(OURS, classifier)
@@ -280,9 +279,9 @@ def show_standing(row: dict[str, Any], name: str) -> None:
 def measure_all(given: argparse.Namespace) -> None:
     limit, given.limit = given.limit, max(given.limit, given.train)
     bench = read_bench(given, None, all_splits=True)
-    whole = Material.of(bench.prompts)
-    material = Material(whole.training[: given.train], whole.validation[:limit], whole.test[:limit])
-    other = Material.of(read_prompt_file(given.other, None, None)).test[:limit]
+    whole = Splits.of(bench.prompts)
+    material = Splits(whole.training[: given.train], whole.validation[:limit], whole.test[:limit])
+    other = Splits.of(read_prompt_file(given.other, None, None)).test[:limit]
     with whole_file(given.json) if given.json else nullcontext() as file:
         ready = load_pair(bench)
         results = {}

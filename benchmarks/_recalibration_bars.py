@@ -20,8 +20,9 @@ from benchmarks._engine_bars import Bar
 from decoding.disco import training
 from decoding.disco.classifier import Classifier
 from decoding.disco.designs import USUAL
-from decoding.disco.making import Material, Recorded, Step, record
+from decoding.disco.making import Recorded, Step, record
 from decoding.disco.prices import about
+from decoding.disco.splits import Splits
 from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
@@ -227,7 +228,7 @@ def measure_all(given: argparse.Namespace) -> None:
 
 def _measured(bench: Bench, sets: Mapping[str, Sequence[Prompt]], given: argparse.Namespace) -> dict[str, Any]:
     ready = load_pair(dataclasses.replace(bench, prompts=[prompt for each in sets.values() for prompt in each]))
-    materials = {name: _some(Material.of(prompts), given) for name, prompts in sets.items()}
+    materials = {name: _some(Splits.of(prompts), given) for name, prompts in sets.items()}
     samplings = {"greedy": Sampling(max_new_tokens=bench.sampling.max_new_tokens), "warm": bench.sampling}
     recordings = {
         (name, how): record(ready.pair, material, sampling, on_progress=say)
@@ -254,9 +255,9 @@ def _measured(bench: Bench, sets: Mapping[str, Sequence[Prompt]], given: argpars
     }
 
 
-def _some(whole: Material, given: argparse.Namespace) -> Material:
+def _some(whole: Splits, given: argparse.Namespace) -> Splits:
     limit = given.limit
-    return Material(whole.training[: given.train], whole.validation[:limit], whole.test[:limit])
+    return Splits(whole.training[: given.train], whole.validation[:limit], whole.test[:limit])
 
 
 def show(result: Mapping[str, Any]) -> None:

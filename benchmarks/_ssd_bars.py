@@ -17,7 +17,8 @@ from benchmarks._ssd_figures import Contestant, Run, Runs
 from benchmarks._ssd_simulated import simulated, tracks
 from benchmarks.ssd import STARTER
 from decoding.disco.classifier import Classifier, load_classifier
-from decoding.disco.making import Material, make_classifier
+from decoding.disco.making import make_classifier
+from decoding.disco.splits import Splits
 from decoding.errors import DrafthouseError
 from decoding.events import Recorder
 from decoding.measure.comparison import Comparison
@@ -162,7 +163,7 @@ def with_classifier(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, g
     if classifier is None and given.train:
         say(f"  training a classifier on {given.train} prompts")
         try:
-            classifier = make_classifier(pair, Material.of(_some(prompts, given.train)), sampling)
+            classifier = make_classifier(pair, Splits.of(_some(prompts, given.train)), sampling)
         except DrafthouseError as error:
             say(f"  no ssd-disco: {error}")
     if classifier is None:

@@ -10,7 +10,7 @@ from decoding.contestants.servers.dialects import dialects
 from decoding.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach
 from decoding.contestants.servers.endpoint import NAME as SERVER_NAME
 from decoding.contestants.servers.guard import Allowed, allowed
-from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of
+from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of, sharing_sentence
 from decoding.disco.judging import Judge, read_judge
 from decoding.disco.prices import Prices
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant

@@ -23,9 +23,9 @@ from decoding.disco.designs import USUAL, How, Network
 from decoding.disco.learning import Judge, curve
 from decoding.disco.prices import COPIED
 from decoding.disco.scribes import Scribes, copies_for
+from decoding.disco.splits import Splits
 from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
-from decoding.errors import BadPrompts
 from decoding.loop import never
 from decoding.measure.definitions import DEFINITIONS_VERSION
 from decoding.pair import Pair
@@ -72,31 +72,6 @@ OnProgress = Callable[[Step], None]
 
 
 @dataclass(frozen=True)
-class Material:
-    """Prompts by purpose. Each prompt may serve one purpose only."""
-
-    training: Sequence[Prompt]
-    validation: Sequence[Prompt]  # stops the training, calibrates, tunes the thresholds
-    test: Sequence[Prompt]  # measured only
-
-    @classmethod
-    def of(cls, prompts: Sequence[Prompt]) -> Material:
-        """Split prompts by their `split`. If no prompt has one, split them 6 : 2 : 2."""
-        splits = {name: [p for p in prompts if p.split == name] for name in ("train", "validation", "test")}
-        if not any(splits.values()):
-            dealt = [prompts[i::10] for i in range(10)]
-            splits = {
-                "train": [p for part in dealt[:6] for p in part],
-                "validation": [*dealt[6], *dealt[7]],
-                "test": [*dealt[8], *dealt[9]],
-            }
-        for name, part in splits.items():
-            if not part:
-                raise BadPrompts(f"The {name} split holds no prompt; a classifier needs train, validation and test.")
-        return cls(splits["train"], splits["validation"], splits["test"])
-
-
-@dataclass(frozen=True)
 class Recorded:
     training: Study
     validation: Study
@@ -106,7 +81,7 @@ class Recorded:
 
 def make_classifier(
     pair: Pair,
-    material: Material,
+    material: Splits,
     sampling: Sampling,
     *,
     others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
@@ -126,7 +101,7 @@ def make_classifier(
 
 def record(
     pair: Pair,
-    material: Material,
+    material: Splits,
     sampling: Sampling,
     *,
     others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
@@ -162,7 +137,7 @@ def record(
 def learn(
     pair: Pair,
     recorded: Recorded,
-    material: Material,
+    material: Splits,
     sampling: Sampling,
     on_progress: OnProgress = lambda step: None,
     how: How = USUAL,
@@ -188,6 +163,7 @@ def learn(
             "sampling": sampling.to_dict(),
             "machine": pair.target.facts.device_name,
             "prompts": {name: len(getattr(material, name)) for name in PARTS},
+            "shared": material.shared(),
             "data": {name: _digest(getattr(material, name)) for name in PARTS},
             "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
             "metrics": dataclasses.asdict(_measured(classifier, judged[2])),
@@ -245,7 +221,7 @@ def _fastest_network(
     pair: Pair,
     recorded: Recorded,
     labelled: Sequence[Labelled],
-    material: Material,
+    material: Splits,
     sampling: Sampling,
     how: How,
     on_progress: OnProgress,

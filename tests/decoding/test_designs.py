@@ -11,7 +11,8 @@ from decoding.disco.cards import DESIGNS, learning_sentence, rule_of
 from decoding.disco.classifier import Classifier
 from decoding.disco.designs import NETWORKS, How
 from decoding.disco.learning import enough
-from decoding.disco.making import Material, make_classifier
+from decoding.disco.making import make_classifier
+from decoding.disco.splits import Splits
 from decoding.errors import BadStrategy
 from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
@@ -24,7 +25,7 @@ from tests.decoding.test_replay_and_disco import SAMPLINGS, many
 @pytest.fixture(scope="module")
 def published() -> tuple[Pair, Classifier]:
     ready = pair()
-    made = make_classifier(ready, Material.of(ALL), SHARED, how=How("paper"))
+    made = make_classifier(ready, Splits.of(ALL), SHARED, how=How("paper"))
     ready.hold("published", made)
     return ready, made
 
@@ -95,4 +96,4 @@ def test_a_training_that_begins_from_a_classifier_begins_with_what_it_knows() ->
 def test_a_start_of_another_design_is_refused_before_anything_is_recorded() -> None:
     old = How().train(NETWORKS["ours"][1], *[training.label(many(SAMPLINGS[1], range(30)))] * 2)
     with pytest.raises(BadStrategy, match="not the design paper; start from a classifier of that design"):
-        make_classifier(pair(), Material.of(ALL), SHARED, how=How("paper", old))
+        make_classifier(pair(), Splits.of(ALL), SHARED, how=How("paper", old))

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import _disco_bars, disco
 from decoding.disco import making
 from decoding.disco.ceiling import ceiling
-from decoding.disco.making import Material
+from decoding.disco.splits import Splits
 from decoding.replay.costs import Costs
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import ALL, SHARED, prompts
@@ -19,8 +19,8 @@ from worker.terminal.ending import ended
 
 
 def test_every_bar_has_a_figure_from_prompts_that_nothing_was_tuned_on(capsys: pytest.CaptureFixture[str]) -> None:
-    material = Material.of(ALL)
-    few = Material(material.training, material.validation, material.test[:6])
+    material = Splits.of(ALL)
+    few = Splits(material.training, material.validation, material.test[:6])
     result = _disco_bars.measure(pair(), few, prompts(6, "other", 9), SHARED, repeats=1)
     json.dumps(result)
     measured = {row["label"]: row["measured"] for row in result["settings"]}
@@ -40,7 +40,7 @@ def test_every_bar_has_a_figure_from_prompts_that_nothing_was_tuned_on(capsys: p
 
 def test_what_there_is_to_win_is_replayed_at_other_prices_too() -> None:
     """A bound stays above what was chosen without knowing, and cheaper drafts never make anything slower."""
-    ready, material = pair(), Material.of(ALL)
+    ready, material = pair(), Splits.of(ALL)
     recorded = making.record(ready, material, SHARED)
     classifier = making.learn(ready, recorded, material, SHARED)
     costs = Costs((0.0, *(1.0 + 0.02 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02, decision=0.05)

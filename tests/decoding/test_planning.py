@@ -16,7 +16,8 @@ from transformers import GenerationConfig
 from decoding.disco import rules
 from decoding.disco.classifier import Classifier
 from decoding.disco.features import GLANCE, QUICK
-from decoding.disco.making import Material, Step, fastest, make_classifier
+from decoding.disco.making import Step, fastest, make_classifier
+from decoding.disco.splits import Splits
 from decoding.disco.training import Labelled, label, train
 from decoding.errors import BadPrompts, BadStrategy
 from decoding.measure.comparison import Comparison
@@ -44,7 +45,7 @@ ALL = prompts(40, "train", 1) + prompts(20, "validation", 2) + prompts(20, "test
 @pytest.fixture(scope="module")
 def made() -> tuple[Pair, list[Step], dict[str, float]]:
     ready, told = pair(), list[Step]()
-    classifier = make_classifier(ready, Material.of(ALL), SHARED, on_progress=told.append)
+    classifier = make_classifier(ready, Splits.of(ALL), SHARED, on_progress=told.append)
     ready.hold("ours", classifier)
     return ready, told, json.loads(json.dumps(classifier.card))  # a card is JSON through and through
 
@@ -171,7 +172,7 @@ def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> No
 def test_under_ratio_dice_a_classifier_is_made_from_chances() -> None:
     ratio = Sampling(temperature=1.0, dice="ratio", max_new_tokens=30)
     ready = pair()
-    card = make_classifier(ready, Material.of(ALL), ratio).card
+    card = make_classifier(ready, Splits.of(ALL), ratio).card
     assert 0.5 < card["metrics"]["auc"] <= 1
     recorded = study(ready, ALL[:20], ratio, tails=False)
     chances = torch.cat([recording.accepted for recording in recorded.recordings])
@@ -179,17 +180,17 @@ def test_under_ratio_dice_a_classifier_is_made_from_chances() -> None:
 
 
 def test_prompts_without_splits_are_dealt_out_and_a_missing_split_is_named() -> None:
-    material = Material.of(prompts(20))
+    material = Splits.of(prompts(20))
     ids = [{p.id for p in part} for part in (material.training, material.validation, material.test)]
     assert [len(part) for part in ids] == [12, 4, 4]
     assert not ids[0] & ids[1] and not ids[0] & ids[2] and not ids[1] & ids[2]
     with pytest.raises(BadPrompts, match="test split holds no prompt"):
-        Material.of(ALL[:60])
+        Splits.of(ALL[:60])
 
 
 def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
     with pytest.raises(BadStrategy, match="at least 200 are needed"):
-        make_classifier(pair(), Material.of(ALL[38:40] + ALL[58:62]), SHARED)
+        make_classifier(pair(), Splits.of(ALL[38:40] + ALL[58:62]), SHARED)
 
 
 def test_a_pair_without_a_classifier_says_so() -> None:

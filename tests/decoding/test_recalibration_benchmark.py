@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import _recalibration_bars, recalibration
-from decoding.disco.making import Material, record
+from decoding.disco.making import record
+from decoding.disco.splits import Splits
 from decoding.replay.costs import Costs
 from decoding.spec import Sampling
 from tests.decoding.test_comparison import pair
@@ -22,7 +23,7 @@ COSTS = Costs((0.0, *(1.0 + 0.05 * rows for rows in range(24))), 0.2, 0.1, 0.02,
 def test_every_classifier_is_judged_on_every_text_and_the_worst_case_is_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    ready, material = pair(), Material.of(ALL)
+    ready, material = pair(), Splits.of(ALL)
     where = [("code", "greedy"), ("code", "warm")]
     recordings = {
         place: record(ready, material, sampling)

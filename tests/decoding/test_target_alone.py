@@ -13,7 +13,8 @@ from decoding.contestants.base import Request
 from decoding.contestants.transformers import Transformers
 from decoding.dice import dice_for
 from decoding.disco import features
-from decoding.disco.making import Material, make_classifier
+from decoding.disco.making import make_classifier
+from decoding.disco.splits import Splits
 from decoding.ending import Ending
 from decoding.errors import BadCheckpoint, BadPair, BadStrategy
 from decoding.events import Recorder
@@ -90,7 +91,7 @@ def test_what_records_a_draft_is_refused(target_alone: Pair) -> None:
     with pytest.raises(
         BadPair, match=r"design ours needs a draft model, and this pair has none\. Take the design sources"
     ):
-        make_classifier(target_alone, Material.of(PROMPTS), SAMPLING)
+        make_classifier(target_alone, Splits.of(PROMPTS), SAMPLING)
 
 
 @pytest.mark.parametrize("choice", parse_choices("autoregressive,lookup:3,suffix:0.3,suffix-memory:0.3"), ids=str)

@@ -32,11 +32,12 @@ class Train(PairOrder):
         from decoding.disco import making
         from decoding.disco.classifier import load_classifier
         from decoding.disco.designs import How
+        from decoding.disco.splits import Splits
         from decoding.replay import probing
         from worker.engine.pairs import load_pair, recordable
         from worker.engine.steps import Steps
 
-        material = making.Material.of(self.prompts)
+        material = Splits.of(self.prompts)
         how = How(self.design, load_classifier(self.pair.classifiers[self.start]) if self.start else None)
         order = recordable(self) if self.design == SOURCES else self  # other designs need drafts
         is_alone = order.pair.draft is None

@@ -24,7 +24,7 @@ from decoding.strategies import BASELINE
 from webapp.core.version import version
 from worker.terminal.arguments import Arguments
 
-FORMAT = "drafthouse.compare/1"
+FORMAT = "drafthouse.compare/2"
 
 
 def document(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence
+from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, sharing_sentence
 from decoding.disco.texts import Texts, texts_of
 from decoding.errors import BadPrompts
 from decoding.prompts.prompt import Prompt
@@ -48,9 +48,10 @@ def run(argv: Sequence[str]) -> None:
     from decoding.disco import making
     from decoding.disco.classifier import load_classifier  # loads torch: slips are told before that
     from decoding.disco.designs import How
+    from decoding.disco.splits import Splits
     from worker.terminal.studying import Steps, loaded
 
-    material = making.Material.of(bench.prompts)
+    material = Splits.of(bench.prompts)
     how = How(args.design, load_classifier(args.start) if args.start else None)
     how.check()
     steps = Steps()
@@ -108,6 +109,7 @@ def report(card: Mapping[str, Any]) -> str:
         *(f"  {name:18} {speedup:5.2f}" for name, speedup in card["predicted"].items()),
         *_elsewhere(card["elsewhere"]),
         *_learning(card.get("learning")),
+        *filter(None, [sharing_sentence(card)]),
         "",
         _costs(costs),
     ]

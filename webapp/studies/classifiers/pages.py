@@ -8,7 +8,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from decoding.public import DESIGNS, OURS, learning_sentence, rule_of
+from decoding.public import DESIGNS, OURS, learning_sentence, rule_of, sharing_sentence
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
@@ -110,7 +110,9 @@ def content(found: Classifier) -> dict[str, Any]:
             "card": found.card,
             "strategies": {rule: reading.asking(rule) for rule in rules},
             "levels": reading.levels(found.card),
-            "learning": learning_sentence(found.card.get("learning", {})),
+            "learning": " ".join(
+                filter(None, (learning_sentence(found.card.get("learning", {})), sharing_sentence(found.card)))
+            ),
             "lines": lines(training.job) if training else [],
         },
     }
