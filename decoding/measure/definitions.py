@@ -26,7 +26,7 @@ DEFINITIONS = {
     "(Little's law), in an open loop requests answered per second x tokens per request; divided by "
     "the strategy's devices, in multiples of the fewest that one had at that load; a server's are not known: 1",
     "goodput": "share of the requests that kept the objective, low to high its 95 % interval (Wilson's; null in an "
-    "open loop), and tokens_per_s_device of their tokens alone",
+    "open loop and without an objective), and tokens_per_s_device of their tokens alone",
     "arrived_per_s": "requests that arrived per second in an open loop; few random arrivals can be far from their rate",
     "served_per_s": "requests answered per second in an open loop",
     "prefill_ms": "median time that reading the prompt takes, target and draft together; of a server, median time "

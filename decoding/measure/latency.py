@@ -95,7 +95,13 @@ def figures(samples: Sequence[Sample], objective: Objective, devices: float = 1.
         "tokens_per_s_device": device,
         "goodput": {
             "share": len(kept) / len(samples),
-            **dict(zip(("low", "high"), _wilson(len(kept) / len(samples), prompts), strict=True)),
+            **dict(
+                zip(
+                    ("low", "high"),
+                    _wilson(len(kept) / len(samples), prompts if objective.to_dict() else 0),
+                    strict=True,
+                )
+            ),
             "tokens_per_s_device": kept_tokens * device,
             **objective.to_dict(),
         },

@@ -87,6 +87,9 @@ def test_the_trace_adds_up_to_the_document(box: Path, compared: dict[str, Any]) 
         assert len(verified) == row["num_target_passes"]
         assert sum(len(event["tokens"]) for event in drafted) == row["num_draft_tokens"]
         assert sum(event["event"] == "finished" for event in own) == 16
+        assert {event["prompt"] for event in own} == {f"p{n}" for n in range(8)}
+    prompted = [event for event in events if event["event"] == "prompted"]
+    assert len(prompted) == 8 and all(len(event["tokens"]) > 1 for event in prompted)
 
 
 def test_the_verdict_is_the_first_line_and_everything_else_is_aside(
@@ -95,7 +98,7 @@ def test_the_verdict_is_the_first_line_and_everything_else_is_aside(
     assert main(arguments(box, "--strategies", "static:2", "--limit", "2")) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
-    assert "static:2 ran at" in lines[0] and "on 2 prompts, too few" in lines[0]
+    assert "static:2 ran at" in lines[0] and "on 2 prompts, and nobody" in lines[0]
     assert lines[1].endswith("at least 6 prompts: run 4 more.")
     assert lines[3].split() == [
         "strategy", "tokens/s", "speed-up", "end", "to", "end", "per", "round", "accepted", "drafting",
@@ -144,12 +147,12 @@ def test_another_baseline_is_pinned_for_table_verdict_and_document(
     assert main(arguments(box, *flags)) == 0
     out = capsys.readouterr().out
     assert "static:3 ran at" in out.splitlines()[0] and "static:2's speed" in out.splitlines()[0]
-    assert "paired with static:2" in out
+    assert "static:2's total decoding time over the strategy's" in out
     document = json.loads(written.read_text())
     schema = json.loads((ROOT / "docs" / "compare.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(document)
     assert document["baseline"] == "static:2"
-    assert [row["speedup"]["median"] == 1 for row in document["strategies"]] == [False, True, False]
+    assert [row["speedup"]["ratio"] == 1 for row in document["strategies"]] == [False, True, False]
 
 
 def test_the_document_of_several_loads_is_as_its_schema_says(box: Path, tmp_path: Path) -> None:

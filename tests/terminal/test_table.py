@@ -36,10 +36,10 @@ def row(label: str, **more: Any) -> dict[str, Any]:
         "concurrency": 1,
         "rate": None,
         "tokens_per_s": 229.06,
-        "speedup": {"median": 1.0, "low": 1.0, "high": 1.0, "prompts": 24},
-        "end_to_end": {"median": 1.0, "low": 1.0, "high": 1.0, "prompts": 24},
+        "speedup": {"ratio": 1.0, "low": 1.0, "high": 1.0, "prompts": 24},
+        "end_to_end": {"ratio": 1.0, "low": 1.0, "high": 1.0, "prompts": 24},
         "break_even_tokens": None,
-        "mean_acceptance_length": 1.0,
+        "tokens_per_round": 1.0,
         "draft_acceptance_rate": None,
         "draft_share": 0.0,
         "verify_share": 0.98,
@@ -55,10 +55,10 @@ def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
     fast = row(
         "static:4",
         tokens_per_s=371.0,
-        speedup={"median": 1.62, "low": 1.55, "high": 1.7, "prompts": 24},
-        end_to_end={"median": 1.41, "low": 1.3, "high": 1.5, "prompts": 24},
+        speedup={"ratio": 1.62, "low": 1.55, "high": 1.7, "prompts": 24},
+        end_to_end={"ratio": 1.41, "low": 1.3, "high": 1.5, "prompts": 24},
         break_even_tokens=8.2,
-        mean_acceptance_length=3.1,
+        tokens_per_round=3.1,
         draft_acceptance_rate=0.525,
         draft_share=0.28,
         verify_share=0.7,
@@ -81,10 +81,10 @@ def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
 
 
 def test_what_the_others_are_relative_to_has_no_interval_of_its_own() -> None:
-    alone = row("autoregressive", speedup={"median": 0.62, "low": 0.59, "high": 0.64, "prompts": 24})
+    alone = row("autoregressive", speedup={"ratio": 0.62, "low": 0.59, "high": 0.64, "prompts": 24})
     text = result(document(alone, row("static:4"), baseline="static:4"), Palette(is_coloured=False))
     assert [line.split()[3] for line in text.splitlines()[3:5]] == ["0.62", "1"]
-    assert "paired with static:4" in text and "paired with autoregressive" not in text
+    assert "static:4's total decoding time over the strategy's" in text and "autoregressive's total" not in text
 
 
 def test_a_draft_that_was_lost_is_told_with_the_reason() -> None:
@@ -121,7 +121,7 @@ def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
 
 @pytest.mark.parametrize(("prompts", "told"), [(1, "a single prompt"), (5, "5 prompts")])
 def test_few_prompts_are_told_instead_of_an_interval(prompts: int, told: str) -> None:
-    lonely = row("static:4", speedup={"median": 1.5, "low": None, "high": None, "prompts": prompts})
+    lonely = row("static:4", speedup={"ratio": 1.5, "low": None, "high": None, "prompts": prompts})
     assert f"1.50 ({told})" in result(document(lonely), Palette(is_coloured=False))
 
 
@@ -163,7 +163,7 @@ def loaded(label: str, **more: Any) -> dict[str, Any]:
         ttft_ms=times(40, 120),
         tpot_ms=times(18, 21),
         gap_ms=times(40, 120, 150),
-        goodput={"share": 0.9, "tokens_per_s_device": 398.1},
+        goodput={"share": 0.9, "low": 0.74, "high": 0.97, "tokens_per_s_device": 398.1},
         samples=[{"repeat": 0}],
         **more,
     )
@@ -179,7 +179,9 @@ def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput()
     lines = lines_under_load(loaded(ALONE), loaded("static:4"), ttft_ms=500.0)
     assert "tok/s/device  tok/s/user" in lines[2]
     times_shown = "3.00 / 9.00 ms  40.0 / 120 ms  18.0 / 21.0 ms  150 ms  400 / 900 ms"
-    assert f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}  90 %, 398.1  24 identical" in lines[4]
+    assert (
+        f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}  90 % (74 % to 97 %), 398.1  24 identical" in lines[4]
+    )
     assert "goodput: requests within ttft 500 ms, and their tok/s/device" in lines
     assert next(line for line in lines if line.startswith("static:4 @8, 95 % intervals: ")).endswith(
         "per token p50 16.0 to 20.0 ms · end to end p50 398 to 402 ms · too few prompts for p95, p99"

@@ -195,6 +195,7 @@ def decode_all(comparison: Comparison, worker: str = "w1") -> None:
         for run in runs:
             decode_one(job, run, prompt, repeat)
     jobs.succeed(job=job)
+    comparison.job.refresh_from_db()
 
 
 def decode_one(job: Job, run: Run, prompt: Prompt, repeat: int) -> Sample:

@@ -23,8 +23,8 @@ STARTER = Path(__file__).parents[2] / "starter" / "pair"
 PROMISE = Promise(choose("static", {"lookahead": 4}), 1.5)
 
 
-def gain(median: float, low: float | None, high: float | None) -> dict[str, Any]:
-    return {"median": median, "low": low, "high": high, "prompts": 4}
+def gain(ratio: float, low: float | None, high: float | None) -> dict[str, Any]:
+    return {"ratio": ratio, "low": low, "high": high, "prompts": 4}
 
 
 @pytest.mark.parametrize(

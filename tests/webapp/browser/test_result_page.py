@@ -54,7 +54,7 @@ def test_the_verdict_has_two_lines_at_most_and_its_doubt_stands_under_it_once(pa
     long += " 0.57 to 9.39, 12 prompts). Its text is exactly the target's on all 12 samples."
     page.locator("h1").evaluate("(h, words) => { h.textContent = words }", long)
     assert round(page.locator("h1").evaluate(LINES)) == 2
-    expect(page.locator("h1 + .doubt")).to_contain_text("Intervals for 3 strategies at once take at least 7 prompts")
+    expect(page.locator("h1 + .doubt")).to_contain_text("Intervals for 3 speed-ups at once take at least 7 prompts")
     assert page.locator("main").inner_text().count("at once take at least") == 1
 
 

@@ -198,7 +198,7 @@ def test_no_mark_of_a_plan_stands_on_the_label_of_a_bound(open_page, ready, hand
     tried = [row["params"] for row in plan.document["predictions"]]
     for row in plan.document["settings"]:
         if row["measured"]:
-            row["measured"]["median"] = bound
+            row["measured"]["ratio"] = bound
             row["params"] = {name: _largest(tried, name, value) for name, value in row["params"].items()}
     hands(Study.objects.filter(pk=plan.pk).update, document=plan.document)
     page = open_page(f"/studies/{plan.pk}/")

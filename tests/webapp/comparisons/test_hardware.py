@@ -41,7 +41,7 @@ def test_a_speed_up_bought_with_a_second_device_is_shared_out(world, comparison)
     alone, static = report(comparison)["strategies"]
     assert (alone["hardware"], static["hardware"]) == tuple(stated.values())
     assert alone["per_device"] == 1.0
-    assert static["per_device"] == pytest.approx(static["speedup"]["median"] / 2)
+    assert static["per_device"] == pytest.approx(static["speedup"]["ratio"] / 2)
     page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
     assert "2 cores: target on 0, draft on 1" in page and "Per device" in page
 

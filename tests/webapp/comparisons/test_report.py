@@ -89,9 +89,9 @@ def test_whatever_is_pinned_gets_the_same_paired_interval_that_autoregressive_ge
     rows = {row["label"]: row for row in report(decoded, "static:4")["strategies"]}
     alone = rows["autoregressive"]
     expected = speedup(numbers_of(decoded, "autoregressive"), numbers_of(decoded, "static:4"))
-    assert (alone["speedup"]["median"], alone["speedup"]["low"]) == (expected.median, expected.low)
+    assert (alone["speedup"]["ratio"], alone["speedup"]["low"]) == (expected.median, expected.low)
     assert alone["speedup"]["high"] < 1 and alone["gained_tokens_per_s"] < 0
-    assert rows["static:4"]["speedup"]["median"] == 1 and rows["static:4"]["gained_tokens_per_s"] == 0
+    assert rows["static:4"]["speedup"]["ratio"] == 1 and rows["static:4"]["gained_tokens_per_s"] == 0
     assert rows["static:4"]["why"] == report(decoded)["strategies"][1]["why"]  # over autoregressive in any case
 
 
@@ -107,7 +107,7 @@ def test_report_table_and_page_are_relative_to_what_the_address_pins(world, deco
     assert bob.get(f"{path}/report/").json()["baseline"] == "autoregressive"
     told = bob.get(f"{path}/report/?baseline=static:4").json()
     assert told == bob.get(f"{path}/report/?baseline=static:4").json()  # kept apart from the one before
-    assert told["baseline"] == "static:4" and told["strategies"][0]["speedup"]["median"] < 1
+    assert told["baseline"] == "static:4" and told["strategies"][0]["speedup"]["ratio"] < 1
     lines = bob.get(f"{path}/samples.csv?baseline=static:4").getvalue().decode().splitlines()
     rows = list(csv.DictReader(lines))
     assert {row["baseline"] for row in rows} == {"static:4"}
@@ -165,6 +165,36 @@ def test_a_verdict_doubts_itself_when_more_than_a_fifth_of_what_it_compares_is_n
 
 
 @pytest.mark.django_db
+def test_where_other_programs_used_most_of_the_machine_there_are_no_intervals(world, decoded):
+    assert report(decoded)["strategies"][1]["is_shown"] is True
+    Sample.objects.filter(run__comparison=decoded).update(noise="Other programs used 80 % of the 2 cores.")
+    found = report(decoded)
+    row = found["strategies"][1]
+    assert (row["speedup"]["low"], row["end_to_end"]["low"], row["is_shown"]) == (None, None, False)
+    assert found["doubt"].endswith("so no interval would hold.") and found["ranking"]["leader"] is None
+
+
+@pytest.mark.django_db
+def test_before_the_end_the_verdict_says_on_how_many_prompts_it_rests_and_asks_for_no_more(world):
+    by = world.actor(world.bob)
+    comparison = make.comparison(by)
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    for prompt in list(comparison.prompts)[:2]:
+        for run in comparison.runs.all():
+            make.decode_one(job, run, prompt, 1)
+    found = [so_far(comparison)]
+    jobs.cancel(job=job, by=by)
+    jobs.stop(job=job)
+    comparison.job.refresh_from_db()
+    found.append(so_far(comparison))
+    assert [one["verdict"].partition(",")[0] for one in found] == [
+        "So far after 2 of 3 prompts",
+        "Stopped after 2 of 3 prompts",
+    ]
+    assert [one["ranking"]["more_prompts"] for one in found] == [None, None]
+
+
+@pytest.mark.django_db
 def test_what_is_noisy_elsewhere_casts_no_doubt_on_what_the_verdict_compares(world):
     by = world.actor(world.bob)
     strategies = [{"strategy": "static", "params": {"lookahead": 4}}, {"strategy": "oracle"}]
@@ -181,7 +211,7 @@ def test_few_prompts_have_no_interval_on_any_page(world):
     make.decode_all(comparison)
     page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
     assert (
-        "speed on 3 prompts, too few to say how sure that is" in page
+        "speed on 3 prompts, and nobody can say yet how sure that is" in page
         and "run 3 more." in page
         and '<td class="num quiet">3 prompts</td>' in page
     )

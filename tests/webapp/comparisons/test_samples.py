@@ -107,7 +107,7 @@ def test_the_report_is_made_of_the_samples(comparison):
     make.decode_all(comparison)
     shown = report(comparison)
     assert [row["label"] for row in shown["strategies"]] == ["autoregressive", "static:4"]
-    assert shown["verdict"].startswith("static:4 ran at 2.00 times autoregressive's speed on 3 prompts, too few")
+    assert shown["verdict"].startswith("static:4 ran at 2.00 times autoregressive's speed on 3 prompts, and nobody")
     assert shown["strategies"][1]["sample_count"] == 3
 
 

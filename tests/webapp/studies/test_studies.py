@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import importlib
 import json
 import re
 
 import pytest
+from django.apps import apps
 
 from decoding.public import paying
 from decoding.replay.oracle import analyse
@@ -187,21 +189,32 @@ def test_a_plan_for_several_users_shows_the_best_settings_by_load_and_what_to_se
 
 def test_a_plan_that_gained_nothing_does_not_boast(world):
     row = {"strategy": "static", "params": {"lookahead": 2}, "speedup": 1.4, "role": "ranked"}
-    doubtful = {"settings": [{**row, "measured": {"median": 1.1, "low": 0.9, "high": 1.3, "prompts": 9}}]}
+    doubtful = {"settings": [{**row, "measured": {"ratio": 1.1, "low": 0.9, "high": 1.3, "prompts": 9}}]}
     assert reading.verdict_of_plan(doubtful).startswith("No strategy is shown to be faster than autoregressive here;")
-    sure = {"settings": [{**row, "measured": {"median": 1.3, "low": 1.2, "high": 1.4, "prompts": 9}}]}
+    sure = {"settings": [{**row, "measured": {"ratio": 1.3, "low": 1.2, "high": 1.4, "prompts": 9}}]}
     assert reading.verdict_of_plan(sure).startswith("Set static:2: it ran 1.30 times as fast")
-    few = {"settings": [{**row, "measured": {"median": 1.3, "low": None, "high": None, "prompts": 3}}]}
+    few = {"settings": [{**row, "measured": {"ratio": 1.3, "low": None, "high": None, "prompts": 3}}]}
     assert reading.verdict_of_plan(few).startswith("static:2 ran 1.30 times as fast as autoregressive on 3 prompts")
     assert "too few to say how sure" in reading.verdict_of_plan(few)
     assert [[row["is_advised"] for row in reading.settings(plan)] for plan in (doubtful, sure, few)] == [[0], [1], [0]]
 
 
+def test_a_plan_from_when_speed_ups_were_medians_is_shown_with_them(world, ready):
+    study = make.study(world.actor(world.bob), PLAN, pair=ready[0], dataset=ready[1])
+    gain = {"median": 1.3, "low": 1.2, "high": 1.4, "prompts": 9}
+    rows = [{**row, "measured": row["measured"] and gain} for row in study.document["settings"]]
+    study.document = {**study.document, "settings": rows, "at_load": None}
+    study.save()
+    importlib.import_module("webapp.studies.migrations.0005_ratios").forth(apps, None)
+    study.refresh_from_db()
+    assert " ran 1.30 times as fast" in reading.verdict_of_plan(study.document)
+    assert {row["measured"]["ratio"] for row in study.document["settings"] if row["measured"]} == {1.3}
+    assert ">1.30×<" in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+
+
 def test_the_setting_that_a_plan_advises_is_marked_and_its_headline_breaks_at_no_per_cent_sign(world, ready):
     study = make.study(world.actor(world.bob), PLAN, pair=ready[0], dataset=ready[1])
-    best = max(
-        (row for row in study.document["settings"] if row["measured"]), key=lambda row: row["measured"]["median"]
-    )
+    best = max((row for row in study.document["settings"] if row["measured"]), key=lambda row: row["measured"]["ratio"])
     best["measured"] |= {"low": 1.1}
     study.save()
     shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
