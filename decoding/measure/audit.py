@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 import torch
 
 from decoding.dice import dice_for
-from decoding.measure.sample import Audit, Sample
+from decoding.measure.sample import Audit, Outcome, Sample
 from decoding.models.runner import ModelRunner
 from decoding.spec import Sampling
 
@@ -30,18 +30,22 @@ def audit(
     sampling: Sampling,
     seed: int,
     vocab: int,
+    server_dtype: str = "",
 ) -> Audit:
-    """Compare a strategy's tokens with autoregressive's. Runs the target once more when they differ."""
+    """Compare a strategy's tokens with autoregressive's. Runs the target once more when they differ. If a server wrote
+    them, the coarser of both number formats tells what rounding can decide."""
     position = next((i for i, (a, b) in enumerate(zip(tokens, expected, strict=False)) if a != b), None)
     if position is None:
         if len(tokens) == len(expected):
             return Audit("identical")
         return Audit("divergent", min(len(tokens), len(expected)))  # one text ends where the other goes on
+    coarser = max(dtype, getattr(torch, server_dtype) if server_dtype else dtype, key=_widest_tie)
     gap = _gap(
-        tokens[position], expected[position], [*prompt, *expected[:position]], target, dtype, sampling, seed, vocab
+        tokens[position], expected[position], [*prompt, *expected[:position]], target, coarser, sampling, seed, vocab
     )
-    outcome = "tie" if gap <= TIE_UNITS[dtype] else "divergent"
-    return Audit(outcome, position, tokens[position], expected[position], gap)  # type: ignore[arg-type]
+    outcome: Outcome = "tie" if gap <= TIE_UNITS[coarser] else "divergent"
+    whose = server_dtype if coarser != dtype else ""
+    return Audit(outcome, position, tokens[position], expected[position], gap, whose)
 
 
 def alike(sample: Sample, other: Sample) -> Audit:
@@ -87,3 +91,8 @@ def _gap(
     if not sampling.is_greedy:
         unit /= sampling.temperature
     return float(abs(scores[token] - scores[expected])) / unit
+
+
+def _widest_tie(dtype: torch.dtype) -> float:
+    """Largest distance that may be rounding, as a share of the row's largest logit."""
+    return TIE_UNITS[dtype] * torch.finfo(dtype).eps

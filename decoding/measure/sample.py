@@ -31,6 +31,12 @@ class Audit:
     token: int | None = None
     expected: int | None = None
     gap: float | None = None  # between the two tokens' scores, in units of the number format's rounding
+    server_dtype: str = ""  # that format, if it is a server's because the server rounds more coarsely than we do
+
+    @property
+    def tie_in(self) -> str:
+        """Say in whose rounding it is a tie; empty if in our own, or if it is none."""
+        return f"{self.server_dtype}, the server's rounding" if self.outcome == "tie" and self.server_dtype else ""
 
 
 @dataclass(frozen=True, slots=True)

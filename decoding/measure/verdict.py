@@ -65,7 +65,8 @@ def _losslessness(row: Row) -> str:
         )
     words = f"Its text is exactly the target's on {audit['identical']} of {compared} samples"
     if audit["tie"]:
-        words += f", differs by a numeric tie on {audit['tie']}"
+        tie = f"a tie in {row['tie_in']}," if row.get("tie_in") else "a numeric tie"
+        words += f", differs by {tie} on {audit['tie']}"
     if audit["divergent"]:
         words += f", and really diverges on {audit['divergent']}: do not trust it"
     return words + "."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from decoding.contestants.servers import SERVER
 from decoding.contestants.servers.dialects import dialect_called, dialect_of, dialects
-from decoding.contestants.servers.endpoint import CERTIFICATES, USUAL_DEADLINE_S, EndpointSpec, Reach, key_of
+from decoding.contestants.servers.endpoint import CERTIFICATES, DTYPES, USUAL_DEADLINE_S, EndpointSpec, Reach, key_of
 from decoding.contestants.servers.guard import TERMINAL
 from decoding.errors import BadServer, meant
 from decoding.spec import Choice, choose
@@ -18,10 +19,21 @@ PORT = "{port}"
 NOT_YET = "http://127.0.0.1:1"  # until a started server has its port
 HIDDEN = "(hidden)"
 SECRETS = {"key", "token", "secret", "password"}
-SETTINGS = ("name", "dialect", "model", "key-file", "key-env", "target", "certificates", "deadline", "speculation")
+SETTINGS = (
+    "name",
+    "dialect",
+    "model",
+    "key-file",
+    "key-env",
+    "target",
+    "certificates",
+    "deadline",
+    "dtype",
+    "speculation",
+)
 SERVER_HELP = (
     "a server to compare with, such as http://127.0.0.1:8080,dialect=llamacpp; more settings: name, model, key-file, "
-    "key-env, speculation=on or off, certificates, deadline; may be given several times"
+    "key-env, speculation=on or off, dtype, certificates, deadline; may be given several times"
 )
 START_HELP = (
     "start a server and compare with it, such as 'llama-server -m target.gguf -md draft.gguf --port {port}'; may begin "
@@ -71,6 +83,7 @@ def about(server: AskedServer) -> dict[str, str]:
         "dialect": spec.dialect,
         "model": spec.model,
         "target": spec.target,
+        "dtype": spec.rounding,
         "command": shown(server.command),
         "prefix_cache": dialect.cache,
     }
@@ -123,6 +136,7 @@ def _server(address: str, settings: dict[str, str]) -> AskedServer:
         target=settings.get("target", ""),
         certificates=settings.get("certificates", ""),
         deadline_s=_seconds(settings["deadline"]) if "deadline" in settings else USUAL_DEADLINE_S,
+        dtype=settings.get("dtype", ""),
     )
     return AskedServer(spec, settings.get("speculation", "as-started"))
 
@@ -160,5 +174,12 @@ def parse_start(text: str) -> AskedServer:
             "one yourself and give --server."
         )
     model = dialect_called(dialect).model_in(words)
-    spec = EndpointSpec(head.strip() if has_name else dialect, NOT_YET, dialect, model)
+    spec = EndpointSpec(head.strip() if has_name else dialect, NOT_YET, dialect, model, dtype=_dtype_in(words))
     return AskedServer(spec, command=tuple(words))
+
+
+def _dtype_in(command: Sequence[str]) -> str:
+    """Find the number format that a command starts its server with; empty if it names none."""
+    words = [part for word in command for part in word.split("=", 1)]
+    found = dict(itertools.pairwise(words)).get("--dtype", "")
+    return found if found in DTYPES else ""

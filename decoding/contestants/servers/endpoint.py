@@ -16,6 +16,8 @@ CERTIFICATES = "DRAFTHOUSE_SERVER_CERTIFICATES"  # environment variable: PEM fil
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LARGEST_KEY = 8192  # bytes
 USUAL_DEADLINE_S = 600.0
+DTYPES = ("float32", "float16", "bfloat16")
+USUAL_DTYPE = "bfloat16"  # published checkpoints are served so, and no other of the formats rounds as coarsely
 SPECULATION = ("as-started", "on", "off")
 
 
@@ -31,6 +33,7 @@ class EndpointSpec:
     target: str = ""  # the target it claims to serve, for display: a folder or a fingerprint
     certificates: str = ""  # PEM file of authorities to trust besides the system's
     deadline_s: float = USUAL_DEADLINE_S  # for one request, from its arrival to its last token
+    dtype: str = ""  # number format that it decodes in, one of DTYPES; servers do not tell theirs. Empty: USUAL_DTYPE
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -43,6 +46,16 @@ class EndpointSpec:
             raise BadServer(f"{self.address[:200]!r} is not a server's address; write it as in http://127.0.0.1:8080.")
         if not 0 < self.deadline_s <= 86_400:
             raise BadServer(f"The deadline of {self.name} is {self.deadline_s:g} s; it must lie between 0 and 86,400.")
+
+        if self.dtype not in ("", *DTYPES):
+            raise BadServer(
+                f"The dtype of {self.name} is {self.dtype[:40]!r}, which is not one of {', '.join(DTYPES)}."
+            )
+
+    @property
+    def rounding(self) -> str:
+        """Number format in whose roundings its texts are judged."""
+        return self.dtype or USUAL_DTYPE
 
     @property
     def place(self) -> Place:

@@ -159,6 +159,9 @@ class Servers(Contestant):
     def hardware(self, choice: Choice) -> str:
         return f"the server {self._endpoint(choice).name}"  # without its address: results may be shared
 
+    def server_dtype(self, choice: Choice) -> str:
+        return self._endpoint(choice).rounding
+
     def begin(self, choices: Sequence[Choice]) -> None:
         """Refuse what a server cannot do, and ask each what it serves."""
         for choice in choices:

@@ -18,6 +18,7 @@ from decoding.load import ONE, Load
 from decoding.loop import never
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import Key
+from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice, Sampling, choose
 from tests.decoding.servers.wire import Script, Wire, serving
@@ -27,10 +28,12 @@ GREEDY = Sampling(max_new_tokens=12)
 LETTERS = Letters()
 
 
-def greedy(prompt: Any, room: int) -> list[int]:
+def greedy(prompt: Any, room: int, models: Pair | None = None) -> list[int]:
     """The target's own greedy text."""
     text = prompt if isinstance(prompt, str) else LETTERS.decode(prompt)
-    alone = Comparison(pair(), [Prompt(text, text)], [choose("autoregressive")], Sampling(max_new_tokens=room))
+    alone = Comparison(
+        models or pair(), [Prompt(text, text)], [choose("autoregressive")], Sampling(max_new_tokens=room)
+    )
     return alone.decode(Key(alone.choices[0], alone.prompts[0], 0), Recorder()).tokens
 
 
@@ -53,10 +56,12 @@ def reach(wire: Wire, dialect: str, **settings: Any) -> Reach:
 
 
 @contextmanager
-def comparing(script: Script, dialect: str, **settings: Any) -> Iterator[tuple[Comparison, Wire]]:
+def comparing(
+    script: Script, dialect: str, models: Pair | None = None, **settings: Any
+) -> Iterator[tuple[Comparison, Wire]]:
     """A comparison of autoregressive here with the server of this script."""
     with serving(script) as wire:
-        models = pair()
+        models = models or pair()
         models.servers = reach(wire, dialect, **settings)
         choices = [choose("autoregressive"), server_choice()]
         models.begin(choices)

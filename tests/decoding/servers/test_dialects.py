@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
 from decoding.contestants.servers.alone import ServersAlone
 from decoding.contestants.servers.dialects import dialects
@@ -16,12 +18,15 @@ from decoding.measure.comparison import Comparison
 from decoding.measure.doubts import doubts
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.summary import report
+from decoding.measure.verdict import verdict
+from decoding.models.table import TableRunner
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Sampling
+from decoding.spec import Sampling, choose
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
-from tests.decoding.servers.stage import LETTERS, asking, comparing, honest, in_steps, reach, server_choice
+from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
 from tests.decoding.servers.wire import Asked, Reply, plain, serving
-from tests.decoding.test_comparison import PROMPTS
+from tests.decoding.test_comparison import PROMPTS, RoundsDifferently, pair
+from tests.decoding.worlds import state_of, tables
 
 TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request
 IDS = {"llamacpp", "vllm", "sglang", "trtllm"}  # take the prompt as token ids
@@ -71,7 +76,10 @@ def test_acceptance_is_what_the_server_reports_and_absent_if_it_reports_none(dia
 def test_a_sample_of_a_server_survives_its_json() -> None:
     with comparing(speaking("vllm", honest, LETTERS.decode), "vllm") as (comparison, _):
         _, [sample, *_] = row_of(comparison)
-    assert sample_from_dict(sample.to_dict()) == sample
+    record = sample.to_dict()
+    assert sample_from_dict(record) == sample
+    del record["audit"]["server_dtype"]  # an earlier version did not know it
+    assert sample_from_dict(record).audit == sample.audit
 
 
 @pytest.mark.parametrize("dialect", FORMATS)
@@ -199,7 +207,53 @@ def test_a_server_that_decodes_something_else_is_found_with_the_place() -> None:
         with comparing(speaking(dialect, other, LETTERS.decode), dialect) as (comparison, _):
             row, samples = row_of(comparison)
         assert row["audit"]["divergent"] == 3, dialect
-        assert [(s.audit.position, s.audit.gap > 64) for s in samples] == [(5, True)] * 3, dialect
+        assert [(s.audit.position, s.audit.gap > 8) for s in samples] == [(5, True)] * 3, dialect
+
+
+def close_calls(gap: float, best_logit: float = 18.2) -> Tensor:
+    """Rows of a target whose best two tokens lie this close; the second is the one after the best."""
+    own, _ = tables(12, 7)
+    best = own.argmax(-1, keepdim=True)
+    return own.scatter(1, best, best_logit).scatter(1, (best + 1) % 12, best_logit - gap)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "gap", "outcome", "words"),
+    [
+        ("bfloat16", 0.042, "tie", "differs by a tie in bfloat16, the server's rounding, on 3."),
+        ("", 0.042, "tie", "differs by a tie in bfloat16, the server's rounding, on 3."),
+        ("float16", 0.042, "tie", "differs by a tie in float16, the server's rounding, on 3."),
+        ("float32", 0.00001, "tie", "differs by a numeric tie on 3."),
+        ("float32", 0.042, "divergent", "really diverges on 3"),
+        ("bfloat16", 2.0, "divergent", "really diverges on 3"),
+    ],
+)
+def test_what_rounding_can_decide_depends_on_the_server_if_it_rounds_more_coarsely_than_we_do(
+    dtype: str, gap: float, outcome: str, words: str
+) -> None:
+    models = pair(TableRunner(close_calls(gap), 4096, state_of))
+    models.dtype = torch.float32
+
+    def other(prompt: Any, room: int) -> list[list[int]]:
+        tokens = greedy(prompt, room, models)
+        return [[*tokens[:5], (tokens[5] + 1) % 12, *tokens[6:]]]
+
+    with comparing(speaking("vllm", other, LETTERS.decode), "vllm", models, dtype=dtype) as (comparison, _):
+        row, samples = row_of(comparison)
+    assert [sample.audit.outcome for sample in samples] == [outcome] * 3
+    row["speedup"] = {"median": 1.0, "low": None, "high": None, "prompts": 3}  # its answer may come in one piece
+    assert words in verdict([row, row])
+    assert len(doubts(samples)) == (outcome == "divergent")
+
+
+def test_a_strategy_of_ours_is_judged_by_our_own_rounding_beside_a_server_that_rounds_coarsely() -> None:
+    models = pair(RoundsDifferently(close_calls(0.05, 5.0), 1.0))
+    honest = speaking("vllm", lambda prompt, room: [greedy(prompt, room, models)], LETTERS.decode)
+    with comparing(honest, "vllm", models) as (comparison, _):
+        comparison.choices = [*comparison.choices, choose("static", {"lookahead": 3})]
+        samples = [sample for group in comparison.run() for sample in group]
+    outcomes = {sample.strategy: sample.audit.outcome for sample in samples if sample.audit}
+    assert outcomes == {"autoregressive": "identical", "server:it": "identical", "static:3": "divergent"}
 
 
 class Pairs:

@@ -24,9 +24,10 @@ def post(world, **changes):
 
 
 def test_a_server_is_registered_and_a_worker_is_asked_to_check_it(world):
-    answer = post(world, key=KEY, deadline_s=30)
+    answer = post(world, key=KEY, deadline_s=30, dtype="float16")
     assert (answer.status_code, answer.json()["state"], answer.json()["has_key"]) == (202, "checking", True)
     assert Job.objects.get().kind == "check-endpoint"
+    assert Endpoint.objects.get().spec.rounding == answer.json()["dtype"] == "float16"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,7 @@ def test_a_server_is_registered_and_a_worker_is_asked_to_check_it(world):
         ({"dialect": "gopher"}, "dialect", "not one of"),
         ({"key": "two words"}, "key", "one word"),
         ({"deadline_s": 0}, "deadline_s", ""),
+        ({"dtype": "fp8"}, "dtype", "not one of"),
     ],
 )
 def test_what_cannot_be_a_server_is_refused_in_a_sentence_and_leaves_nothing(world, changes, field, told):

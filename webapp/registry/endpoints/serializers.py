@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from decoding.public import LARGEST_KEY, SERVER_NAME, USUAL_DEADLINE_S, dialects
+from decoding.public import LARGEST_KEY, SERVER_DTYPES, SERVER_NAME, USUAL_DEADLINE_S, USUAL_SERVER_DTYPE, dialects
 from webapp.core.api import Input, Output, Visible
 from webapp.registry.models import Endpoint, LanguageModel
 from webapp.registry.serializers import COMMON, FindingOut, ModelName
@@ -52,6 +52,10 @@ class NewEndpoint(Input):
         min_value=1.0, max_value=86_400.0, required=False, default=USUAL_DEADLINE_S, label="Deadline",
         help_text="seconds for one request",
     )  # fmt: skip
+    dtype = serializers.ChoiceField(
+        choices=SERVER_DTYPES, required=False, default="", allow_blank=True, label="Number format",
+        help_text=f"in which it decodes; its roundings explain ties. Empty: {USUAL_SERVER_DTYPE}",
+    )  # fmt: skip
 
 
 class NewKey(Input):
@@ -66,6 +70,6 @@ class EndpointOut(Output):
     class Meta:
         model = Endpoint
         fields = (
-            *COMMON, "url", "dialect", "model", "target", "deadline_s", "has_key", "key_set", "state", "reason",
-            "findings", "checked", "job",
+            *COMMON, "url", "dialect", "model", "target", "deadline_s", "dtype", "has_key", "key_set", "state",
+            "reason", "findings", "checked", "job",
         )  # fmt: skip

@@ -32,6 +32,7 @@ def add_endpoint(
     key: str = "",
     target: LanguageModel | None = None,
     deadline_s: float,
+    dtype: str = "",
     by: Actor,
 ) -> Endpoint:
     """Register a server. A worker then asks it what it serves."""
@@ -53,6 +54,7 @@ def add_endpoint(
         model=model,
         target=target,
         deadline_s=deadline_s,
+        dtype=dtype,
     )
     if key:
         _keep_key(made, key)

@@ -1,0 +1,15 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("registry", "0010_endpoints"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="endpoint",
+            name="dtype",
+            field=models.CharField(blank=True, default="", max_length=20),
+        ),
+    ]
