@@ -39,6 +39,8 @@ def audit(
         if len(tokens) == len(expected):
             return Audit("identical")
         return Audit("divergent", min(len(tokens), len(expected)))  # one text ends where the other goes on
+    if tokens[position] >= vocab:  # a server may send any number
+        return Audit("divergent", position, tokens[position], expected[position])
     coarser = max(dtype, getattr(torch, server_dtype) if server_dtype else dtype, key=_widest_tie)
     gap = _gap(
         tokens[position], expected[position], [*prompt, *expected[:position]], target, coarser, sampling, seed, vocab

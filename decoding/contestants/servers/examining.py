@@ -82,8 +82,8 @@ async def _cut(server: Server) -> Answered:
         return Answered("remark", "tokens", "Prompts go to it as text, and it does not tell how it cuts them.")
     head, raw = await server.client.post(dialect.tokenizes, json.dumps(dialect.cut(PROBE)).encode())
     try:
-        found = dialect.cut_ids(json.loads(raw)) if head.status == 200 else ()
-    except (ValueError, RecursionError, ServerFailed):
+        found = dialect.cut_ids(server.client.words.json(raw)) if head.status == 200 else ()
+    except (ValueError, ServerFailed):
         found = ()
     if not found:
         return Answered("remark", "tokens", f"{dialect.tokenizes} does not tell how it cuts a text.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from decoding.contestants.base import Request
+from decoding.contestants.servers.answer import Sleep
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.contestants.servers.guard import TERMINAL
 from decoding.contestants.servers.running import Servers
@@ -76,11 +78,11 @@ Asking = Callable[..., list[tuple[Decoded | BrokenModel, list[Event]]]]
 
 @contextmanager
 def asking(
-    script: Script, dialect: str = "llamacpp", tls: Any = None, **settings: Any
+    script: Script, dialect: str = "llamacpp", tls: Any = None, sleep: Sleep = asyncio.sleep, **settings: Any
 ) -> Iterator[tuple[Asking, Wire]]:
     """Ask the server of this script, with the local tokenizer and without a model."""
     with serving(script, tls) as wire:
-        servers = Servers(reach(wire, dialect, **settings), LETTERS)
+        servers = Servers(reach(wire, dialect, **settings), LETTERS, sleep)
 
         def ask(*texts: str, sampling: Sampling = GREEDY, load: Load = ONE, choice: Choice | None = None) -> Any:
             chosen = choice or server_choice()

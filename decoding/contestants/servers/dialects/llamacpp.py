@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import ClassVar
 
-from decoding.contestants.servers.dialects.base import Ask, Dialect, Json, Piece, Reading, ids, table, text_of, whole
+from decoding.contestants.servers.dialects.base import (
+    LONGEST_DRAFT,
+    Ask,
+    Dialect,
+    Json,
+    Piece,
+    Reading,
+    ids,
+    number,
+    table,
+    text_of,
+    whole,
+)
 from decoding.errors import ServerFailed
 from decoding.events import FinishReason, Reported
 
@@ -57,14 +69,14 @@ class Tokens(Reading):
             num_spec_steps=self._steps.total(),
             num_draft_tokens=self._drafted,
             num_accepted_draft_tokens=self._accepted,
-            acceptance_histogram=tuple(self._steps[n] for n in range(max(self._steps, default=-1) + 1)),
-            prefill_ms=_ms(timings.get("prompt_ms")),
-            decode_ms=_ms(timings.get("predicted_ms")),
+            acceptance_histogram=self._histogram(),
+            prefill_ms=number(timings.get("prompt_ms")),
+            decode_ms=number(timings.get("predicted_ms")),
         )
 
-
-def _ms(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and value >= 0 else None
+    def _histogram(self) -> tuple[int, ...]:
+        longest = max(self._steps, default=-1)
+        return tuple(self._steps[n] for n in range(longest + 1)) if longest <= LONGEST_DRAFT else ()
 
 
 class LlamaCpp(Dialect):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from decoding.contestants.servers.dialects.base import Ask, Json, Reading, table, whole
+from decoding.contestants.servers.dialects.base import Ask, Json, Reading, histogram, table, whole
 from decoding.contestants.servers.dialects.openai import Completions, OpenAI
 from decoding.events import Reported
 
@@ -14,13 +14,12 @@ class Chunks(Completions):
     def report(self, event: Json, usage: Json) -> Reported:
         plain = super().report(event, usage)
         told = table(table(event.get("metrics")).get("speculative_decoding"))
-        histogram = told.get("acceptance_histogram")
         return dataclasses.replace(
             plain,
             num_spec_steps=whole(told.get("num_spec_steps")),
             num_draft_tokens=whole(told.get("num_draft_tokens")),
             num_accepted_draft_tokens=whole(told.get("num_accepted_draft_tokens")),
-            acceptance_histogram=tuple(whole(n) or 0 for n in histogram) if isinstance(histogram, list) else (),
+            acceptance_histogram=histogram(told.get("acceptance_histogram")),
         )
 
 
