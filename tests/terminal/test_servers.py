@@ -136,6 +136,12 @@ def test_strategies_of_ours_and_servers_run_at_every_load(box: Path) -> None:
     assert asked.baseline == "server:llamacpp"
 
 
+def test_an_address_with_v1_is_taken_without_it_and_that_is_said(box: Path) -> None:
+    asked = read_arguments(arguments(box, "--server", "http://127.0.0.1:8080/v1/,dialect=vllm"))
+    assert asked.servers[0].spec.address == "http://127.0.0.1:8080"
+    assert "vllm: The address is http://127.0.0.1:8080, since Drafthouse adds routes" in asked.remarks[-1]
+
+
 @pytest.mark.parametrize(
     ("flags", "told"),
     [

@@ -214,6 +214,15 @@ def test_a_worker_checks_a_server_and_says_in_words_what_it_answers(team, make_w
     assert "It serves m." in told and "Prompts go to it as token ids." in told
 
 
+def test_a_server_that_fails_its_check_is_refused_with_the_address_that_was_asked(team, make_worker):
+    with serving(lambda asked: Reply([b"{}"], 404)) as wire:
+        theirs = register(team, f"{wire.address}/v1", dialect="vllm")
+        make_worker(queue="light").look()
+    theirs.refresh_from_db()
+    assert (theirs.state, theirs.findings) == ("refused", [])
+    assert f"{wire.address}/health answers 404" in theirs.reason
+
+
 def test_a_server_that_refuses_its_key_is_refused_with_the_reason_and_without_the_key(team, make_worker):
     def closed(asked: Asked) -> Reply:
         return Reply([f'{{"error": "no such key: {KEY}"}}'.encode()], 401)

@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 
 from decoding.contestants.servers import SERVER
 from decoding.contestants.servers.dialects import dialect_called, dialect_of, dialects
-from decoding.contestants.servers.endpoint import CERTIFICATES, DTYPES, USUAL_DEADLINE_S, EndpointSpec, Reach, key_of
+from decoding.contestants.servers.endpoint import (
+    CERTIFICATES,
+    DTYPES,
+    USUAL_DEADLINE_S,
+    EndpointSpec,
+    Reach,
+    key_of,
+    shortened,
+)
 from decoding.contestants.servers.guard import TERMINAL
 from decoding.errors import BadServer, meant
 from decoding.spec import Choice, choose
@@ -46,6 +54,7 @@ class AskedServer:
     spec: EndpointSpec
     speculation: str = "as-started"
     command: tuple[str, ...] = ()  # to start it; empty: it runs already
+    remark: str = ""  # what was changed of what was asked
 
     @property
     def choice(self) -> Choice:
@@ -138,7 +147,7 @@ def _server(address: str, settings: dict[str, str]) -> AskedServer:
         deadline_s=_seconds(settings["deadline"]) if "deadline" in settings else USUAL_DEADLINE_S,
         dtype=settings.get("dtype", ""),
     )
-    return AskedServer(spec, settings.get("speculation", "as-started"))
+    return AskedServer(spec, settings.get("speculation", "as-started"), remark=shortened(address, spec.address))
 
 
 def _key(settings: dict[str, str]) -> str:

@@ -71,6 +71,9 @@ class Client:
             connection.close()
         self._idle.clear()
 
+    def url(self, route: str) -> str:
+        return f"{self.place.scheme}://{self.place.origin}{self.place.path}{route}"
+
     async def get(self, route: str) -> tuple[Head, bytes]:
         """Ask for a small answer."""
         return await self._small("GET", route, b"")

@@ -27,7 +27,8 @@ class Answered:
 
 
 def examine(spec: EndpointSpec, reach: Reach) -> list[Answered]:
-    """Ask the endpoint. Refuse one that cannot be reached, wants a key, or serves another model than it names."""
+    """Ask the endpoint. Refuse one that cannot be reached, wants a key, is not healthy, or serves another model than it
+    names."""
     server, loop = Server(spec, reach), Loop()
     try:
         return loop.call(_all(server))
@@ -49,24 +50,25 @@ async def _disconnect(server: Server) -> None:
 
 
 async def _answers(server: Server) -> AsyncGenerator[Answered, None]:
-    dialect = server.dialect
+    dialect, url = server.dialect, server.client.url
     await server.meet()
     head, _ = await server.client.get(dialect.health)
-    told = f"{dialect.health} answers {head.status}"
-    yield (
-        Answered("fits", "health", f"It is healthy: {told}.")
-        if head.status == 200
-        else Answered("remark", "health", f"It may not be ready: {told}.")
-    )
+    told = f"{url(dialect.health)} answers {head.status}"
+    if head.status != 200:
+        raise ServerFailed(
+            f"{server.spec.name} is not ready: {told} {head.reason}. Is it started, is its address right, and is it "
+            f"{dialect.title}?"
+        )
+    yield Answered("fits", "health", f"It is healthy: {told}.")
     if server.model:
         yield Answered("fits", "model", f"It serves {server.model}.")
     else:
-        yield Answered("remark", "model", "It lists no model.")
+        yield Answered("remark", "model", f"{url(dialect.models())} names no model that it serves.")
     yield await _cut(server)
     if await server.counts():
-        yield Answered("fits", "counters", "It counts drafts at /metrics.")
+        yield Answered("fits", "counters", f"It counts drafts at {url('/metrics')}.")
     elif dialect.metrics:
-        yield Answered("remark", "counters", "It shows no counts of drafts at /metrics.")
+        yield Answered("remark", "counters", f"It shows no counts of drafts at {url('/metrics')}.")
     if not dialect.switches:
         sentence = "Only its start switches speculation: register one server with it and one without."
         yield Answered("remark", "speculation", sentence)
@@ -86,5 +88,6 @@ async def _cut(server: Server) -> Answered:
     except (ValueError, ServerFailed):
         found = ()
     if not found:
-        return Answered("remark", "tokens", f"{dialect.tokenizes} does not tell how it cuts a text.")
+        asked = server.client.url(dialect.tokenizes)
+        return Answered("remark", "tokens", f"{asked} does not tell how it cuts a text.")
     return Answered("fits", "tokens", f"It cuts {PROBE!r} into {len(found)} tokens.")

@@ -15,6 +15,7 @@ import pytest
 from decoding.contestants.base import Request
 from decoding.contestants.servers.client import Chunked, Client, Counted
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.contestants.servers.examining import examine
 from decoding.contestants.servers.guard import TERMINAL
 from decoding.contestants.servers.running import Servers
 from decoding.contestants.servers.sse import LARGEST_EVENT, Events
@@ -348,6 +349,25 @@ def test_a_server_nobody_knows_is_refused_with_those_that_are_known() -> None:
         with pytest.raises(BadServer, match="There is no server 'that'; there are it"):
             servers.begin([server_choice(name="that")])
         servers.close()
+
+
+def examined(script: Script, dialect: str) -> tuple[str, list[str]]:
+    with serving(script) as wire:
+        spec = EndpointSpec("it", wire.address, dialect)
+        return wire.address, [one.sentence for one in examine(spec, Reach({"it": spec}, allowed=TERMINAL))]
+
+
+def test_a_check_says_with_its_whole_address_what_was_asked() -> None:
+    address, found = examined(speaking("vllm", honest, LETTERS.decode), "vllm")
+    assert f"It is healthy: {address}/health answers 200." in found
+    assert f"It shows no counts of drafts at {address}/metrics." in found
+
+
+def test_a_server_that_is_not_healthy_is_refused() -> None:
+    with pytest.raises(
+        ServerFailed, match=r"it is not ready: http://127.0.0.1:\d+/health answers 404 Not Found. Is it"
+    ):
+        examined(lambda asked: Reply([b"{}"], 404), "vllm")
 
 
 def test_requests_share_a_connection_and_a_closed_one_is_opened_again() -> None:

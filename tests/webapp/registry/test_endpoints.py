@@ -53,6 +53,14 @@ def test_what_cannot_be_a_server_is_refused_in_a_sentence_and_leaves_nothing(wor
     assert not Endpoint.objects.exists() and not Job.objects.exists()
 
 
+def test_an_address_with_v1_is_kept_without_it_and_the_page_says_so(world):
+    assert post(world, url="http://127.0.0.1:8080/v1").json()["url"] == "http://127.0.0.1:8080"
+    page = world.page(world.bob)
+    form = {**BODY, "name": "again", "url": "http://127.0.0.1:8080/v1/chat/completions"}
+    shown = page.post("/endpoints/new/", form, follow=True).content.decode()
+    assert "The address is http://127.0.0.1:8080, since Drafthouse adds routes such as /v1/completions." in shown
+
+
 def test_a_lab_whose_operator_lists_nothing_registers_nothing(world, settings):
     settings.SERVERS = NOWHERE
     assert "The operator allows no servers" in post(world, url="http://vllm.internal:8000").json()["detail"]

@@ -37,7 +37,9 @@ class NewEndpoint(Input):
         help_text="letters, digits, dots, dashes; results call it server:NAME",
         error_messages={"invalid": "Take letters, digits, dots, dashes and underscores, at most 64."},
     )
-    url = serializers.CharField(max_length=300, label="Address", help_text="with http or https, host and port")
+    url = serializers.CharField(
+        max_length=300, label="Address", help_text="with http or https, host and port; /v1 at its end is left out"
+    )
     dialect = serializers.ChoiceField(choices=DIALECTS, help_text="the program that answers there")
     model = serializers.CharField(
         max_length=200, required=False, default="", allow_blank=True, label="Name of the model",

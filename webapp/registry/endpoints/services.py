@@ -37,7 +37,7 @@ def add_endpoint(
 ) -> Endpoint:
     """Register a server. A worker then asks it what it serves."""
     by.require(Right.SUBMIT)
-    _require_place(name, url, dialect)
+    url = _require_place(name, url, dialect)
     there = Endpoint.objects.visible_to(by).kept()
     if there.count() >= MOST:
         raise Conflict(f"Your team keeps {MOST} servers already.", hint="Delete some.", code="too-many-servers")
@@ -131,11 +131,12 @@ def _keep_key(endpoint: Endpoint, key: str) -> None:
     endpoint.save(update_fields=["sealed_key", "key_set"])
 
 
-def _require_place(name: str, url: str, dialect: str) -> None:
+def _require_place(name: str, url: str, dialect: str) -> str:
     """Refuse what is no address, and what the operator does not allow as far as that shows without asking for it. The
-    worker that connects judges again."""
+    worker that connects judges again. Return the address without routes."""
     try:
-        place = EndpointSpec(name, url, dialect).place
-        settings.SERVERS.require_written(place.host, place.port)
+        spec = EndpointSpec(name, url, dialect)
+        settings.SERVERS.require_written(spec.place.host, spec.place.port)
+        return spec.address
     except BadServer as error:
         raise Invalid(str(error), field="url", code=error.code) from None
