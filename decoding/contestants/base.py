@@ -62,6 +62,10 @@ class Contestant(ABC):
         that of the requests."""
         return ""
 
+    def served_model(self, choice: Choice) -> str:
+        """Name the model that a server serves the choice with, by its own list; empty if no server does."""
+        return ""
+
     def server_dtype(self, choice: Choice) -> str:
         """Name the number format that a server decodes the choice in; empty if no server does."""
         return ""

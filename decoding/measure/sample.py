@@ -195,6 +195,7 @@ def _accepted(judged: Sequence[tuple[Drafted, int]]) -> dict[str, Any]:
 
 def _by_server(sample: Sample, reported: Reported) -> Sample:
     """Take the server's counts: its rounds are not seen."""
+    drafts, accepted = _by_position(reported)
     return dataclasses.replace(
         sample,
         prompt_tokens=sample.prompt_tokens or reported.prompt_tokens or 0,
@@ -204,8 +205,20 @@ def _by_server(sample: Sample, reported: Reported) -> Sample:
         num_draft_tokens=reported.num_draft_tokens,
         num_accepted_draft_tokens=reported.num_accepted_draft_tokens,
         acceptance_histogram=reported.acceptance_histogram,
+        drafts_by_position=drafts,
+        accepted_by_position=accepted,
         reported=reported,
     )
+
+
+def _by_position(reported: Reported) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Count drafts and accepted tokens by position. A server that does not tell how long its drafts were is taken to
+    draft as many tokens each time."""
+    histogram = reported.acceptance_histogram
+    if not sum(histogram):
+        return (), ()
+    drafts = reported.drafts_by_position or (sum(histogram),) * (len(histogram) - 1)
+    return drafts, tuple(sum(histogram[position + 1 :]) for position in range(len(drafts)))
 
 
 def sample_from_dict(record: Mapping[str, Any]) -> Sample:
@@ -216,8 +229,8 @@ def sample_from_dict(record: Mapping[str, Any]) -> Sample:
     if "load" in known:
         known["load"] = Load(**known["load"])
     if known.get("reported"):
-        listed = {**known["reported"], "acceptance_histogram": tuple(known["reported"]["acceptance_histogram"])}
-        known["reported"] = Reported(**listed)
+        figures = known["reported"].items()
+        known["reported"] = Reported(**{name: tuple(v) if isinstance(v, list) else v for name, v in figures})
     if "timing" in known:
         known["timing"] = Timing(**known["timing"])
     if known.get("spent"):

@@ -172,7 +172,7 @@ def test_a_server_stands_in_table_document_and_trace_and_its_key_in_none(
     row = document["strategies"][-1]
     assert (row["label"], row["role"], row["audit"]["identical"]) == ("server:theirs", "server", 4)
     assert (row["num_spec_steps"], row["num_target_passes"]) == (16, None)
-    assert document["servers"][0]["dtype"] == "bfloat16"
+    assert (document["servers"][0]["dtype"], document["servers"][0]["model"]) == ("bfloat16", "m")
     assert document["servers"][0]["prefix_cache"] == "cache_salt, new for each request"
     assert "▣ server:theirs" in out and "server:theirs on the server theirs" in err
     kinds = [json.loads(line)["event"] for line in trace.read_text().splitlines() if "server:theirs" in line]

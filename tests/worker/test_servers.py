@@ -209,7 +209,7 @@ def test_a_worker_checks_a_server_and_says_in_words_what_it_answers(team, make_w
     theirs = register(team, wire.address)
     make_worker(queue="light").look()
     theirs.refresh_from_db()
-    assert (theirs.state, theirs.reason) == ("ready", "")
+    assert (theirs.state, theirs.reason, theirs.serves) == ("ready", "", "m")
     told = [finding["sentence"] for finding in theirs.findings]
     assert "It serves m." in told and "Prompts go to it as token ids." in told
 

@@ -113,6 +113,7 @@ class Endpoint(Entry):
     state = models.CharField(max_length=10, choices=Readiness.choices, default=Readiness.CHECKING)
     reason = models.TextField(blank=True)
     findings = models.JSONField(default=list)  # of the last check, as sentences
+    serves = models.CharField(max_length=500, blank=True, default="", editable=False)  # model that the check found
     checked = models.DateTimeField(null=True, editable=False)
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
 

@@ -83,14 +83,14 @@ def reach_of(servers: Sequence[AskedServer]) -> Reach:
     return Reach(specs, key_of, TERMINAL, os.environ.get(CERTIFICATES, ""))
 
 
-def about(server: AskedServer) -> dict[str, str]:
-    """Describe a server for the JSON document. Its key is named nowhere."""
+def about(server: AskedServer, serves: str) -> dict[str, str]:
+    """Describe a server, and the model that it serves, for the JSON document. Its key is named nowhere."""
     spec, dialect = server.spec, dialect_called(server.spec.dialect)
     return {
         "label": server.choice.label,
         "address": spec.address,
         "dialect": spec.dialect,
-        "model": spec.model,
+        "model": serves,
         "target": spec.target,
         "dtype": spec.rounding,
         "command": shown(server.command),

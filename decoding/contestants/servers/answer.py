@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -138,15 +138,15 @@ class Answer:
         prompt = len(self._request.prompt) or (self._report and self._report.prompt_tokens) or 0
         self._tell(Started(prompt, at_ns, arrived_ns, queued_ns))
 
-    @property
-    def lacks_counts(self) -> bool:
-        """Whether the answer says nothing about drafts."""
-        report = self._report or Reported()
-        return report.num_draft_tokens is None and report.num_accepted_draft_tokens is None
+    def lacks(self, figures: Iterable[str]) -> bool:
+        """Whether the answer leaves out one of these figures."""
+        return any(getattr(self._report or Reported(), name) in (None, ()) for name in figures)
 
     def supplement(self, counts: Mapping[str, Any]) -> None:
         """Take the server's counters for what its answer does not say. No other request was under way."""
-        self._report = dataclasses.replace(self._report or Reported(), source="metrics", **counts)
+        lacking = {name: count for name, count in counts.items() if self.lacks([name])}
+        source: dict[str, Any] = {"source": "metrics"} if "num_draft_tokens" in lacking else {}
+        self._report = dataclasses.replace(self._report or Reported(), **lacking, **source)
 
     def end(self) -> Decoded:
         """Close the answer: what is the text, and does it fit what the server says of it?"""
@@ -225,7 +225,7 @@ class Answer:
         if max(steps, accepted, sum(report.acceptance_histogram), drafted // LONGEST_DRAFT) <= self._most:
             return report
         told = f"it counts {steps} verifications, {drafted} drafted and {accepted} accepted tokens"
-        unknown: dict[str, Any] = {**dict.fromkeys(names), "acceptance_histogram": ()}
+        unknown: dict[str, Any] = {**dict.fromkeys(names), "acceptance_histogram": (), "drafts_by_position": ()}
         return dataclasses.replace(report, **unknown, doubt=f"{told} for an answer of {self._count}")
 
     def _cut(self, tokens: list[int]) -> tuple[list[int], FinishReason]:

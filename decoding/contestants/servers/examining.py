@@ -26,12 +26,13 @@ class Answered:
     sentence: str
 
 
-def examine(spec: EndpointSpec, reach: Reach) -> list[Answered]:
-    """Ask the endpoint. Refuse one that cannot be reached, wants a key, is not healthy, or serves another model than it
-    names."""
+def examine(spec: EndpointSpec, reach: Reach) -> tuple[str, list[Answered]]:
+    """Ask the endpoint. Return the model that it serves (empty if it lists none) and what else it answers. Refuse one
+    that cannot be reached, wants a key, is not healthy, or serves another model than it names."""
     server, loop = Server(spec, reach), Loop()
     try:
-        return loop.call(_all(server))
+        answers = loop.call(_all(server))
+        return server.model, answers
     finally:
         loop.call(_disconnect(server))
         loop.end()
@@ -65,7 +66,7 @@ async def _answers(server: Server) -> AsyncGenerator[Answered, None]:
     else:
         yield Answered("remark", "model", f"{url(dialect.models())} names no model that it serves.")
     yield await _cut(server)
-    if await server.counts():
+    if dialect.metrics.get("num_draft_tokens") in await server.counts():
         yield Answered("fits", "counters", f"It counts drafts at {url('/metrics')}.")
     elif dialect.metrics:
         yield Answered("remark", "counters", f"It shows no counts of drafts at {url('/metrics')}.")

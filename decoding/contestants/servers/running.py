@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import queue as queues
 import threading
@@ -15,7 +16,7 @@ from decoding.contestants.base import Answers, Contestant, Request, SinkFor
 from decoding.contestants.servers.answer import Answer, Sleep, Tokenizer, ask_of, ask_until_answered, refusal
 from decoding.contestants.servers.client import Client
 from decoding.contestants.servers.dialects import dialect_called
-from decoding.contestants.servers.dialects.base import Dialect, counters, whole
+from decoding.contestants.servers.dialects.base import LONGEST_DRAFT, Dialect, counters, whole
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.ending import Decoded
 from decoding.errors import BadServer, BrokenModel, DrafthouseError, ServerFailed
@@ -109,14 +110,20 @@ class Server:
         with contextlib.suppress(DrafthouseError):
             head, raw = await self.client.get("/metrics")
             if head.status == 200:
-                return counters(raw.decode("utf-8", errors="replace"), self.dialect.metrics.values())
+                names = *self.dialect.metrics.values(), self.dialect.accepted_at
+                return counters(raw.decode("utf-8", errors="replace"), names)
         self.needs_counters = False
         return {}
 
-    def since(self, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, int | None]:
+    def since(self, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, Any]:
         """Subtract two readings of the counters, by our names. A server that was started anew in between gives None."""
-        return {ours: whole(after[its] - before[its]) for ours, its in self.dialect.metrics.items()
-                if its in before and its in after}  # fmt: skip
+        grown = {its: whole(after[its] - value) for its, value in before.items() if its in after}
+        found = {ours: grown[its] for ours, its in self.dialect.metrics.items() if its in grown}
+        at = [grown.get(f"{self.dialect.accepted_at} {position}") for position in range(LONGEST_DRAFT)]
+        accepted = [count for count in itertools.takewhile(lambda count: count is not None, at) if count is not None]
+        edges = [found.get("num_spec_steps") or 0, *accepted, 0]
+        histogram = tuple(more - less for more, less in itertools.pairwise(edges))
+        return {**found, "acceptance_histogram": histogram if accepted and min(histogram) >= 0 else ()}
 
 
 class Loop:
@@ -161,6 +168,9 @@ class Servers(Contestant):
 
     def hardware(self, choice: Choice) -> str:
         return f"the server {self._endpoint(choice).name}"  # without its address: results may be shared
+
+    def served_model(self, choice: Choice) -> str:
+        return self._server(choice).model
 
     def server_dtype(self, choice: Choice) -> str:
         return self._endpoint(choice).rounding
@@ -280,7 +290,7 @@ class Servers(Contestant):
         arrived_ns, queued_ns = (0, 0) if is_alone else (arrived.at_ns, clock.now() - arrived.at_ns)
         ask = ask_of(arrived.request, server.model)
         await ask_until_answered(server.client, server.dialect, ask, answer, arrived_ns, queued_ns, self._sleep)
-        if not answer.lacks_counts:
+        if not answer.lacks(server.dialect.metrics):
             server.needs_counters = False
         elif before:
             answer.supplement(server.since(before, await server.counts()))

@@ -71,6 +71,7 @@ def test_acceptance_is_what_the_server_reports_and_absent_if_it_reports_none(dia
         assert (row["mean_acceptance_length"], row["draft_acceptance_rate"], row["num_draft_tokens"]) == (None,) * 3
     if dialect in ("llamacpp", "vllm"):
         assert row["acceptance_histogram"][:5] == [3, 3, 3, 0, 3]
+        assert row["acceptance_by_position"] == [0.75, 0.5, 0.25, 0.25]
 
 
 def test_a_sample_of_a_server_survives_its_json() -> None:
@@ -121,16 +122,23 @@ def test_a_comparison_under_load_measures_a_server_as_it_measures_us() -> None:
 
 def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
     made = {"drafts": 7.0, "draft_tokens": 28.0, "accepted_tokens": 11.0}
+    places = [5.0, 3.0, 2.0, 1.0]
     silent = speaking("vllm", honest, LETTERS.decode)
 
     def script(asked: Asked) -> Reply:
         if asked.path == "/metrics":
             lines = [f'vllm:spec_decode_num_{name}_total{{engine="0"}} {value}' for name, value in made.items()]
+            lines += [
+                f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{engine="0",position="{place}"}} {count}'
+                for place, count in enumerate(places)
+            ]
+            lines.append(f'vllm:prefix_cache_hits_total{{engine="0"}} {made["drafts"] * 2}')
             return Reply(["\n".join(lines).encode()])
         reply = silent(asked)
         if asked.path == "/v1/completions":
             made.update(drafts=made["drafts"] + 4, draft_tokens=made["draft_tokens"] + 16)
             made["accepted_tokens"] += 7
+            places[:] = [count + more for count, more in zip(places, (3, 2, 1, 1), strict=True)]
             reply = Reply([piece for piece in reply.pieces if b'"metrics"' not in piece])
         return reply
 
@@ -139,7 +147,8 @@ def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
     for reported in (told[-2], again[-2]):
         assert isinstance(reported, Reported) and reported.source == "metrics"
         counted = (reported.num_spec_steps, reported.num_draft_tokens, reported.num_accepted_draft_tokens)
-        assert counted == (4, 16, 7)
+        assert counted == (4, 16, 7) and reported.acceptance_histogram == (1, 1, 1, 0, 1)
+        assert reported.cached_tokens == 8
 
 
 def test_each_dialect_keeps_prefix_caches_out_where_a_request_can() -> None:

@@ -129,7 +129,7 @@ def test_a_key_is_blotted_out_of_a_text_wherever_the_stream_is_cut(size: int) ->
 def test_a_key_in_the_name_of_a_model_is_blotted_out_of_what_a_check_finds() -> None:
     with serving(echoing) as wire:
         spec = EndpointSpec("it", wire.address, "openai", key=KEY)
-        found = examine(spec, Reach({"it": spec}, lambda reference: reference, TERMINAL))
+        _, found = examine(spec, Reach({"it": spec}, lambda reference: reference, TERMINAL))
     assert [one.sentence for one in found if one.topic == "model"] == ["It serves model of (key)."]
 
 

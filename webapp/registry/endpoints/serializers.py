@@ -68,10 +68,11 @@ class EndpointOut(Output):
     target = ModelName(allow_null=True)
     has_key = serializers.BooleanField()
     findings = FindingOut(many=True)
+    serves = serializers.CharField(help_text="model that the last check found; empty if the server lists none")
 
     class Meta:
         model = Endpoint
         fields = (
             *COMMON, "url", "dialect", "model", "target", "deadline_s", "dtype", "has_key", "key_set", "state",
-            "reason", "findings", "checked", "job",
+            "reason", "findings", "serves", "checked", "job",
         )  # fmt: skip

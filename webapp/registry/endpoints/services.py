@@ -106,11 +106,11 @@ def key_of(endpoint: Endpoint) -> str:
 
 
 @transaction.atomic
-def answered(*, job: Job, findings: Sequence[dict[str, str]]) -> None:
-    """Store the findings of a check."""
+def answered(*, job: Job, findings: Sequence[dict[str, str]], serves: str) -> None:
+    """Store the findings of a check, and the model that it found."""
     jobs.require_lease(job)
     Endpoint.objects.filter(job=job).update(
-        state=Readiness.READY, reason="", findings=list(findings), checked=timezone.now()
+        state=Readiness.READY, reason="", findings=list(findings), serves=serves, checked=timezone.now()
     )
 
 

@@ -6,6 +6,7 @@ A module of this package defines `DIALECT`. To add one, subclass Dialect, or Ope
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from decoding.spec import Sampling
 
 LARGEST = 2**31 - 1  # of any number; databases hold no larger one in a column of whole numbers
 LONGEST_DRAFT = 1024  # tokens that one verification may read
+
+POSITION = re.compile(r'[{,]position="(\d{1,4})"')
 
 Json = dict[str, Any]
 Speculation = Literal["as-started", "on", "off"]
@@ -70,6 +73,7 @@ class Dialect(ABC):
     goes_past_end: ClassVar[bool] = True  # whether a request can ask to ignore the end token
     tokenizes: ClassVar[str] = ""  # route that cuts a text into ids, for a dialect that takes text
     metrics: ClassVar[Mapping[str, str]] = {}  # our name of a count -> their counter at /metrics
+    accepted_at: ClassVar[str] = ""  # their counter at /metrics of accepted tokens, with a label `position`
 
     @abstractmethod
     def body(self, ask: Ask) -> Json:
@@ -155,13 +159,15 @@ def table(value: object) -> Json:
 
 
 def counters(exposition: str, names: Iterable[str]) -> dict[str, float]:
-    """Sum the counters of these names over all labels, from Prometheus' text format. One that is missing or no finite
-    number is left out."""
+    """Sum the counters of these names over all labels but `position`, which stands behind the name, from Prometheus'
+    text format. One that is missing or no finite number is left out."""
     found: dict[str, float] = {}
     wanted = set(names)
     for line in exposition.splitlines():
         name = line.partition("{")[0].partition(" ")[0]
         if name in wanted:
+            if position := POSITION.search(line):
+                name = f"{name} {position[1]}"
             try:
                 found[name] = found.get(name, 0.0) + float(line.rpartition("}")[2].split()[0 if "}" in line else 1])
             except (ValueError, IndexError):

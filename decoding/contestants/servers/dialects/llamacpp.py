@@ -33,6 +33,7 @@ class Tokens(Reading):
         self._at: object = None
         self._drafted = self._accepted = 0
         self._steps: Counter[int] = Counter()  # accepted tokens -> verifications of a draft
+        self._lengths: Counter[int] = Counter()  # drafted tokens -> verifications
 
     def piece(self, event: Json) -> Piece:
         timings = table(event.get("timings"))
@@ -59,6 +60,7 @@ class Tokens(Reading):
             )
         if drafted > self._drafted:
             self._steps[accepted - self._accepted] += 1
+            self._lengths[drafted - self._drafted] += 1
         self._drafted, self._accepted = drafted, accepted
 
     def _report(self, event: Json, timings: Json) -> Reported:
@@ -69,14 +71,20 @@ class Tokens(Reading):
             num_spec_steps=self._steps.total(),
             num_draft_tokens=self._drafted,
             num_accepted_draft_tokens=self._accepted,
-            acceptance_histogram=self._histogram(),
+            acceptance_histogram=tuple(self._steps[n] for n in range(_longest(self._steps) + 1)),
+            drafts_by_position=tuple(
+                sum(count for length, count in self._lengths.items() if length > n)
+                for n in range(_longest(self._lengths))
+            ),
             prefill_ms=number(timings.get("prompt_ms")),
             decode_ms=number(timings.get("predicted_ms")),
         )
 
-    def _histogram(self) -> tuple[int, ...]:
-        longest = max(self._steps, default=-1)
-        return tuple(self._steps[n] for n in range(longest + 1)) if longest <= LONGEST_DRAFT else ()
+
+def _longest(counted: Counter[int]) -> int:
+    """Return the most tokens of one verification; -1 if there is none, or if no draft can be as long."""
+    longest = max(counted, default=-1)
+    return longest if longest <= LONGEST_DRAFT else -1
 
 
 class LlamaCpp(Dialect):

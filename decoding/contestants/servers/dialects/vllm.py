@@ -26,6 +26,7 @@ class Chunks(Completions):
 class VLLM(OpenAI):
     name = "vllm"
     title = "vLLM"
+    met = "vLLM 0.32.0 on the CPU"
     health = "/health"
     programs = ("vllm",)
     takes_ids = True
@@ -35,7 +36,9 @@ class VLLM(OpenAI):
         "num_spec_steps": "vllm:spec_decode_num_drafts_total",
         "num_draft_tokens": "vllm:spec_decode_num_draft_tokens_total",
         "num_accepted_draft_tokens": "vllm:spec_decode_num_accepted_tokens_total",
+        "cached_tokens": "vllm:prefix_cache_hits_total",
     }
+    accepted_at = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
 
     def body(self, ask: Ask) -> Json:
         sampling = ask.sampling

@@ -12,4 +12,9 @@ class Migration(migrations.Migration):
             name="dtype",
             field=models.CharField(blank=True, default="", max_length=20),
         ),
+        migrations.AddField(
+            model_name="endpoint",
+            name="serves",
+            field=models.CharField(blank=True, default="", editable=False, max_length=500),
+        ),
     ]
