@@ -229,8 +229,8 @@ def sample_from_dict(record: Mapping[str, Any]) -> Sample:
     if "load" in known:
         known["load"] = Load(**known["load"])
     if known.get("reported"):
-        figures = known["reported"].items()
-        known["reported"] = Reported(**{name: tuple(v) if isinstance(v, list) else v for name, v in figures})
+        listed: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in known["reported"].items()}
+        known["reported"] = Reported(**listed)
     if "timing" in known:
         known["timing"] = Timing(**known["timing"])
     if known.get("spent"):
