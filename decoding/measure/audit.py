@@ -31,23 +31,23 @@ def audit(
     seed: int,
     vocab: int,
     server_dtype: str = "",
+    unsent: Collection[int] = (),
 ) -> Audit:
     """Compare a strategy's tokens with autoregressive's. Runs the target once more when they differ. If a server wrote
-    them, the coarser of both number formats tells what rounding can decide."""
-    position = next((i for i, (a, b) in enumerate(zip(tokens, expected, strict=False)) if a != b), None)
-    if position is None:
-        if len(tokens) == len(expected):
-            return Audit("identical")
-        return Audit("divergent", min(len(tokens), len(expected)))  # one text ends where the other goes on
-    if tokens[position] >= vocab:  # a server may send any number
-        return Audit("divergent", position, tokens[position], expected[position])
+    them, the coarser of both number formats tells what rounding can decide. `unsent`: the end tokens, if it chose one
+    of them behind its text and did not send it."""
+    pairs = zip(tokens, expected, strict=False)
+    position = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(tokens), len(expected)))
+    if position == len(tokens) == len(expected):
+        return Audit("identical")
+    chosen = [token for token in tokens[position : position + 1] or unsent if token < vocab]  # a server may send any
+    if position == len(expected) or not chosen:  # one text ends where the other goes on
+        return Audit("divergent", position, *tokens[position : position + 1])
     coarser = max(dtype, getattr(torch, server_dtype) if server_dtype else dtype, key=_widest_tie)
-    gap = _gap(
-        tokens[position], expected[position], [*prompt, *expected[:position]], target, coarser, sampling, seed, vocab
-    )
+    text = [*prompt, *expected[:position]]
+    token, gap = _nearest(chosen, expected[position], text, target, coarser, sampling, seed, vocab)
     outcome: Outcome = "tie" if gap <= TIE_UNITS[coarser] else "divergent"
-    whose = server_dtype if coarser != dtype else ""
-    return Audit(outcome, position, tokens[position], expected[position], gap, whose)
+    return Audit(outcome, position, token, expected[position], gap, server_dtype if coarser != dtype else "")
 
 
 def alike(sample: Sample, other: Sample) -> Audit:
@@ -73,8 +73,8 @@ def with_end(tokens: Sequence[int], expected: Sequence[int], ends: Collection[in
     return [*tokens, *left] if is_all_but_end else list(tokens)
 
 
-def _gap(
-    token: int,
+def _nearest(
+    tokens: Sequence[int],
     expected: int,
     text: list[int],
     target: ModelRunner,
@@ -82,8 +82,9 @@ def _gap(
     sampling: Sampling,
     seed: int,
     vocab: int,
-) -> float:
-    """Distance between two tokens' scores after a text, in units of rounding."""
+) -> tuple[int, float]:
+    """Return the likeliest of the tokens after a text, and the distance of its score from the expected token's, in
+    units of rounding."""
     target.rewind(0)
     logits = target.extend(text)
     dice = dice_for(sampling, vocab, seed)
@@ -92,7 +93,8 @@ def _gap(
     unit = float(logits.abs().max()) * torch.finfo(dtype).eps
     if not sampling.is_greedy:
         unit /= sampling.temperature
-    return float(abs(scores[token] - scores[expected])) / unit
+    token = max(tokens, key=lambda one: float(scores[one]))
+    return token, float(abs(scores[token] - scores[expected])) / unit
 
 
 def _widest_tie(dtype: torch.dtype) -> float:

@@ -297,6 +297,7 @@ class Comparison:
                 seed=self.seed(prompt, sample.repeat),
                 vocab=self.pair.vocab,
                 server_dtype=contestant.server_dtype(choice),
+                unsent=() if sample.has_rounds or sample.reason != "eos" else self.pair.end_tokens,
             )
 
     def seed(self, prompt: Prompt, repeat: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling, choose
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
 from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
-from tests.decoding.servers.wire import Asked, Reply, plain, serving
+from tests.decoding.servers.wire import Asked, Reply, Script, events, plain, serving
 from tests.decoding.test_comparison import PROMPTS, RoundsDifferently, pair
 from tests.decoding.worlds import state_of, tables
 
@@ -253,6 +254,20 @@ def test_what_rounding_can_decide_depends_on_the_server_if_it_rounds_more_coarse
     row["speedup"] = {"median": 1.0, "low": None, "high": None, "prompts": 3}  # its answer may come in one piece
     assert words in verdict([row, row])
     assert len(doubts(samples)) == (outcome == "divergent")
+
+
+@pytest.mark.parametrize(("gap", "outcome"), [(0.042, "tie"), (2.0, "divergent")])
+def test_a_text_that_a_server_ends_too_early_is_judged_by_the_end_token(gap: float, outcome: str) -> None:
+    target = TableRunner(close_calls(gap), 4096, state_of)
+    tokens = greedy("ab", 12, pair(target))
+    at, end = next((at, (tokens[at] + 1) % 12) for at in range(2, 11) if (tokens[at] + 1) % 12 not in tokens[:at])
+    models = dataclasses.replace(pair(target), end_tokens=frozenset({end}))
+    chunk = {"index": 0, "text": LETTERS.decode(tokens[:at]), "token_ids": tokens[:at], "finish_reason": "stop"}
+    script: Script = lambda asked: plain({}) if asked.method == "GET" else Reply(events({"choices": [chunk]}))  # noqa: E731
+    with comparing(script, "vllm", models) as (comparison, _):
+        comparison.prompts = [Prompt("ab", "ab")]
+        _, [sample] = row_of(comparison)
+    assert (sample.reason, sample.audit.outcome, sample.audit.position) == ("eos", outcome, at)
 
 
 def test_a_strategy_of_ours_is_judged_by_our_own_rounding_beside_a_server_that_rounds_coarsely() -> None:
