@@ -200,9 +200,11 @@ class Answer:
     def _check_vocabulary(self, text: str) -> None:
         assert self._tokenizer
         try:
-            own = self._words.plain(self._tokenizer.decode(self._ids))
+            own = self._tokenizer.decode(self._ids)
         except (IndexError, OverflowError, ValueError, TypeError):
             own = None
+        if own is not None and self._words.holds_key(own):
+            raise ServerFailed(f"{self._name} wrote its own key into its answer, so the answer is left out.")
         if own is None or not _alike(own, text):
             raise ServerFailed(
                 f"{self._name} sent ids that write {str(own)[:40]!r} with the target's tokenizer, and the text "

@@ -26,9 +26,13 @@ class Words:
     def json(self, raw: bytes) -> Any:
         """Read JSON. Raise ValueError for what is none."""
         try:
-            return self._plain_in(json.loads(raw.decode("utf-8", errors="replace")))
+            found = json.loads(raw.decode("utf-8", errors="replace"))
+            return self._plain_in(found) if self._runs or b"\\u" in raw else found
         except RecursionError:
             raise ValueError("nested too deeply") from None
+
+    def holds_key(self, text: str) -> bool:
+        return bool(self._runs) and self.plain(text) != UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
     def plain(self, text: str, before: str = "") -> str:
         """Blot out the key and every part of it that is too long, also one that begins in the text `before`."""

@@ -133,6 +133,13 @@ def test_a_key_in_the_name_of_a_model_is_blotted_out_of_what_a_check_finds() -> 
     assert [one.sentence for one in found if one.topic == "model"] == ["It serves model of (key)."]
 
 
+def test_an_answer_whose_tokens_spell_the_key_is_left_out() -> None:
+    spelled = LETTERS.encode("abcdefghabcd")
+    with asking(speaking("vllm", lambda *_: [spelled], LETTERS.decode), "vllm", key="abcdefgh") as (ask, _):
+        [(answer, _)] = ask("ab")
+    assert str(answer) == "it wrote its own key into its answer, so the answer is left out."
+
+
 def test_a_word_that_is_too_short_for_a_key_is_left_in_texts() -> None:
     word = {"index": 0, "text": "EMPTY", "finish_reason": "stop"}
     answer, _ = answered(lambda asked: Reply(events({"choices": [word]})), "EMPTY")
