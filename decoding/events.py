@@ -139,6 +139,7 @@ class Reported:
     num_draft_tokens: int | None = None
     num_accepted_draft_tokens: int | None = None
     acceptance_histogram: tuple[int, ...] = ()
+    drafts_by_position: tuple[int, ...] = ()  # entry i: drafts with more than i tokens
     prefill_ms: float | None = None
     decode_ms: float | None = None
     doubt: str = ""  # what in the answer contradicts these figures

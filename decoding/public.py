@@ -7,8 +7,10 @@ something new, add its name here. An import contract refuses any other import, a
 from decoding import alone, bounded_json
 from decoding.chat.messages import Chat
 from decoding.contestants.servers.dialects import dialects
-from decoding.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach
+from decoding.contestants.servers.endpoint import DTYPES as SERVER_DTYPES
+from decoding.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach, shortened
 from decoding.contestants.servers.endpoint import NAME as SERVER_NAME
+from decoding.contestants.servers.endpoint import USUAL_DTYPE as USUAL_SERVER_DTYPE
 from decoding.contestants.servers.guard import Allowed, allowed
 from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of, sharing_sentence
 from decoding.disco.judging import Judge, read_judge

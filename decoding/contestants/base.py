@@ -62,6 +62,14 @@ class Contestant(ABC):
         that of the requests."""
         return ""
 
+    def served_model(self, choice: Choice) -> str:
+        """Name the model that a server serves the choice with, by its own list; empty if no server does."""
+        return ""
+
+    def server_dtype(self, choice: Choice) -> str:
+        """Name the number format that a server decodes the choice in; empty if no server does."""
+        return ""
+
     def must_match(self, sampling: Sampling) -> bool:
         """Whether its texts must equal autoregressive's, token for token. Drafthouse audits such texts."""
         return sampling.is_greedy

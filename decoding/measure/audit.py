@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 import torch
 
 from decoding.dice import dice_for
-from decoding.measure.sample import Audit, Sample
+from decoding.measure.sample import Audit, Outcome, Sample
 from decoding.models.runner import ModelRunner
 from decoding.spec import Sampling
 
@@ -30,18 +30,24 @@ def audit(
     sampling: Sampling,
     seed: int,
     vocab: int,
+    server_dtype: str = "",
+    unsent: Collection[int] = (),
 ) -> Audit:
-    """Compare a strategy's tokens with autoregressive's. Runs the target once more when they differ."""
-    position = next((i for i, (a, b) in enumerate(zip(tokens, expected, strict=False)) if a != b), None)
-    if position is None:
-        if len(tokens) == len(expected):
-            return Audit("identical")
-        return Audit("divergent", min(len(tokens), len(expected)))  # one text ends where the other goes on
-    gap = _gap(
-        tokens[position], expected[position], [*prompt, *expected[:position]], target, dtype, sampling, seed, vocab
-    )
-    outcome = "tie" if gap <= TIE_UNITS[dtype] else "divergent"
-    return Audit(outcome, position, tokens[position], expected[position], gap)  # type: ignore[arg-type]
+    """Compare a strategy's tokens with autoregressive's. Runs the target once more when they differ. If a server wrote
+    them, the coarser of both number formats tells what rounding can decide. `unsent`: the end tokens, if it chose one
+    of them behind its text and did not send it."""
+    pairs = zip(tokens, expected, strict=False)
+    position = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(tokens), len(expected)))
+    if position == len(tokens) == len(expected):
+        return Audit("identical")
+    chosen = [token for token in tokens[position : position + 1] or unsent if token < vocab]  # a server may send any
+    if position == len(expected) or not chosen:  # one text ends where the other goes on
+        return Audit("divergent", position, *tokens[position : position + 1])
+    coarser = max(dtype, getattr(torch, server_dtype) if server_dtype else dtype, key=_widest_tie)
+    text = [*prompt, *expected[:position]]
+    token, gap = _nearest(chosen, expected[position], text, target, coarser, sampling, seed, vocab)
+    outcome: Outcome = "tie" if gap <= TIE_UNITS[coarser] else "divergent"
+    return Audit(outcome, position, token, expected[position], gap, server_dtype if coarser != dtype else "")
 
 
 def alike(sample: Sample, other: Sample) -> Audit:
@@ -67,8 +73,8 @@ def with_end(tokens: Sequence[int], expected: Sequence[int], ends: Collection[in
     return [*tokens, *left] if is_all_but_end else list(tokens)
 
 
-def _gap(
-    token: int,
+def _nearest(
+    tokens: Sequence[int],
     expected: int,
     text: list[int],
     target: ModelRunner,
@@ -76,8 +82,9 @@ def _gap(
     sampling: Sampling,
     seed: int,
     vocab: int,
-) -> float:
-    """Distance between two tokens' scores after a text, in units of rounding."""
+) -> tuple[int, float]:
+    """Return the likeliest of the tokens after a text, and the distance of its score from the expected token's, in
+    units of rounding."""
     target.rewind(0)
     logits = target.extend(text)
     dice = dice_for(sampling, vocab, seed)
@@ -86,4 +93,10 @@ def _gap(
     unit = float(logits.abs().max()) * torch.finfo(dtype).eps
     if not sampling.is_greedy:
         unit /= sampling.temperature
-    return float(abs(scores[token] - scores[expected])) / unit
+    token = max(tokens, key=lambda one: float(scores[one]))
+    return token, float(abs(scores[token] - scores[expected])) / unit
+
+
+def _widest_tie(dtype: torch.dtype) -> float:
+    """Largest distance that may be rounding, as a share of the row's largest logit."""
+    return TIE_UNITS[dtype] * torch.finfo(dtype).eps

@@ -280,7 +280,8 @@ class Comparison:
     def _audit(self, sample: Sample, baseline: Sample) -> Audit:
         choice = next(choice for choice in self.choices if choice.label == sample.strategy)
         prompt = next(prompt for prompt in self.prompts if prompt.id == sample.prompt)
-        if not self.pair.contestant(choice).must_match(self.sampling):
+        contestant = self.pair.contestant(choice)
+        if not contestant.must_match(self.sampling):
             return Audit("not_compared")
         if self.pair.target is None:
             return alike(sample, baseline)
@@ -295,6 +296,8 @@ class Comparison:
                 sampling=self.sampling,
                 seed=self.seed(prompt, sample.repeat),
                 vocab=self.pair.vocab,
+                server_dtype=contestant.server_dtype(choice),
+                unsent=() if sample.has_rounds or sample.reason != "eos" else self.pair.end_tokens,
             )
 
     def seed(self, prompt: Prompt, repeat: int) -> int:

@@ -47,7 +47,8 @@ DEFINITIONS = {
     "counts, if a server does not give them",
     "draft_acceptance_rate": "num_accepted_draft_tokens / num_draft_tokens",
     "acceptance_histogram": "entry i: verifications that accepted exactly i drafted tokens",
-    "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted",
+    "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted; "
+    "of a server that does not tell the lengths of its drafts, of all its drafts",
     "drift": "of a classifier's estimates from what this run accepted: offset and slope on the logit to correct "
     "them, and their mean error before (calibration_error) and after (corrected_error)",
     "price": "tokens that one more drafted token must bring, over the probability that it is accepted after an "
@@ -71,6 +72,7 @@ DEFINITIONS = {
     "number of texts at once from which a backup without a model is better (the one that was tried, else random "
     "tokens), null if at no number, or not known",
     "lost": "samples whose draft was lost on the way, so that the target went on alone, by the reason",
-    "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding); divergent; "
-    "not_compared (draws of another kind, where only the distribution is the same)",
+    "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding, "
+    "ours or the server's); divergent; not_compared (draws of another kind, where only the distribution is the same)",
+    "tie_in": "number format of a server that rounds more coarsely than the models here, if its ties are ties in that",
 }

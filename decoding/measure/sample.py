@@ -31,6 +31,12 @@ class Audit:
     token: int | None = None
     expected: int | None = None
     gap: float | None = None  # between the two tokens' scores, in units of the number format's rounding
+    server_dtype: str = ""  # that format, if it is a server's because the server rounds more coarsely than we do
+
+    @property
+    def tie_in(self) -> str:
+        """Say in whose rounding it is a tie; empty if in our own, or if it is none."""
+        return f"{self.server_dtype}, the server's rounding" if self.outcome == "tie" and self.server_dtype else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +195,7 @@ def _accepted(judged: Sequence[tuple[Drafted, int]]) -> dict[str, Any]:
 
 def _by_server(sample: Sample, reported: Reported) -> Sample:
     """Take the server's counts: its rounds are not seen."""
+    drafts, accepted = _by_position(reported)
     return dataclasses.replace(
         sample,
         prompt_tokens=sample.prompt_tokens or reported.prompt_tokens or 0,
@@ -198,8 +205,20 @@ def _by_server(sample: Sample, reported: Reported) -> Sample:
         num_draft_tokens=reported.num_draft_tokens,
         num_accepted_draft_tokens=reported.num_accepted_draft_tokens,
         acceptance_histogram=reported.acceptance_histogram,
+        drafts_by_position=drafts,
+        accepted_by_position=accepted,
         reported=reported,
     )
+
+
+def _by_position(reported: Reported) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Count drafts and accepted tokens by position. A server that does not tell how long its drafts were is taken to
+    draft as many tokens each time."""
+    histogram = reported.acceptance_histogram
+    if not sum(histogram):
+        return (), ()
+    drafts = reported.drafts_by_position or (sum(histogram),) * (len(histogram) - 1)
+    return drafts, tuple(sum(histogram[position + 1 :]) for position in range(len(drafts)))
 
 
 def sample_from_dict(record: Mapping[str, Any]) -> Sample:
@@ -210,7 +229,7 @@ def sample_from_dict(record: Mapping[str, Any]) -> Sample:
     if "load" in known:
         known["load"] = Load(**known["load"])
     if known.get("reported"):
-        listed = {**known["reported"], "acceptance_histogram": tuple(known["reported"]["acceptance_histogram"])}
+        listed: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in known["reported"].items()}
         known["reported"] = Reported(**listed)
     if "timing" in known:
         known["timing"] = Timing(**known["timing"])

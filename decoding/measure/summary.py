@@ -130,6 +130,7 @@ def _row(choice: Choice, runner: str, samples: Sequence[Sample], judged: Judged)
             outcome: sum(s.audit is not None and s.audit.outcome == outcome for s in samples)
             for outcome in AUDIT_OUTCOMES
         },
+        "tie_in": next((s.audit.tie_in for s in samples if s.audit and s.audit.tie_in), ""),
         "samples": [s.to_dict() for s in samples],
     }
 

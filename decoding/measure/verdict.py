@@ -126,7 +126,8 @@ def _losslessness(row: Row, stage: Stage) -> str:
     if audit["identical"] == compared:
         every = "the one sample" if compared == 1 else f"all {compared} samples"
         return f"Its text is exactly the target's on {every}{' so far' if not stage.is_over else ''}."
+    tie = f"a tie in {row['tie_in']}," if row.get("tie_in") else "a numeric tie"
     return (
-        f"Its text is exactly the target's on {audit['identical']} of {compared} samples, and differs by a numeric tie "
-        f"on {audit['tie']}."
+        f"Its text is exactly the target's on {audit['identical']} of {compared} samples, and differs by {tie} on "
+        f"{audit['tie']}."
     )

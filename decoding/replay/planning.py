@@ -265,7 +265,7 @@ def confirmed(has_classifier: bool, judges_copies: bool = False, *, is_alone: bo
 def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
     """Export the same settings to other engines. Passes cost differently there, so use them as starting points."""
     return [
-        {"engine": export.engine, "setting": export.setting, "of": prediction.choice.label}
+        {"engine": export.engine, "setting": export.setting, "of": prediction.choice.label, "note": export.note}
         for prediction in predictions
         for export in prediction.choice.spec.exports(prediction.choice.params)
     ]

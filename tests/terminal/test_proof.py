@@ -69,7 +69,9 @@ def test_a_promise_is_proved_on_the_real_llama_server(
     found = json.loads(out.read_text())
     proof = found["proof"]
     assert found["format"] == "drafthouse.plan/1" and proof["format"] == "drafthouse.proof/1"
-    assert {"engine": "llama.cpp", "setting": proof["options"], "of": proof["setting"]} in found["elsewhere"]
+    assert {"engine": "llama.cpp", "setting": proof["options"], "of": proof["setting"], "note": ""} in found[
+        "elsewhere"
+    ]
     promised = next(row["speedup"] for row in found["settings"] if row["label"] == proof["setting"])
     assert proof["promised"] == promised
     for side in (proof["ours"], proof["theirs"]):

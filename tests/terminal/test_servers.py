@@ -55,10 +55,12 @@ def arguments(box: Path, *more: str) -> list[str]:
 
 
 def test_a_server_is_read_with_its_settings() -> None:
-    one = parse_server(f"{HERE},name=mine,model=m,key-file=k,deadline=30,speculation=off,target=big")
+    one = parse_server(f"{HERE},name=mine,model=m,key-file=k,deadline=30,speculation=off,target=big,dtype=float16")
     assert one.choice.label == "server:mine,speculation=off"
     assert (one.spec.key, one.spec.deadline_s, one.spec.model, one.spec.target) == ("file:k", 30.0, "m", "big")
-    assert parse_server(f"{HERE},key-env=KEY").spec.key == "env:KEY"
+    assert one.spec.rounding == "float16"
+    plain = parse_server(f"{HERE},key-env=KEY").spec
+    assert (plain.key, plain.rounding) == ("env:KEY", "bfloat16")
 
 
 @pytest.mark.parametrize(
@@ -72,6 +74,7 @@ def test_a_server_is_read_with_its_settings() -> None:
         (f"{HERE},key-file=a,key-env=b", "key-file and key-env"),
         (f"{HERE},deadline=soon", "not a number of seconds"),
         (f"{HERE},deadline=nan", "must lie between"),
+        (f"{HERE},dtype=fp8", "The dtype of llamacpp is 'fp8', which is not one of float32, float16, bfloat16"),
         (f"{HERE},speculation=maybe", "not one of as-started, on, off"),
         ("ftp://h,dialect=vllm", "not a server's address"),
     ],
@@ -99,6 +102,9 @@ def test_a_started_server_may_have_a_name_and_its_program_tells_the_dialect() ->
     one = parse_start("on=/opt/llama-server -m a=b.gguf --port {port}")
     assert (one.spec.name, one.spec.dialect, one.command[0]) == ("on", "llamacpp", "/opt/llama-server")
     assert parse_start("vllm serve --model=m --port {port}").spec.name == "vllm"
+    started_in = [parse_start(f"vllm serve m {flag} --port {{port}}").spec.dtype
+                  for flag in ("--dtype float16", "--dtype=float32", "--dtype auto", "")]  # fmt: skip
+    assert started_in == ["float16", "float32", "", ""]
 
 
 def test_a_key_in_a_command_is_not_shown() -> None:
@@ -128,6 +134,12 @@ def test_strategies_of_ours_and_servers_run_at_every_load(box: Path) -> None:
         "autoregressive", "lookup:4", "server:llamacpp", "autoregressive @4", "lookup:4 @4", "server:llamacpp @4",
     ]  # fmt: skip
     assert asked.baseline == "server:llamacpp"
+
+
+def test_an_address_with_v1_is_taken_without_it_and_that_is_said(box: Path) -> None:
+    asked = read_arguments(arguments(box, "--server", "http://127.0.0.1:8080/v1/,dialect=vllm"))
+    assert asked.servers[0].spec.address == "http://127.0.0.1:8080"
+    assert "vllm: The address is http://127.0.0.1:8080, since Drafthouse adds routes" in asked.remarks[-1]
 
 
 @pytest.mark.parametrize(
@@ -160,6 +172,7 @@ def test_a_server_stands_in_table_document_and_trace_and_its_key_in_none(
     row = document["strategies"][-1]
     assert (row["label"], row["role"], row["audit"]["identical"]) == ("server:theirs", "server", 4)
     assert (row["num_spec_steps"], row["num_target_passes"]) == (16, None)
+    assert (document["servers"][0]["dtype"], document["servers"][0]["model"]) == ("bfloat16", "m")
     assert document["servers"][0]["prefix_cache"] == "cache_salt, new for each request"
     assert "▣ server:theirs" in out and "server:theirs on the server theirs" in err
     kinds = [json.loads(line)["event"] for line in trace.read_text().splitlines() if "server:theirs" in line]

@@ -19,7 +19,8 @@ from decoding.disco import features
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.errors import BadStrategy
 from decoding.projecting.card import card_called
-from decoding.spec import Sampling
+from decoding.replay import planning
+from decoding.spec import Sampling, choose
 from tests.decoding.models import LLAMA, save
 from tests.decoding.test_comparison import pair
 from tests.decoding.worlds import some_classifier
@@ -191,6 +192,12 @@ def test_a_plan_says_before_its_figures_which_strategies_are_left_out() -> None:
     told = plan.remarks(found)
     assert told == ["It was trained elsewhere.", "Left out: ssd (its simulation needs a fixed text)."]
     assert plan.remarks({"misfit": "", "left_out": {}}) == []
+
+
+def test_a_plan_prints_what_another_engine_does_in_another_way() -> None:
+    exported = planning.elsewhere([planning.Prediction(choose("static"), 1.0, 1.0)])
+    [vllm] = [one for one in exported if one["engine"] == "vLLM"]
+    assert vllm["note"] and plan.elsewhere({"elsewhere": [vllm]}).endswith(f"{vllm['setting']}\n    {vllm['note']}")
 
 
 def test_a_plan_at_load_writes_the_document_that_rest_gives(

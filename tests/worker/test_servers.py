@@ -16,7 +16,7 @@ from decoding.contestants.servers.endpoint import EndpointSpec
 from tests.decoding.servers.authority import Authority
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.weights import greedy_steps, streamed_words
-from tests.decoding.servers.wire import Asked, Reply, Script, Wire, serving
+from tests.decoding.servers.wire import Asked, Reply, Script, Wire, events, serving
 from tests.worker import killing
 from tests.worker.conftest import DEADLINE, prompts, until
 from tests.worker.killing import killable_worker
@@ -28,7 +28,7 @@ from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
 from webapp.comparisons.specs import specify
 from webapp.jobs import services as jobs
-from webapp.jobs.models import JobEvent
+from webapp.jobs.models import Job, JobEvent
 from webapp.registry.endpoints import services as endpoints
 from webapp.registry.models import Endpoint
 from worker.servers import local_pids
@@ -88,6 +88,32 @@ def test_an_unreachable_server_costs_its_own_samples_and_says_why(launch, team, 
     finished = Sample.objects.finished().values_list("run__label", flat=True)
     assert sorted(finished) == ["autoregressive"] * 2 + ["server:theirs"] * 2
     assert all(sample.numbers["audit"] for sample in Sample.objects.finished())
+
+
+def test_a_hostile_server_costs_its_own_samples_and_its_key_is_stored_nowhere(launch, team, make_worker, wire):
+    def hostile(asked: Asked) -> Reply:
+        if asked.method == "GET":
+            return Reply([f'{{"data": [{{"id": "Bearer {KEY}"}}]}}'.encode()])
+        if asked.body["prompt"] == "w1 w2 w3":
+            return Reply(events({"error": f"bad key {KEY}"}))
+        odd = {"index": 0, "text": f"w3 \ud800 {KEY}", "finish_reason": "length"}
+        return Reply(events({"choices": [odd], "usage": {"completion_tokens": 1e30}}))
+
+    with serving(hostile) as other:
+        register(team, wire.address)
+        bad = register(team, other.address, dialect="openai", name="bad", key=KEY)
+        strategies = [THEIRS, {"strategy": "server", "params": {"name": "bad"}}]
+        comparison = launch(texts=2, strategies=strategies, sampling={"max_new_tokens": 16})
+        make_worker(queue="light").look()
+        make_worker("w2").look()
+    comparison.job.refresh_from_db()
+    bad.refresh_from_db()
+    assert comparison.job.state == "failed" and "broke off with an error: bad key (key)" in comparison.job.reason
+    finished = Sample.objects.finished().values_list("run__label", flat=True)
+    assert sorted(finished) == ["autoregressive"] * 2 + ["server:bad"] + ["server:theirs"] * 2
+    tables = (Endpoint, JobEvent, Sample, Comparison, Job)
+    stored = [repr(list(each.objects.values())) for each in tables]
+    assert not any(KEY in each for each in stored) and "(key)" in stored[0] and "(key)" in stored[2]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -183,9 +209,18 @@ def test_a_worker_checks_a_server_and_says_in_words_what_it_answers(team, make_w
     theirs = register(team, wire.address)
     make_worker(queue="light").look()
     theirs.refresh_from_db()
-    assert (theirs.state, theirs.reason) == ("ready", "")
+    assert (theirs.state, theirs.reason, theirs.serves) == ("ready", "", "m")
     told = [finding["sentence"] for finding in theirs.findings]
     assert "It serves m." in told and "Prompts go to it as token ids." in told
+
+
+def test_a_server_that_fails_its_check_is_refused_with_the_address_that_was_asked(team, make_worker):
+    with serving(lambda asked: Reply([b"{}"], 404)) as wire:
+        theirs = register(team, f"{wire.address}/v1", dialect="vllm")
+        make_worker(queue="light").look()
+    theirs.refresh_from_db()
+    assert (theirs.state, theirs.findings) == ("refused", [])
+    assert f"{wire.address}/health answers 404" in theirs.reason
 
 
 def test_a_server_that_refuses_its_key_is_refused_with_the_reason_and_without_the_key(team, make_worker):

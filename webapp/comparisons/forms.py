@@ -94,6 +94,7 @@ class ComparisonForm:
         pairs = Pair.objects.visible_to(request.actor).kept().only("draft", "findings", "other_tokenizer")
         self.lacking = {str(pair.pk): lacks for pair in pairs if (lacks := pair.lacks)}  # for the script too
         self.body = _body(self.posted) if self.posted is not None else dict(initial)
+        self._leave_to_servers()
         data = self.body if self.posted is not None else None
         initial = self._with_the_only_pair(initial)
         self.main = Form(NewComparison, request, data=data, initial=initial, actor=request.actor)
@@ -101,8 +102,16 @@ class ComparisonForm:
         if self.posted is None:
             chosen = {name: self.main[name].value for name in ("pair", "dataset")}
             self.body |= {name: value for name, value in chosen.items() if value}
+            self._leave_to_servers()
         self.lacks = self.lacking.get(str(self.body.get("pair")), "")
         self.body.setdefault("strategies", USUAL_ALONE if self.lacks == "draft" else USUAL)
+
+    def _leave_to_servers(self) -> None:
+        """Leave the baseline out, which the page ticks itself, if no pair is chosen and nothing else but servers."""
+        asked = self.body.get("strategies") or []
+        others = [entry for entry in asked if STRATEGIES[entry["strategy"]].role != "baseline"]
+        if others and not self.body.get("pair") and all(serving.is_server(entry["strategy"]) for entry in others):
+            self.body["strategies"] = others
 
     def submit(self, act: Any) -> Any:
         return self.main.submit(act)

@@ -173,6 +173,7 @@ class StrategyReport(serializers.Serializer[Any]):
     verify_share = serializers.FloatField(allow_null=True)
     repeated_8grams = serializers.FloatField(allow_null=True)
     audit = serializers.DictField(child=serializers.IntegerField())
+    tie_in = serializers.CharField(allow_blank=True, help_text="the server's number format, if the ties are ties in it")
     hit_rate = serializers.FloatField(allow_null=True, help_text="share of outcomes that SSD had prepared")
     predicted_hit_rate = serializers.FloatField(allow_null=True, help_text="hit_rate that the draft side expected")
     hit_rate_by_position = serializers.DictField(child=serializers.FloatField(), help_text="by the accepted count")

@@ -107,11 +107,13 @@ class Endpoint(Entry):
     model = models.CharField(max_length=200, blank=True)  # its name on the server; empty: the one that it lists
     target = models.ForeignKey(LanguageModel, null=True, on_delete=models.PROTECT, related_name="endpoints")
     deadline_s = models.FloatField(default=USUAL_DEADLINE_S)  # for one request
+    dtype = models.CharField(max_length=20, blank=True, default="")  # EndpointSpec.dtype
     sealed_key = models.TextField(blank=True, editable=False)  # core.sealing
     key_set = models.DateTimeField(null=True, editable=False)
     state = models.CharField(max_length=10, choices=Readiness.choices, default=Readiness.CHECKING)
     reason = models.TextField(blank=True)
     findings = models.JSONField(default=list)  # of the last check, as sentences
+    serves = models.CharField(max_length=500, blank=True, default="", editable=False)  # model that the check found
     checked = models.DateTimeField(null=True, editable=False)
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
 
@@ -142,6 +144,7 @@ class Endpoint(Entry):
             key=str(self.pk) if self.has_key else "",
             target=self.target.name if self.target else "",
             deadline_s=self.deadline_s,
+            dtype=self.dtype,
         )
 
 

@@ -29,12 +29,13 @@ class CheckEndpoint(Order):
 
         reach = self.servers.reach()
         [spec] = reach.endpoints.values()
-        found = examine(spec, reach)
-        emit(Examined([{"level": one.level, "topic": one.topic, "sentence": one.sentence} for one in found]))
+        model, found = examine(spec, reach)
+        emit(Examined(model, [{"level": one.level, "topic": one.topic, "sentence": one.sentence} for one in found]))
 
 
 @dataclass(frozen=True, slots=True)
 class Examined(Report):
+    model: str
     findings: Sequence[dict[str, str]]
 
 
@@ -48,9 +49,9 @@ def work(attempt: Attempt) -> None:
     try:
         for report in attempt.reports(CheckEndpoint(attempt.insist(lambda: servers_asked([endpoint])))):
             if isinstance(report, Examined):
-                found = report.findings
+                found = report
     except DrafthouseError as refusal:
         sentence = str(refusal)
         attempt.insist(lambda: endpoints.did_not_answer(job=attempt.job, reason=sentence))
         raise
-    attempt.insist(lambda: endpoints.answered(job=attempt.job, findings=found))
+    attempt.insist(lambda: endpoints.answered(job=attempt.job, findings=found.findings, serves=found.model))

@@ -66,7 +66,7 @@ def read_arguments(argv: Sequence[str]) -> Arguments:
         json=args.json,
         worst=args.worst,
         shows_prompts=args.show_prompts,
-        remarks=remarks,
+        remarks=(*remarks, *(f"{one.spec.name}: {one.remark}" for one in servers if one.remark)),
         servers=servers,
         is_alone=is_alone,
     )

@@ -237,7 +237,11 @@ def elsewhere(found: Mapping[str, Any]) -> str:
     return "\n".join(
         (
             "To set elsewhere (passes cost differently there, so take these as where to start searching):",
-            *(f"  {one['engine']}, as {one['of']}:\n    {one['setting']}" for one in found["elsewhere"]),
+            *(
+                f"  {one['engine']}, as {one['of']}:\n    {one['setting']}"
+                + (f"\n    {one['note']}" if one["note"] else "")
+                for one in found["elsewhere"]
+            ),
         )
     )
 

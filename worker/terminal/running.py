@@ -77,7 +77,9 @@ def run(args: Arguments) -> bool:
             noise=noisy,
             warnings=[*warnings, *left_out(comparison)],
             pair=loaded.about(),
-            servers=[about(server) for server in servers],
+            servers=[
+                about(server, loaded.pair.contestant(server.choice).served_model(server.choice)) for server in servers
+            ],
             hardware=loaded.hardware(args.choices, comparison.longest),
             runners={choice.label: loaded.pair.runner_of(choice) for choice in args.choices},
             prices=prices,

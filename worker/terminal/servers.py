@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 from collections.abc import Sequence
@@ -9,7 +10,15 @@ from dataclasses import dataclass, replace
 
 from decoding.contestants.servers import SERVER
 from decoding.contestants.servers.dialects import dialect_called, dialect_of, dialects
-from decoding.contestants.servers.endpoint import CERTIFICATES, USUAL_DEADLINE_S, EndpointSpec, Reach, key_of
+from decoding.contestants.servers.endpoint import (
+    CERTIFICATES,
+    DTYPES,
+    USUAL_DEADLINE_S,
+    EndpointSpec,
+    Reach,
+    key_of,
+    shortened,
+)
 from decoding.contestants.servers.guard import TERMINAL
 from decoding.errors import BadServer, meant
 from decoding.spec import Choice, choose
@@ -18,10 +27,21 @@ PORT = "{port}"
 NOT_YET = "http://127.0.0.1:1"  # until a started server has its port
 HIDDEN = "(hidden)"
 SECRETS = {"key", "token", "secret", "password"}
-SETTINGS = ("name", "dialect", "model", "key-file", "key-env", "target", "certificates", "deadline", "speculation")
+SETTINGS = (
+    "name",
+    "dialect",
+    "model",
+    "key-file",
+    "key-env",
+    "target",
+    "certificates",
+    "deadline",
+    "dtype",
+    "speculation",
+)
 SERVER_HELP = (
     "a server to compare with, such as http://127.0.0.1:8080,dialect=llamacpp; more settings: name, model, key-file, "
-    "key-env, speculation=on or off, certificates, deadline; may be given several times"
+    "key-env, speculation=on or off, dtype, certificates, deadline; may be given several times"
 )
 START_HELP = (
     "start a server and compare with it, such as 'llama-server -m target.gguf -md draft.gguf --port {port}'; may begin "
@@ -34,6 +54,7 @@ class AskedServer:
     spec: EndpointSpec
     speculation: str = "as-started"
     command: tuple[str, ...] = ()  # to start it; empty: it runs already
+    remark: str = ""  # what was changed of what was asked
 
     @property
     def choice(self) -> Choice:
@@ -62,15 +83,16 @@ def reach_of(servers: Sequence[AskedServer]) -> Reach:
     return Reach(specs, key_of, TERMINAL, os.environ.get(CERTIFICATES, ""))
 
 
-def about(server: AskedServer) -> dict[str, str]:
-    """Describe a server for the JSON document. Its key is named nowhere."""
+def about(server: AskedServer, serves: str) -> dict[str, str]:
+    """Describe a server, and the model that it serves, for the JSON document. Its key is named nowhere."""
     spec, dialect = server.spec, dialect_called(server.spec.dialect)
     return {
         "label": server.choice.label,
         "address": spec.address,
         "dialect": spec.dialect,
-        "model": spec.model,
+        "model": serves,
         "target": spec.target,
+        "dtype": spec.rounding,
         "command": shown(server.command),
         "prefix_cache": dialect.cache,
     }
@@ -123,8 +145,9 @@ def _server(address: str, settings: dict[str, str]) -> AskedServer:
         target=settings.get("target", ""),
         certificates=settings.get("certificates", ""),
         deadline_s=_seconds(settings["deadline"]) if "deadline" in settings else USUAL_DEADLINE_S,
+        dtype=settings.get("dtype", ""),
     )
-    return AskedServer(spec, settings.get("speculation", "as-started"))
+    return AskedServer(spec, settings.get("speculation", "as-started"), remark=shortened(address, spec.address))
 
 
 def _key(settings: dict[str, str]) -> str:
@@ -160,5 +183,12 @@ def parse_start(text: str) -> AskedServer:
             "one yourself and give --server."
         )
     model = dialect_called(dialect).model_in(words)
-    spec = EndpointSpec(head.strip() if has_name else dialect, NOT_YET, dialect, model)
+    spec = EndpointSpec(head.strip() if has_name else dialect, NOT_YET, dialect, model, dtype=_dtype_in(words))
     return AskedServer(spec, command=tuple(words))
+
+
+def _dtype_in(command: Sequence[str]) -> str:
+    """Find the number format that a command starts its server with; empty if it names none."""
+    words = [part for word in command for part in word.split("=", 1)]
+    found = dict(itertools.pairwise(words)).get("--dtype", "")
+    return found if found in DTYPES else ""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
+import itertools
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 from decoding.contestants.servers.client import Client, Head, Read
-from decoding.contestants.servers.dialects.base import Ask, Dialect, Json, Piece, Speculation, refuse
+from decoding.contestants.servers.dialects.base import LONGEST_DRAFT, Ask, Dialect, Json, Piece, Speculation, refuse
 from decoding.contestants.servers.sse import Events
+from decoding.contestants.servers.words import SHOWN_AT_MOST, Words
 from decoding.ending import Decoded
 from decoding.errors import ServerFailed
 from decoding.events import Delivered, Event, Finished, FinishReason, Reported, Started
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
     from decoding.contestants.base import Request
 
 MOST_WAIT_S = 60.0  # for a server that asks to come back later, all its requests together
-USUAL_WAIT_S = 1.0  # where it does not say when
+LEAST_WAIT_S = 1.0  # also where it does not say when, or says at once
 LATER = (429, 503)
 SPARE = 16  # tokens more than asked for before a server counts as one that never ends
 LONGEST_TOKEN = 512  # characters
 LONGEST_WORDS = 300  # characters of a server's own error
 
 Tell = Callable[[Event], None]
+Sleep = Callable[[float], Awaitable[None]]
 
 
 class Tokenizer(Protocol):
@@ -57,15 +59,17 @@ class Delivery:
 class Answer:
     """Reads one answer. `tell` gets its events; times count from when the request was sent."""
 
-    def __init__(self, request: Request, name: str, tokenizer: Tokenizer | None, tell: Tell) -> None:
+    def __init__(self, request: Request, name: str, words: Words, tokenizer: Tokenizer | None, tell: Tell) -> None:
         self._request = request
         self._name = name
+        self._words = words
         self._tokenizer = tokenizer
         self._tell = tell
         self._sent_ns = 0
         self._pending: Delivery | None = None
         self._ids: list[int] = []
         self._texts: list[str] = []
+        self._tail = ""  # of the text so far
         self._length = 0  # characters
         self._count = 0
         self._last_ns = 0
@@ -83,18 +87,25 @@ class Answer:
         if not piece.tokens and not piece.text:
             if self._pending and piece.total is not None:
                 self._pending.total = piece.total
+                self._require_end(self._pending)
             return
         at_ns -= self._sent_ns
         if self._pending and not piece.is_same_step and at_ns != self._pending.at_ns:
             self._flush()
         self._pending = self._pending or Delivery(at_ns)
         self._pending.add(piece)
-        self._require_end(len(self._pending.tokens), len(self._pending.text))
+        self._require_end(self._pending)
 
-    def _require_end(self, tokens: int, characters: int) -> None:
-        """Give up a server that goes on past what it was asked for."""
-        asked = self._request.sampling.max_new_tokens
-        if self._count + tokens > asked + SPARE or self._length + characters > (asked + SPARE) * LONGEST_TOKEN:
+    @property
+    def _most(self) -> int:
+        """Number of tokens that the answer may have before it counts as one that never ends."""
+        return self._request.sampling.max_new_tokens + SPARE
+
+    def _require_end(self, one: Delivery) -> None:
+        """Give up a server that goes on past what it was asked for, or says so."""
+        tokens, characters = self._count + len(one.tokens), self._length + len(one.text)
+        if max(tokens, one.total or 0) > self._most or characters > self._most * LONGEST_TOKEN:
+            asked = self._request.sampling.max_new_tokens
             raise ServerFailed(f"{self._name} was asked for {asked} tokens and does not end, so it was cut off.")
 
     def _flush(self) -> None:
@@ -110,7 +121,9 @@ class Answer:
         self._texts.append(one.text)
         self._length += len(one.text)
         self._last_ns = one.at_ns
-        self._tell(Delivered(tuple(one.tokens), count, "" if one.tokens and self._tokenizer else one.text, one.at_ns))
+        text = "" if one.tokens and self._tokenizer else self._words.plain(one.text, before=self._tail)
+        self._tail = (self._tail + one.text)[-SHOWN_AT_MOST:]
+        self._tell(Delivered(tuple(one.tokens), count, text, one.at_ns))
 
     def _counted(self, one: Delivery) -> int:
         """A character of several tokens comes as one id, so the server's own running count goes first."""
@@ -125,15 +138,15 @@ class Answer:
         prompt = len(self._request.prompt) or (self._report and self._report.prompt_tokens) or 0
         self._tell(Started(prompt, at_ns, arrived_ns, queued_ns))
 
-    @property
-    def lacks_counts(self) -> bool:
-        """Whether the answer says nothing about drafts."""
-        report = self._report or Reported()
-        return report.num_draft_tokens is None and report.num_accepted_draft_tokens is None
+    def lacks(self, figures: Iterable[str]) -> bool:
+        """Whether the answer leaves out one of these figures."""
+        return any(getattr(self._report or Reported(), name) in (None, ()) for name in figures)
 
     def supplement(self, counts: Mapping[str, Any]) -> None:
         """Take the server's counters for what its answer does not say. No other request was under way."""
-        self._report = dataclasses.replace(self._report or Reported(), source="metrics", **counts)
+        lacking = {name: count for name, count in counts.items() if self.lacks([name])}
+        source: dict[str, Any] = {"source": "metrics"} if "num_draft_tokens" in lacking else {}
+        self._report = dataclasses.replace(self._report or Reported(), **lacking, **source)
 
     def end(self) -> Decoded:
         """Close the answer: what is the text, and does it fit what the server says of it?"""
@@ -145,12 +158,12 @@ class Answer:
             )
         if not self._count:
             self._start(perf_counter_ns() - self._sent_ns)
-        text, report = "".join(self._texts), self._report or Reported()
+        text, report = self._words.plain("".join(self._texts)), self._report or Reported()
         self._check_prompt(report)
         tokens = self._tokens(text, report)
-        doubt = self._doubt(tokens, report)
+        report = self._possible(dataclasses.replace(report, doubt=self._doubt(tokens, report), end_ns=self._last_ns))
         tokens, reason = self._cut(tokens)
-        self._tell(dataclasses.replace(report, doubt=doubt, end_ns=self._last_ns))
+        self._tell(report)
         new = len(tokens) or self._count
         self._tell(Finished(reason, new, self._last_ns))
         return Decoded(tokens, reason, text)
@@ -190,6 +203,8 @@ class Answer:
             own = self._tokenizer.decode(self._ids)
         except (IndexError, OverflowError, ValueError, TypeError):
             own = None
+        if own is not None and self._words.holds_key(own):
+            raise ServerFailed(f"{self._name} wrote its own key into its answer, so the answer is left out.")
         if own is None or not _alike(own, text):
             raise ServerFailed(
                 f"{self._name} sent ids that write {str(own)[:40]!r} with the target's tokenizer, and the text "
@@ -204,6 +219,16 @@ class Answer:
         if told is None or not self._ids or told == came or is_end:
             return ""
         return f"it counts {told} tokens and sent {came}"
+
+    def _possible(self, report: Reported) -> Reported:
+        """Leave out counts of drafts that are too large for any answer of this length."""
+        names = "num_spec_steps", "num_draft_tokens", "num_accepted_draft_tokens"
+        steps, drafted, accepted = (getattr(report, name) or 0 for name in names)
+        if max(steps, accepted, sum(report.acceptance_histogram), drafted // LONGEST_DRAFT) <= self._most:
+            return report
+        told = f"it counts {steps} verifications, {drafted} drafted and {accepted} accepted tokens"
+        unknown: dict[str, Any] = {**dict.fromkeys(names), "acceptance_histogram": (), "drafts_by_position": ()}
+        return dataclasses.replace(report, **unknown, doubt=f"{told} for an answer of {self._count}")
 
     def _cut(self, tokens: list[int]) -> tuple[list[int], FinishReason]:
         """End the text where every other strategy ends it."""
@@ -228,76 +253,76 @@ def ask_of(request: Request, model: str) -> Ask:
 
 
 async def ask_until_answered(
-    client: Client, dialect: Dialect, ask: Ask, answer: Answer, arrived_ns: int, queued_ns: int
+    client: Client, dialect: Dialect, ask: Ask, answer: Answer, arrived_ns: int, queued_ns: int, sleep: Sleep
 ) -> None:
     """Ask, wait as long as the server wishes, and read its answer to the end."""
     body = json.dumps(dialect.body(ask)).encode()
     waited_s = 0.0
-    while True:
+    for tries in itertools.count(1):
         answer.begin(arrived_ns, queued_ns + round(waited_s * 1e9))
         async with client.ask("POST", dialect.route, body) as (head, reads), aclosing(reads):
             if head.status == 200:
-                return await _read(reads, dialect, ask, answer)
-            words = client.without_key(await _words(reads))
+                return await _read(reads, client.words, dialect, ask, answer)
+            words = await _explanation(reads, client.words)
         pause = _pause(head) if head.status in LATER else None
         if pause is None:
             raise refusal(client, dialect, head, words)
         if waited_s + pause > MOST_WAIT_S:
             raise ServerFailed(
-                f"{client.spec.name} answered {head.status} and wants to be asked again in {pause:g} s; Drafthouse "
-                f"waits {MOST_WAIT_S:g} s at most. {words}"
+                f"{client.spec.name} answered {head.status} (try {tries}) and wants to be asked again in {pause:g} s; "
+                f"Drafthouse waits {MOST_WAIT_S:g} s at most. {words}"
             )
-        await asyncio.sleep(pause)
+        await sleep(pause)
         waited_s += pause
 
 
-async def _read(reads: AsyncGenerator[Read, None], dialect: Dialect, ask: Ask, answer: Answer) -> None:
+async def _read(reads: AsyncGenerator[Read, None], words: Words, dialect: Dialect, ask: Ask, answer: Answer) -> None:
     events, reading = Events(), dialect.reading(ask)
     async for at_ns, raw in reads:
         for data in events.feed(raw):
             if data.strip() != b"[DONE]":
-                event = _parsed(data)
+                event = _parsed(data, words)
                 refuse(event)
                 answer.add(at_ns, reading.piece(event))
 
 
-def _parsed(data: bytes) -> Json:
+def _parsed(data: bytes, words: Words) -> Json:
     try:
-        event: Any = json.loads(data)
-    except (ValueError, RecursionError):
-        raise ServerFailed(f"The server sent an event that is not JSON: {data[:60]!r}.") from None
+        event = words.json(data)
+    except ValueError:
+        raise ServerFailed(f"The server sent an event that is not JSON: {words.text(data)[:60]!r}.") from None
     if not isinstance(event, dict):
-        raise ServerFailed(f"The server sent an event that is not an object: {data[:60]!r}.")
+        raise ServerFailed(f"The server sent an event that is not an object: {words.text(data)[:60]!r}.")
     return event
 
 
-async def _words(reads: AsyncGenerator[Read, None]) -> str:
-    """The server's own words for an error, at most one line."""
+async def _explanation(reads: AsyncGenerator[Read, None], words: Words) -> str:
+    """Return the server's own words for an error, at most one line."""
     raw = b""
     async for _, more in reads:
         raw += more
         if len(raw) > 1 << 16:
             break
-    text = raw.decode("utf-8", errors="replace")
+    text = words.text(raw)
     try:
-        found = json.loads(text)
+        found = words.json(raw)
         error = found.get("error", found.get("detail", found)) if isinstance(found, dict) else found
         text = str(error.get("message", error) if isinstance(error, dict) else error)
-    except (ValueError, RecursionError):
+    except ValueError:
         pass
     line = " ".join(text.split())
     return f"It says: {line[:LONGEST_WORDS]}" if line else ""
 
 
 def _pause(head: Head) -> float:
-    """Read Retry-After: seconds, or a date."""
+    """Read Retry-After: seconds, or a date. A server that is asked again at once would only be busier."""
     value = head.headers.get("retry-after", "")
     if value.isascii() and value.isdigit():
-        return float(value[:9])
+        return max(LEAST_WAIT_S, float(value[:9]))
     try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return USUAL_WAIT_S
+        return max(LEAST_WAIT_S, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return LEAST_WAIT_S
 
 
 def refusal(client: Client, dialect: Dialect, head: Head, words: str) -> ServerFailed:

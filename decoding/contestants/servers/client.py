@@ -15,12 +15,14 @@ from time import perf_counter_ns
 
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.contestants.servers.tls import no_tls, tls
+from decoding.contestants.servers.words import Words
 from decoding.errors import ServerFailed
 
 CONNECT_S = 10.0
 SILENCE_S = 120.0  # the longest time without a byte
 READ = 1 << 16
 LARGEST_HEAD = 1 << 16
+MOST_DIGITS = 18  # of an answer's length
 LARGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer that does not stream
 
 HEX = re.compile(b"[0-9A-Fa-f]{1,16}")
@@ -60,6 +62,7 @@ class Client:
         self.place = spec.place
         self._allowed = reach.allowed
         self._key = reach.key_of(spec.key) if spec.key else ""
+        self.words = Words(self._key)
         self._tls = tls(spec.certificates, reach.certificates) if self.place.scheme == "https" else None
         self._idle: list[Connection] = []
 
@@ -68,9 +71,8 @@ class Client:
             connection.close()
         self._idle.clear()
 
-    def without_key(self, text: str) -> str:
-        """Blot out the key: some servers repeat it in their errors."""
-        return text.replace(self._key, "(key)") if self._key else text
+    def url(self, route: str) -> str:
+        return f"{self.place.scheme}://{self.place.origin}{self.place.path}{route}"
 
     async def get(self, route: str) -> tuple[Head, bytes]:
         """Ask for a small answer."""
@@ -172,7 +174,7 @@ class Client:
         while True:
             try:
                 async with asyncio.timeout(SILENCE_S):
-                    head = _head_of(await reader.readuntil(b"\r\n\r\n"))
+                    head = _head_of(await reader.readuntil(b"\r\n\r\n"), self.words)
             except TimeoutError:
                 raise ServerFailed(f"{self.spec.name} sent nothing for {SILENCE_S:g} s.") from None
             except (asyncio.LimitOverrunError, ValueError):
@@ -202,14 +204,16 @@ class Client:
         connection.is_whole = not framing.ends_with_connection
 
 
-def _head_of(raw: bytes) -> Head:
+def _head_of(raw: bytes, words: Words) -> Head:
     first, *lines = raw.decode("latin-1").split("\r\n")
     version, _, rest = first.partition(" ")
     status, _, reason = rest.partition(" ")
-    if not version.startswith("HTTP/1.") or len(status) != 3 or not status.isdigit():
+    if not version.startswith("HTTP/1.") or len(status) != 3 or not _is_number(status):
         raise ValueError(first)
     pairs = (line.partition(":") for line in lines if ":" in line)
-    return Head(int(status), reason[:80], {name.strip().lower(): value.strip() for name, _, value in pairs})
+    return Head(
+        int(status), words.plain(reason)[:80], {name.strip().lower(): value.strip() for name, _, value in pairs}
+    )
 
 
 class Framing:
@@ -289,6 +293,10 @@ def _framing(head: Head) -> Framing:
     length = head.headers.get("content-length")
     if length is None:
         return Framing()
-    if not length.isdigit():
+    if not _is_number(length):
         raise ServerFailed("The server's answer cannot be read: its length is not a number.")
     return Counted(int(length))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS

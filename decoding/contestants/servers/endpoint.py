@@ -13,9 +13,12 @@ from decoding.contestants.servers.guard import NOWHERE, Allowed
 from decoding.errors import BadServer
 
 CERTIFICATES = "DRAFTHOUSE_SERVER_CERTIFICATES"  # environment variable: PEM file for all servers
+ROUTES = re.compile(r"/v1(/(chat/completions|completions|models))?/*$")  # dialects add their own
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LARGEST_KEY = 8192  # bytes
 USUAL_DEADLINE_S = 600.0
+DTYPES = ("float32", "float16", "bfloat16")
+USUAL_DTYPE = "bfloat16"  # published checkpoints are served so, and no other of the formats rounds as coarsely
 SPECULATION = ("as-started", "on", "off")
 
 
@@ -24,15 +27,17 @@ class EndpointSpec:
     """Address, dialect and model of a server. It holds a reference to the key, never the key."""
 
     name: str  # the choice is `server:NAME`
-    address: str  # http://host:port, or https; a path before the dialect's routes is allowed
+    address: str  # http://host:port, or https; a path before the dialect's routes is allowed, and /v1 is left out
     dialect: str  # a name of `dialects.DIALECTS`
     model: str = ""  # its name on the server; empty takes the one that the server lists
     key: str = ""  # reference: env:NAME, file:PATH, or what another resolver knows; empty sends none
     target: str = ""  # the target it claims to serve, for display: a folder or a fingerprint
     certificates: str = ""  # PEM file of authorities to trust besides the system's
     deadline_s: float = USUAL_DEADLINE_S  # for one request, from its arrival to its last token
+    dtype: str = ""  # number format that it decodes in, one of DTYPES; servers do not tell theirs. Empty: USUAL_DTYPE
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "address", ROUTES.sub("", self.address))
         if not NAME.fullmatch(self.name):
             raise BadServer(
                 f"{self.name[:80]!r} is not a name for a server: take letters, digits, dots, dashes and underscores, "
@@ -44,9 +49,24 @@ class EndpointSpec:
         if not 0 < self.deadline_s <= 86_400:
             raise BadServer(f"The deadline of {self.name} is {self.deadline_s:g} s; it must lie between 0 and 86,400.")
 
+        if self.dtype not in ("", *DTYPES):
+            raise BadServer(
+                f"The dtype of {self.name} is {self.dtype[:40]!r}, which is not one of {', '.join(DTYPES)}."
+            )
+
+    @property
+    def rounding(self) -> str:
+        """Number format in whose roundings its texts are judged."""
+        return self.dtype or USUAL_DTYPE
+
     @property
     def place(self) -> Place:
         return _place(self.address)
+
+
+def shortened(given: str, kept: str) -> str:
+    """Say that an address was shortened; empty if it was not."""
+    return f"The address is {kept}, since Drafthouse adds routes such as /v1/completions." if given != kept else ""
 
 
 @dataclass(frozen=True, slots=True)

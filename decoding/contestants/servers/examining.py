@@ -26,11 +26,13 @@ class Answered:
     sentence: str
 
 
-def examine(spec: EndpointSpec, reach: Reach) -> list[Answered]:
-    """Ask the endpoint. Refuse one that cannot be reached, wants a key, or serves another model than it names."""
+def examine(spec: EndpointSpec, reach: Reach) -> tuple[str, list[Answered]]:
+    """Ask the endpoint. Return the model that it serves (empty if it lists none) and what else it answers. Refuse one
+    that cannot be reached, wants a key, is not healthy, or serves another model than it names."""
     server, loop = Server(spec, reach), Loop()
     try:
-        return loop.call(_all(server))
+        answers = loop.call(_all(server))
+        return server.model, answers
     finally:
         loop.call(_disconnect(server))
         loop.end()
@@ -49,24 +51,25 @@ async def _disconnect(server: Server) -> None:
 
 
 async def _answers(server: Server) -> AsyncGenerator[Answered, None]:
-    dialect = server.dialect
+    dialect, url = server.dialect, server.client.url
     await server.meet()
     head, _ = await server.client.get(dialect.health)
-    told = f"{dialect.health} answers {head.status}"
-    yield (
-        Answered("fits", "health", f"It is healthy: {told}.")
-        if head.status == 200
-        else Answered("remark", "health", f"It may not be ready: {told}.")
-    )
+    told = f"{url(dialect.health)} answers {head.status}"
+    if head.status != 200:
+        raise ServerFailed(
+            f"{server.spec.name} is not ready: {told} {head.reason}. Is it started, is its address right, and is it "
+            f"{dialect.title}?"
+        )
+    yield Answered("fits", "health", f"It is healthy: {told}.")
     if server.model:
         yield Answered("fits", "model", f"It serves {server.model}.")
     else:
-        yield Answered("remark", "model", "It lists no model.")
+        yield Answered("remark", "model", f"{url(dialect.models())} names no model that it serves.")
     yield await _cut(server)
-    if await server.counts():
-        yield Answered("fits", "counters", "It counts drafts at /metrics.")
+    if dialect.metrics.get("num_draft_tokens") in await server.counts():
+        yield Answered("fits", "counters", f"It counts drafts at {url('/metrics')}.")
     elif dialect.metrics:
-        yield Answered("remark", "counters", "It shows no counts of drafts at /metrics.")
+        yield Answered("remark", "counters", f"It shows no counts of drafts at {url('/metrics')}.")
     if not dialect.switches:
         sentence = "Only its start switches speculation: register one server with it and one without."
         yield Answered("remark", "speculation", sentence)
@@ -82,9 +85,10 @@ async def _cut(server: Server) -> Answered:
         return Answered("remark", "tokens", "Prompts go to it as text, and it does not tell how it cuts them.")
     head, raw = await server.client.post(dialect.tokenizes, json.dumps(dialect.cut(PROBE)).encode())
     try:
-        found = dialect.cut_ids(json.loads(raw)) if head.status == 200 else ()
-    except (ValueError, RecursionError, ServerFailed):
+        found = dialect.cut_ids(server.client.words.json(raw)) if head.status == 200 else ()
+    except (ValueError, ServerFailed):
         found = ()
     if not found:
-        return Answered("remark", "tokens", f"{dialect.tokenizes} does not tell how it cuts a text.")
+        asked = server.client.url(dialect.tokenizes)
+        return Answered("remark", "tokens", f"{asked} does not tell how it cuts a text.")
     return Answered("fits", "tokens", f"It cuts {PROBE!r} into {len(found)} tokens.")

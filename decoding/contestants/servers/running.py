@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import queue as queues
 import threading
@@ -12,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from decoding.contestants.base import Answers, Contestant, Request, SinkFor
-from decoding.contestants.servers.answer import Answer, Tokenizer, ask_of, ask_until_answered, refusal
+from decoding.contestants.servers.answer import Answer, Sleep, Tokenizer, ask_of, ask_until_answered, refusal
 from decoding.contestants.servers.client import Client
 from decoding.contestants.servers.dialects import dialect_called
-from decoding.contestants.servers.dialects.base import Dialect, counters
+from decoding.contestants.servers.dialects.base import LONGEST_DRAFT, Dialect, counters, whole
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.ending import Decoded
 from decoding.errors import BadServer, BrokenModel, DrafthouseError, ServerFailed
@@ -25,6 +26,8 @@ from decoding.timing import Clock
 
 if TYPE_CHECKING:
     from decoding.spec import Choice
+
+LONGEST_NAME = 500  # characters of a model's
 
 Result = TypeVar("Result")
 
@@ -79,9 +82,9 @@ class Server:
 
     def _names(self, raw: bytes) -> list[str]:
         try:
-            listed = json.loads(raw)
-            return [name for name in self.dialect.names(listed) if name]
-        except (ValueError, RecursionError, AttributeError, TypeError):
+            listed = self.client.words.json(raw)
+            return [name for name in self.dialect.names(listed) if 0 < len(name) <= LONGEST_NAME]
+        except (ValueError, AttributeError, TypeError):
             return []
 
     async def require_same_ids(self, request: Request) -> None:
@@ -90,8 +93,8 @@ class Server:
             return
         head, raw = await self.client.post(self.dialect.tokenizes, json.dumps(self.dialect.cut(request.text)).encode())
         try:
-            found = self.dialect.cut_ids(json.loads(raw)) if head.status == 200 else ()
-        except (ValueError, RecursionError):
+            found = self.dialect.cut_ids(self.client.words.json(raw)) if head.status == 200 else ()
+        except ValueError:
             found = ()
         if found and found != tuple(request.prompt):
             raise ServerFailed(
@@ -107,14 +110,20 @@ class Server:
         with contextlib.suppress(DrafthouseError):
             head, raw = await self.client.get("/metrics")
             if head.status == 200:
-                return counters(raw.decode("utf-8", errors="replace"), self.dialect.metrics.values())
+                names = *self.dialect.metrics.values(), self.dialect.accepted_at
+                return counters(raw.decode("utf-8", errors="replace"), names)
         self.needs_counters = False
         return {}
 
-    def since(self, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, int]:
-        """Subtract two readings of the counters, by our names."""
-        return {ours: int(after[its] - before[its]) for ours, its in self.dialect.metrics.items()
-                if its in before and its in after}  # fmt: skip
+    def since(self, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, Any]:
+        """Subtract two readings of the counters, by our names. A server that was started anew in between gives None."""
+        grown = {its: whole(after[its] - value) for its, value in before.items() if its in after}
+        found = {ours: grown[its] for ours, its in self.dialect.metrics.items() if its in grown}
+        at = [grown.get(f"{self.dialect.accepted_at} {position}") for position in range(LONGEST_DRAFT)]
+        accepted = [count for count in itertools.takewhile(lambda count: count is not None, at) if count is not None]
+        edges = [found.get("num_spec_steps") or 0, *accepted, 0]
+        histogram = tuple(more - less for more, less in itertools.pairwise(edges))
+        return {**found, "acceptance_histogram": histogram if accepted and min(histogram) >= 0 else ()}
 
 
 class Loop:
@@ -147,8 +156,9 @@ async def _ended(task: asyncio.Task[None]) -> None:
 class Servers(Contestant):
     """Asks the endpoints that its choices name. `tokenizer` is the local target's, if there is one."""
 
-    def __init__(self, reach: Reach, tokenizer: Tokenizer | None) -> None:
+    def __init__(self, reach: Reach, tokenizer: Tokenizer | None, sleep: Sleep = asyncio.sleep) -> None:
         self._reach = reach
+        self._sleep = sleep
         self._tokenizer = tokenizer
         self._servers: dict[str, Server] = {}
         self._loop: Loop | None = None
@@ -158,6 +168,12 @@ class Servers(Contestant):
 
     def hardware(self, choice: Choice) -> str:
         return f"the server {self._endpoint(choice).name}"  # without its address: results may be shared
+
+    def served_model(self, choice: Choice) -> str:
+        return self._server(choice).model
+
+    def server_dtype(self, choice: Choice) -> str:
+        return self._endpoint(choice).rounding
 
     def begin(self, choices: Sequence[Choice]) -> None:
         """Refuse what a server cannot do, and ask each what it serves."""
@@ -252,7 +268,8 @@ class Servers(Contestant):
     async def _answer(self, arrived: Arrived[Request], clock: Clock, load: Load, put: Put) -> None:
         request = arrived.request
         server = self._server(request.choice)
-        answer = Answer(request, server.spec.name, self._tokenizer, lambda event: put(Told(request, event)))
+        words = server.client.words
+        answer = Answer(request, server.spec.name, words, self._tokenizer, lambda event: put(Told(request, event)))
         try:
             async with asyncio.timeout(server.spec.deadline_s):
                 done: Decoded | BrokenModel = await self._decoded(server, arrived, clock, load, answer)
@@ -272,8 +289,8 @@ class Servers(Contestant):
         before = await server.counts() if is_alone else {}
         arrived_ns, queued_ns = (0, 0) if is_alone else (arrived.at_ns, clock.now() - arrived.at_ns)
         ask = ask_of(arrived.request, server.model)
-        await ask_until_answered(server.client, server.dialect, ask, answer, arrived_ns, queued_ns)
-        if not answer.lacks_counts:
+        await ask_until_answered(server.client, server.dialect, ask, answer, arrived_ns, queued_ns, self._sleep)
+        if not answer.lacks(server.dialect.metrics):
             server.needs_counters = False
         elif before:
             answer.supplement(server.since(before, await server.counts()))

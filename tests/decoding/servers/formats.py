@@ -137,6 +137,8 @@ def speaking(dialect: str, steps_for: Callable[[Any, int], Steps], decode: Decod
     def script(asked: Asked) -> Reply:
         if asked.path in LISTS:
             return plain(LISTS[asked.path])
+        if asked.path == "/health":
+            return Reply()
         if asked.path == "/tokenize" and dialect == "tgi" and set(asked.body["inputs"]) <= set(LETTERS):
             return plain([{"id": LETTERS.index(letter), "text": letter} for letter in asked.body["inputs"]])
         if asked.path != route:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from decoding.contestants.base import Request
+from decoding.contestants.servers.answer import Sleep
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.contestants.servers.guard import TERMINAL
 from decoding.contestants.servers.running import Servers
@@ -18,6 +20,7 @@ from decoding.load import ONE, Load
 from decoding.loop import never
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import Key
+from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice, Sampling, choose
 from tests.decoding.servers.wire import Script, Wire, serving
@@ -27,10 +30,12 @@ GREEDY = Sampling(max_new_tokens=12)
 LETTERS = Letters()
 
 
-def greedy(prompt: Any, room: int) -> list[int]:
+def greedy(prompt: Any, room: int, models: Pair | None = None) -> list[int]:
     """The target's own greedy text."""
     text = prompt if isinstance(prompt, str) else LETTERS.decode(prompt)
-    alone = Comparison(pair(), [Prompt(text, text)], [choose("autoregressive")], Sampling(max_new_tokens=room))
+    alone = Comparison(
+        models or pair(), [Prompt(text, text)], [choose("autoregressive")], Sampling(max_new_tokens=room)
+    )
     return alone.decode(Key(alone.choices[0], alone.prompts[0], 0), Recorder()).tokens
 
 
@@ -53,10 +58,12 @@ def reach(wire: Wire, dialect: str, **settings: Any) -> Reach:
 
 
 @contextmanager
-def comparing(script: Script, dialect: str, **settings: Any) -> Iterator[tuple[Comparison, Wire]]:
+def comparing(
+    script: Script, dialect: str, models: Pair | None = None, **settings: Any
+) -> Iterator[tuple[Comparison, Wire]]:
     """A comparison of autoregressive here with the server of this script."""
     with serving(script) as wire:
-        models = pair()
+        models = models or pair()
         models.servers = reach(wire, dialect, **settings)
         choices = [choose("autoregressive"), server_choice()]
         models.begin(choices)
@@ -71,11 +78,11 @@ Asking = Callable[..., list[tuple[Decoded | BrokenModel, list[Event]]]]
 
 @contextmanager
 def asking(
-    script: Script, dialect: str = "llamacpp", tls: Any = None, **settings: Any
+    script: Script, dialect: str = "llamacpp", tls: Any = None, sleep: Sleep = asyncio.sleep, **settings: Any
 ) -> Iterator[tuple[Asking, Wire]]:
     """Ask the server of this script, with the local tokenizer and without a model."""
     with serving(script, tls) as wire:
-        servers = Servers(reach(wire, dialect, **settings), LETTERS)
+        servers = Servers(reach(wire, dialect, **settings), LETTERS, sleep)
 
         def ask(*texts: str, sampling: Sampling = GREEDY, load: Load = ONE, choice: Choice | None = None) -> Any:
             chosen = choice or server_choice()

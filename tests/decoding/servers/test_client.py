@@ -15,18 +15,20 @@ import pytest
 from decoding.contestants.base import Request
 from decoding.contestants.servers.client import Chunked, Client, Counted
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.contestants.servers.examining import examine
 from decoding.contestants.servers.guard import TERMINAL
 from decoding.contestants.servers.running import Servers
 from decoding.contestants.servers.sse import LARGEST_EVENT, Events
 from decoding.ending import Ending
 from decoding.errors import BadServer, ServerFailed
-from decoding.events import Recorder, Reported
+from decoding.events import Delivered, Recorder, Reported, to_dict
 from decoding.load import Load
 from decoding.loop import never
 from decoding.spec import Sampling
 from tests.decoding.servers.formats import speaking
-from tests.decoding.servers.stage import LETTERS, asking, honest, in_steps, reach, server_choice
+from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
 from tests.decoding.servers.wire import Asked, Reply, Script, events, serving
+from tests.decoding.test_comparison import Letters, pair
 
 POST = Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})
 LLAMA = speaking("llamacpp", honest, LETTERS.decode)
@@ -158,16 +160,142 @@ def test_after_a_failure_the_next_request_is_answered() -> None:
     assert [isinstance(answer, ServerFailed) for answer in answers] == [True, True, False]
 
 
+class Pauses(list[float]):
+    """Pauses that a client makes, without the time that they take."""
+
+    async def __call__(self, pause_s: float) -> None:
+        self.append(pause_s)
+
+
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
-    "later", ["0", format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)], ids=["seconds", "date"]
+    ("later", "pause_s"),
+    [
+        ("7", 7.0),
+        ("0", 1.0),
+        (format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True), 1.0),
+        ("Mon, 01 Jan 2024 00:00:00 +" + "9" * 20, 1.0),
+        ("soon", 1.0),
+    ],
 )
-def test_a_busy_server_is_asked_again_when_it_says(status: int, later: str) -> None:
-    busy = Reply([b"{}"], status, {"Retry-After": later})
-    with asking(at_first(busy, busy)) as (ask, wire):
+def test_a_busy_server_is_asked_again_when_it_says_and_never_at_once(status: int, later: str, pause_s: float) -> None:
+    busy, pauses = Reply([b"{}"], status, {"Retry-After": later}), Pauses()
+    with asking(at_first(busy, busy), sleep=pauses) as (ask, wire):
         [(answer, _)] = ask("ab")
     assert len(answer.tokens) == 12
-    assert len(wire.sent("/completion")) == 3
+    assert len(wire.sent("/completion")) == 3 and pauses == [pause_s, pause_s]
+
+
+def test_a_server_that_stays_busy_is_given_up_after_a_minute_of_pauses() -> None:
+    pauses = Pauses()
+    with asking(refusing(503, {}, {"Retry-After": "0"}), sleep=pauses) as (ask, wire):
+        [(answer, _)] = ask("ab")
+    assert "answered 503 (try 61) and wants to be asked again in 1 s" in str(answer)
+    assert len(wire.sent("/completion")) == 61 and sum(pauses) == 60
+
+
+ENDLESS = "9" * 400
+ODD_NUMBERS = {
+    "a running total": ("llamacpp", '"predicted_n": 12', '"predicted_n": 1000', "does not end"),
+    "a larger total than any": ("llamacpp", '"predicted_n": 12', f'"predicted_n": {10**18}', ""),
+    "a total of 400 digits": ("vllm", '"completion_tokens": 12', f'"completion_tokens": {ENDLESS}', ""),
+    "a total in floating point": ("openai", '"completion_tokens": 12', '"completion_tokens": 1e30', ""),
+    "an infinite total": ("sglang", '"completion_tokens": 12', '"completion_tokens": Infinity', ""),
+    "a number of 5000 digits": ("vllm", '"completion_tokens": 12', f'"completion_tokens": {ENDLESS * 13}', "not JSON"),
+    "an id of 400 digits": ("vllm", '"token_ids": [', f'"token_ids": [{ENDLESS}, ', "are not whole numbers"),
+    "an id that is none": ("sglang", '"output_ids": [', '"output_ids": [NaN, ', "are not whole numbers"),
+    "a time of 400 digits": ("llamacpp", '"prompt_ms": 20.5', f'"prompt_ms": {ENDLESS}', ""),
+    "an infinite time": ("llamacpp", '"prompt_ms": 20.5', '"prompt_ms": 1e999', ""),
+    "a mean of 400 digits": ("trtllm", '_per_iter": ', f'_per_iter": {ENDLESS}', ""),
+    "a negative prompt": ("vllm", '"prompt_tokens": 2', '"prompt_tokens": -2', ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD_NUMBERS)
+def test_a_number_that_cannot_be_costs_one_sample_at_most(name: str) -> None:
+    dialect, usual, odd, words = ODD_NUMBERS[name]
+    plain, odd_ones = speaking(dialect, honest, LETTERS.decode), iter([True])
+
+    def script(asked: Asked) -> Reply:
+        reply = plain(asked)
+        if asked.method == "GET" or not next(odd_ones, False):
+            return reply
+        return Reply([piece.replace(usual.encode(), odd.encode()) for piece in reply.pieces])  # type: ignore[union-attr]
+
+    with asking(script, dialect) as (ask, _):
+        (first, told), (second, _) = ask("ab", "ab")
+    assert len(second.tokens) == 12
+    if words:
+        assert words in str(first)
+    else:
+        assert first.tokens == second.tokens
+        json.dumps([to_dict(event, 1) for event in told], allow_nan=False)
+
+
+def test_an_id_that_no_model_has_is_no_error_of_ours() -> None:
+    class Lenient(Letters):
+        """Leaves out what it does not know, as the tokenizers of real models do."""
+
+        def decode(self, tokens: Any) -> str:
+            return super().decode([token for token in tokens if token < 12])
+
+    def other(prompt: Any, room: int) -> list[list[int]]:
+        return [[*greedy(prompt, room)[:5], 2**31 - 1, *[0] * (room - 6)]]
+
+    models = pair()
+    models.tokenizer = Lenient()
+    with comparing(speaking("vllm", other, Lenient().decode), "vllm", models) as (comparison, _):
+        samples = [sample for group in comparison.run() for sample in group if sample.strategy == "server:it"]
+    assert [(sample.audit.outcome, sample.audit.position) for sample in samples] == [("divergent", 5)] * 3
+
+
+@pytest.mark.parametrize("counts", ["1e400", "NaN", "-5", str(2**80)])
+def test_counters_that_cannot_be_are_left_out(counts: str) -> None:
+    readings = iter([b"0", counts.encode()])
+
+    def script(asked: Asked) -> Reply:
+        if asked.path == "/metrics":
+            return Reply([b"vllm:spec_decode_num_drafts_total %b\n" % next(readings)])
+        reply = speaking("vllm", honest, LETTERS.decode)(asked)
+        return Reply([piece for piece in reply.pieces if b'"metrics"' not in piece])  # type: ignore[operator]
+
+    with asking(script, "vllm") as (ask, _):
+        [(answer, told)] = ask("ab")
+    assert len(answer.tokens) == 12 and told[-2].num_spec_steps is None
+
+
+def test_counts_that_are_too_large_for_the_answer_are_left_out_and_named() -> None:
+    def script(asked: Asked) -> Reply:
+        reply = speaking("vllm", honest, LETTERS.decode)(asked)
+        return Reply([piece.replace(b'"num_spec_steps": 4', b'"num_spec_steps": 4000') for piece in reply.pieces])  # type: ignore[union-attr]
+
+    with asking(script, "vllm") as (ask, _):
+        [(_, told)] = ask("ab")
+    assert (told[-2].num_spec_steps, told[-2].num_draft_tokens, told[-2].acceptance_histogram) == (None, None, ())
+    assert told[-2].doubt == "it counts 4000 verifications, 16 drafted and 7 accepted tokens for an answer of 12"
+
+
+def test_letters_that_no_database_takes_are_replaced() -> None:
+    odd = b'data: {"choices": [{"index": 0, "text": "a\\ud800b\\u0000c\xff", "finish_reason": "length"}]}\n\n'
+    with serving(lambda asked: Reply([odd])) as wire:
+        servers = Servers(reach(wire, "openai"), None)
+        request = Request(server_choice(), (), Sampling(max_new_tokens=4), 0, Ending(()), "ab")
+        sink = Recorder()
+        [(_, answer)] = servers.run([request], lambda _: sink, never)
+        servers.close()
+    assert answer.text == "a\ufffdb\ufffdc\ufffd"
+    assert [event.text for event in sink.events if isinstance(event, Delivered)] == [answer.text]
+
+
+@pytest.mark.parametrize("length", ["²", "9" * 5000, "-1"])
+def test_a_length_that_is_no_number_is_told(length: str) -> None:
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n".encode("latin-1"))
+        await writer.drain()
+        writer.close()
+
+    with pytest.raises(ServerFailed, match="its length is not a number"):
+        asyncio.run(get_from(greet))
 
 
 def test_a_server_that_falls_silent_is_cut_off_at_the_deadline() -> None:
@@ -221,6 +349,25 @@ def test_a_server_nobody_knows_is_refused_with_those_that_are_known() -> None:
         with pytest.raises(BadServer, match="There is no server 'that'; there are it"):
             servers.begin([server_choice(name="that")])
         servers.close()
+
+
+def examined(script: Script, dialect: str) -> tuple[str, list[str]]:
+    with serving(script) as wire:
+        spec = EndpointSpec("it", wire.address, dialect)
+        return wire.address, [one.sentence for one in examine(spec, Reach({"it": spec}, allowed=TERMINAL))[1]]
+
+
+def test_a_check_says_with_its_whole_address_what_was_asked() -> None:
+    address, found = examined(speaking("vllm", honest, LETTERS.decode), "vllm")
+    assert f"It is healthy: {address}/health answers 200." in found
+    assert f"It shows no counts of drafts at {address}/metrics." in found
+
+
+def test_a_server_that_is_not_healthy_is_refused() -> None:
+    with pytest.raises(
+        ServerFailed, match=r"it is not ready: http://127.0.0.1:\d+/health answers 404 Not Found. Is it"
+    ):
+        examined(lambda asked: Reply([b"{}"], 404), "vllm")
 
 
 def test_requests_share_a_connection_and_a_closed_one_is_opened_again() -> None:
@@ -303,18 +450,20 @@ def test_ids_that_a_server_leaves_out_are_found_from_its_text() -> None:
     assert told[-2].doubt == ""
 
 
+async def get_from(greet: Any) -> None:
+    """Ask what answers every connection so."""
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server:
+        client = Client(EndpointSpec("it", f"http://127.0.0.1:{port}", "llamacpp"), Reach(allowed=TERMINAL))
+        await client.get("/health")
+
+
 def test_what_speaks_no_http_is_told() -> None:
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
         await writer.drain()
         writer.close()
 
-    async def ask() -> None:
-        server = await asyncio.start_server(greet, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        async with server:
-            client = Client(EndpointSpec("it", f"http://127.0.0.1:{port}", "llamacpp"), Reach(allowed=TERMINAL))
-            with pytest.raises(ServerFailed, match="does not speak HTTP"):
-                await client.get("/health")
-
-    asyncio.run(ask())
+    with pytest.raises(ServerFailed, match="does not speak HTTP"):
+        asyncio.run(get_from(greet))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
 from decoding.contestants.servers.alone import ServersAlone
 from decoding.contestants.servers.dialects import dialects
@@ -16,12 +19,15 @@ from decoding.measure.comparison import Comparison
 from decoding.measure.doubts import doubts
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.summary import report
+from decoding.measure.verdict import verdict
+from decoding.models.table import TableRunner
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Sampling
+from decoding.spec import Sampling, choose
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
-from tests.decoding.servers.stage import LETTERS, asking, comparing, honest, in_steps, reach, server_choice
-from tests.decoding.servers.wire import Asked, Reply, plain, serving
-from tests.decoding.test_comparison import PROMPTS
+from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
+from tests.decoding.servers.wire import Asked, Reply, Script, events, plain, serving
+from tests.decoding.test_comparison import PROMPTS, RoundsDifferently, pair
+from tests.decoding.worlds import state_of, tables
 
 TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request
 IDS = {"llamacpp", "vllm", "sglang", "trtllm"}  # take the prompt as token ids
@@ -66,12 +72,16 @@ def test_acceptance_is_what_the_server_reports_and_absent_if_it_reports_none(dia
         assert (row["mean_acceptance_length"], row["draft_acceptance_rate"], row["num_draft_tokens"]) == (None,) * 3
     if dialect in ("llamacpp", "vllm"):
         assert row["acceptance_histogram"][:5] == [3, 3, 3, 0, 3]
+        assert row["acceptance_by_position"] == [0.75, 0.5, 0.25, 0.25]
 
 
 def test_a_sample_of_a_server_survives_its_json() -> None:
     with comparing(speaking("vllm", honest, LETTERS.decode), "vllm") as (comparison, _):
         _, [sample, *_] = row_of(comparison)
-    assert sample_from_dict(sample.to_dict()) == sample
+    record = sample.to_dict()
+    assert sample_from_dict(record) == sample
+    del record["audit"]["server_dtype"]  # an earlier version did not know it
+    assert sample_from_dict(record).audit == sample.audit
 
 
 @pytest.mark.parametrize("dialect", FORMATS)
@@ -113,16 +123,23 @@ def test_a_comparison_under_load_measures_a_server_as_it_measures_us() -> None:
 
 def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
     made = {"drafts": 7.0, "draft_tokens": 28.0, "accepted_tokens": 11.0}
+    places = [5.0, 3.0, 2.0, 1.0]
     silent = speaking("vllm", honest, LETTERS.decode)
 
     def script(asked: Asked) -> Reply:
         if asked.path == "/metrics":
             lines = [f'vllm:spec_decode_num_{name}_total{{engine="0"}} {value}' for name, value in made.items()]
+            lines += [
+                f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{engine="0",position="{place}"}} {count}'
+                for place, count in enumerate(places)
+            ]
+            lines.append(f'vllm:prefix_cache_hits_total{{engine="0"}} {made["drafts"] * 2}')
             return Reply(["\n".join(lines).encode()])
         reply = silent(asked)
         if asked.path == "/v1/completions":
             made.update(drafts=made["drafts"] + 4, draft_tokens=made["draft_tokens"] + 16)
             made["accepted_tokens"] += 7
+            places[:] = [count + more for count, more in zip(places, (3, 2, 1, 1), strict=True)]
             reply = Reply([piece for piece in reply.pieces if b'"metrics"' not in piece])
         return reply
 
@@ -131,7 +148,8 @@ def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
     for reported in (told[-2], again[-2]):
         assert isinstance(reported, Reported) and reported.source == "metrics"
         counted = (reported.num_spec_steps, reported.num_draft_tokens, reported.num_accepted_draft_tokens)
-        assert counted == (4, 16, 7)
+        assert counted == (4, 16, 7) and reported.acceptance_histogram == (1, 1, 1, 0, 1)
+        assert reported.cached_tokens == 8
 
 
 def test_each_dialect_keeps_prefix_caches_out_where_a_request_can() -> None:
@@ -199,7 +217,67 @@ def test_a_server_that_decodes_something_else_is_found_with_the_place() -> None:
         with comparing(speaking(dialect, other, LETTERS.decode), dialect) as (comparison, _):
             row, samples = row_of(comparison)
         assert row["audit"]["divergent"] == 3, dialect
-        assert [(s.audit.position, s.audit.gap > 64) for s in samples] == [(5, True)] * 3, dialect
+        assert [(s.audit.position, s.audit.gap > 8) for s in samples] == [(5, True)] * 3, dialect
+
+
+def close_calls(gap: float, best_logit: float = 18.2) -> Tensor:
+    """Rows of a target whose best two tokens lie this close; the second is the one after the best."""
+    own, _ = tables(12, 7)
+    best = own.argmax(-1, keepdim=True)
+    return own.scatter(1, best, best_logit).scatter(1, (best + 1) % 12, best_logit - gap)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "gap", "outcome", "words"),
+    [
+        ("bfloat16", 0.042, "tie", "differs by a tie in bfloat16, the server's rounding, on 3."),
+        ("", 0.042, "tie", "differs by a tie in bfloat16, the server's rounding, on 3."),
+        ("float16", 0.042, "tie", "differs by a tie in float16, the server's rounding, on 3."),
+        ("float32", 0.00001, "tie", "differs by a numeric tie on 3."),
+        ("float32", 0.042, "divergent", "really diverges on 3"),
+        ("bfloat16", 2.0, "divergent", "really diverges on 3"),
+    ],
+)
+def test_what_rounding_can_decide_depends_on_the_server_if_it_rounds_more_coarsely_than_we_do(
+    dtype: str, gap: float, outcome: str, words: str
+) -> None:
+    models = pair(TableRunner(close_calls(gap), 4096, state_of))
+    models.dtype = torch.float32
+
+    def other(prompt: Any, room: int) -> list[list[int]]:
+        tokens = greedy(prompt, room, models)
+        return [[*tokens[:5], (tokens[5] + 1) % 12, *tokens[6:]]]
+
+    with comparing(speaking("vllm", other, LETTERS.decode), "vllm", models, dtype=dtype) as (comparison, _):
+        row, samples = row_of(comparison)
+    assert [sample.audit.outcome for sample in samples] == [outcome] * 3
+    row["speedup"] = {"median": 1.0, "low": None, "high": None, "prompts": 3}  # its answer may come in one piece
+    assert words in verdict([row, row])
+    assert len(doubts(samples)) == (outcome == "divergent")
+
+
+@pytest.mark.parametrize(("gap", "outcome"), [(0.042, "tie"), (2.0, "divergent")])
+def test_a_text_that_a_server_ends_too_early_is_judged_by_the_end_token(gap: float, outcome: str) -> None:
+    target = TableRunner(close_calls(gap), 4096, state_of)
+    tokens = greedy("ab", 12, pair(target))
+    at, end = next((at, (tokens[at] + 1) % 12) for at in range(2, 11) if (tokens[at] + 1) % 12 not in tokens[:at])
+    models = dataclasses.replace(pair(target), end_tokens=frozenset({end}))
+    chunk = {"index": 0, "text": LETTERS.decode(tokens[:at]), "token_ids": tokens[:at], "finish_reason": "stop"}
+    script: Script = lambda asked: plain({}) if asked.method == "GET" else Reply(events({"choices": [chunk]}))  # noqa: E731
+    with comparing(script, "vllm", models) as (comparison, _):
+        comparison.prompts = [Prompt("ab", "ab")]
+        _, [sample] = row_of(comparison)
+    assert (sample.reason, sample.audit.outcome, sample.audit.position) == ("eos", outcome, at)
+
+
+def test_a_strategy_of_ours_is_judged_by_our_own_rounding_beside_a_server_that_rounds_coarsely() -> None:
+    models = pair(RoundsDifferently(close_calls(0.05, 5.0), 1.0))
+    honest = speaking("vllm", lambda prompt, room: [greedy(prompt, room, models)], LETTERS.decode)
+    with comparing(honest, "vllm", models) as (comparison, _):
+        comparison.choices = [*comparison.choices, choose("static", {"lookahead": 3})]
+        samples = [sample for group in comparison.run() for sample in group]
+    outcomes = {sample.strategy: sample.audit.outcome for sample in samples if sample.audit}
+    assert outcomes == {"autoregressive": "identical", "server:it": "identical", "static:3": "divergent"}
 
 
 class Pairs:

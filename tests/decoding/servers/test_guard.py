@@ -104,3 +104,9 @@ def test_the_parts_of_an_address() -> None:
     assert EndpointSpec("it", "https://[::1]:8443/v/", "vllm").place.origin == "[::1]:8443"
     place = EndpointSpec("it", "https://api.example/prefix/", "vllm").place
     assert (place.origin, place.port, place.path) == ("api.example", 443, "/prefix")
+
+
+@pytest.mark.parametrize("route", ["/v1", "/v1/", "/v1/chat/completions", "/v1/completions/", "/v1/models", ""])
+def test_routes_at_the_end_of_an_address_are_left_out(route: str) -> None:
+    assert EndpointSpec("it", f"http://host:8000{route}", "vllm").address == "http://host:8000"
+    assert EndpointSpec("it", f"http://host/v1/gateway{route}", "vllm").address == "http://host/v1/gateway"

@@ -7,14 +7,20 @@ from typing import Any
 
 import pytest
 
+from decoding.contestants.base import Request
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach, key_of
+from decoding.contestants.servers.examining import examine
 from decoding.contestants.servers.guard import TERMINAL
 from decoding.contestants.servers.running import Servers
-from decoding.errors import BadServer, ServerFailed
+from decoding.ending import Decoded, Ending
+from decoding.errors import BadServer, BrokenModel, ServerFailed
+from decoding.events import Delivered, Event, Recorder
+from decoding.loop import never
+from decoding.spec import Sampling
 from tests.decoding.servers.authority import DAY, Authority
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.stage import LETTERS, asking, honest, server_choice
-from tests.decoding.servers.wire import Asked, Reply, serving
+from tests.decoding.servers.wire import Asked, Reply, Script, events, plain, serving
 
 LLAMA = speaking("llamacpp", honest, LETTERS.decode)
 
@@ -48,22 +54,96 @@ def test_a_key_that_expires_in_the_middle_costs_what_comes_after_it_and_says_so(
 
     def script(asked: Asked) -> Reply:
         posted.extend([asked] * (asked.method == "POST"))
-        return LLAMA(asked) if len(posted) <= 2 else Reply([b'{"error": "sk-1 has expired"}'], 401)
+        return LLAMA(asked) if len(posted) <= 2 else Reply([b'{"error": "sk-key-1 has expired"}'], 401)
 
-    with asking(script, key="sk-1") as (ask, _):
+    with asking(script, key="sk-key-1") as (ask, _):
         found = [answer for answer, _ in ask("ab", "cd", "ef", "ab")]
     assert [isinstance(answer, ServerFailed) for answer in found] == [False, False, True, True]
     assert str(found[2]).startswith("it refuses the request (401). Its key may have expired: ")
-    assert "(key) has expired" in str(found[2]) and "sk-1" not in str(found[2])
+    assert "(key) has expired" in str(found[2]) and "sk-key-1" not in str(found[2])
 
 
 def test_an_error_that_repeats_the_key_is_shown_without_it() -> None:
     def script(asked: Asked) -> Reply:
-        return Reply([b'{"error": "no such key: sk-1"}'], 400) if asked.method == "POST" else LLAMA(asked)
+        return Reply([b'{"error": "no such key: sk-key-1"}'], 400) if asked.method == "POST" else LLAMA(asked)
 
-    with asking(script, key="sk-1") as (ask, _):  # the stage's resolver takes the reference for the key
+    with asking(script, key="sk-key-1") as (ask, _):  # the stage's resolver takes the reference for the key
         [(answer, _)] = ask("ab")
     assert "no such key: (key)" in str(answer)
+
+
+KEY = "sk-0123456789abcdefghijklmnopqrstuv"
+
+
+def echoing(asked: Asked) -> Reply:
+    """Answer with the key wherever a server can write anything."""
+    chunk = {"index": 0, "text": f"my key is {KEY}, yes", "finish_reason": "length"}
+    names = plain({"data": [{"id": f"model of {KEY}"}]})
+    return names if asked.method == "GET" else Reply(events({"choices": [chunk]}, "[DONE]"))
+
+
+def answered(script: Script, key: str = KEY) -> tuple[Decoded | BrokenModel, list[Event]]:
+    """Ask a server alone, without a tokenizer."""
+    with serving(script) as wire:
+        spec = EndpointSpec("it", wire.address, "openai", key=key)
+        servers, sink = Servers(Reach({"it": spec}, lambda reference: reference, TERMINAL), None), Recorder()
+        request = Request(server_choice(), (), Sampling(max_new_tokens=100), 0, Ending(()), "ab")
+        [(_, answer)] = servers.run([request], lambda _: sink, never)
+        servers.close()
+    return answer, sink.events
+
+
+ECHOES: dict[str, Any] = {
+    "an error": lambda asked: Reply([f'{{"error": {{"message": "bad {KEY}"}}}}'.encode()], 500),
+    "an error that is no JSON": lambda asked: Reply([f"bad {KEY}".encode()], 500),
+    "half of it in an error": lambda asked: Reply([f"you sent {KEY[5:25]}".encode()], 500),
+    "an error in the stream": lambda asked: Reply(events({"error": {"message": f"bad Bearer {KEY}"}})),
+    "the name of an error": lambda asked: Reply(events({"error": {KEY: 1}})),
+    "an event that is no JSON": lambda asked: Reply([f"data: {KEY}\n\n".encode()]),
+    "escaped letters": lambda asked: Reply([b'data: {"error": "bad \\u0073k-' + KEY[3:].encode() + b'"}\n\n']),
+    "the text": echoing,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ECHOES)
+def test_a_key_that_a_server_repeats_is_blotted_out(where: str) -> None:
+    answer, told = answered(ECHOES[where])
+    shown = f"{answer} {told}"
+    assert "(key)" in shown
+    assert not any(KEY[at : at + 16] in shown for at in range(len(KEY) - 15))
+
+
+@pytest.mark.parametrize("size", [1, 4, 15, 16, 20])
+def test_a_key_is_blotted_out_of_a_text_wherever_the_stream_is_cut(size: int) -> None:
+    text = f"one {KEY} two {KEY[:15]} three"
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    chunks = [{"choices": [{"index": 0, "text": piece}]} for piece in pieces]
+    chunks[-1]["choices"][0]["finish_reason"] = "length"
+    answer, told = answered(lambda asked: Reply(events(*chunks)))
+    streamed = "".join(event.text for event in told if isinstance(event, Delivered))
+    for shown in (answer.text, streamed):
+        assert "(key)" in shown and not any(KEY[at : at + 16] in shown for at in range(len(KEY) - 15))
+        assert shown.startswith("one ") and shown.endswith(f" two {KEY[:15]} three")
+
+
+def test_a_key_in_the_name_of_a_model_is_blotted_out_of_what_a_check_finds() -> None:
+    with serving(echoing) as wire:
+        spec = EndpointSpec("it", wire.address, "openai", key=KEY)
+        _, found = examine(spec, Reach({"it": spec}, lambda reference: reference, TERMINAL))
+    assert [one.sentence for one in found if one.topic == "model"] == ["It serves model of (key)."]
+
+
+def test_an_answer_whose_tokens_spell_the_key_is_left_out() -> None:
+    spelled = LETTERS.encode("abcdefghabcd")
+    with asking(speaking("vllm", lambda *_: [spelled], LETTERS.decode), "vllm", key="abcdefgh") as (ask, _):
+        [(answer, _)] = ask("ab")
+    assert str(answer) == "it wrote its own key into its answer, so the answer is left out."
+
+
+def test_a_word_that_is_too_short_for_a_key_is_left_in_texts() -> None:
+    word = {"index": 0, "text": "EMPTY", "finish_reason": "stop"}
+    answer, _ = answered(lambda asked: Reply(events({"choices": [word]})), "EMPTY")
+    assert answer.text == "EMPTY"
 
 
 @pytest.fixture(scope="module")

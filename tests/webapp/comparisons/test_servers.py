@@ -116,6 +116,18 @@ def test_the_form_offers_the_teams_servers_and_launches_with_them(world, ready):
     assert re.findall(r'value="theirs (\S+)"\s+checked', cloned) == ["as-started", "off"]
 
 
+def test_from_a_server_a_form_leads_to_a_plan_and_a_launch_without_a_pair(world):
+    by = world.actor(world.bob)
+    make.pair(by), make.pair(by, "another"), make.endpoint(by)
+    page, prompts = world.page(world.bob), make.dataset(by)
+    shown = page.get("/comparisons/new/?strategies=autoregressive,server:theirs").content.decode()
+    assert re.search(r'value="theirs as-started"\s+checked', shown)
+    asked = {"dataset": str(prompts.pk), "use": "autoregressive", "server": "theirs as-started"}
+    assert "server:theirs</p>" in page.post("/comparisons/new/", asked).content.decode()
+    page.post("/comparisons/new/", {**asked, "launch": ""})
+    assert [run.label for run in Comparison.objects.get().runs.all()] == ["server:theirs"]
+
+
 def test_a_result_without_rounds_has_no_number_that_is_none(world, decoded):
     page = world.page(world.bob).get(f"/comparisons/{decoded.pk}/").content.decode()
     assert "server:theirs" in page and "NaN" not in page and ">None<" not in page

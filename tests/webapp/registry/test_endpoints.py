@@ -24,9 +24,10 @@ def post(world, **changes):
 
 
 def test_a_server_is_registered_and_a_worker_is_asked_to_check_it(world):
-    answer = post(world, key=KEY, deadline_s=30)
+    answer = post(world, key=KEY, deadline_s=30, dtype="float16")
     assert (answer.status_code, answer.json()["state"], answer.json()["has_key"]) == (202, "checking", True)
     assert Job.objects.get().kind == "check-endpoint"
+    assert Endpoint.objects.get().spec.rounding == answer.json()["dtype"] == "float16"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,7 @@ def test_a_server_is_registered_and_a_worker_is_asked_to_check_it(world):
         ({"dialect": "gopher"}, "dialect", "not one of"),
         ({"key": "two words"}, "key", "one word"),
         ({"deadline_s": 0}, "deadline_s", ""),
+        ({"dtype": "fp8"}, "dtype", "not one of"),
     ],
 )
 def test_what_cannot_be_a_server_is_refused_in_a_sentence_and_leaves_nothing(world, changes, field, told):
@@ -49,6 +51,14 @@ def test_what_cannot_be_a_server_is_refused_in_a_sentence_and_leaves_nothing(wor
     assert (answer.status_code, answer.json()["field"]) == (400, field)
     assert told in answer.json()["detail"]
     assert not Endpoint.objects.exists() and not Job.objects.exists()
+
+
+def test_an_address_with_v1_is_kept_without_it_and_the_page_says_so(world):
+    assert post(world, url="http://127.0.0.1:8080/v1").json()["url"] == "http://127.0.0.1:8080"
+    page = world.page(world.bob)
+    form = {**BODY, "name": "again", "url": "http://127.0.0.1:8080/v1/chat/completions"}
+    shown = page.post("/endpoints/new/", form, follow=True).content.decode()
+    assert "The address is http://127.0.0.1:8080, since Drafthouse adds routes such as /v1/completions." in shown
 
 
 def test_a_lab_whose_operator_lists_nothing_registers_nothing(world, settings):

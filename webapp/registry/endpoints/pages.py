@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
+from decoding.public import shortened
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
@@ -43,7 +44,8 @@ def endpoint(request: Asked, id: UUID) -> HttpResponse:
 def new_endpoint(request: Asked) -> HttpResponse:
     form = Form(NewEndpoint, request, actor=request.actor)
     if made := form.submit(lambda **asked: services.add_endpoint(by=request.actor, **asked)):
-        messages.success(request, f"{made.name} is registered. A worker asks what it serves.")
+        told = f"{made.name} is registered. A worker asks what it serves."
+        messages.success(request, " ".join(filter(None, (told, shortened(request.POST["url"].strip(), made.url)))))
         return redirect("endpoint", made.pk)
     return form_page(request, "registry/new_endpoint.html", form)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from decoding.public import LARGEST_KEY, SERVER_NAME, USUAL_DEADLINE_S, dialects
+from decoding.public import LARGEST_KEY, SERVER_DTYPES, SERVER_NAME, USUAL_DEADLINE_S, USUAL_SERVER_DTYPE, dialects
 from webapp.core.api import Input, Output, Visible
 from webapp.registry.models import Endpoint, LanguageModel
 from webapp.registry.serializers import COMMON, FindingOut, ModelName
@@ -37,7 +37,9 @@ class NewEndpoint(Input):
         help_text="letters, digits, dots, dashes; results call it server:NAME",
         error_messages={"invalid": "Take letters, digits, dots, dashes and underscores, at most 64."},
     )
-    url = serializers.CharField(max_length=300, label="Address", help_text="with http or https, host and port")
+    url = serializers.CharField(
+        max_length=300, label="Address", help_text="with http or https, host and port; /v1 at its end is left out"
+    )
     dialect = serializers.ChoiceField(choices=DIALECTS, help_text="the program that answers there")
     model = serializers.CharField(
         max_length=200, required=False, default="", allow_blank=True, label="Name of the model",
@@ -52,6 +54,10 @@ class NewEndpoint(Input):
         min_value=1.0, max_value=86_400.0, required=False, default=USUAL_DEADLINE_S, label="Deadline",
         help_text="seconds for one request",
     )  # fmt: skip
+    dtype = serializers.ChoiceField(
+        choices=SERVER_DTYPES, required=False, default="", allow_blank=True, label="Number format",
+        help_text=f"in which it decodes; its roundings explain ties. Empty: {USUAL_SERVER_DTYPE}",
+    )  # fmt: skip
 
 
 class NewKey(Input):
@@ -62,10 +68,11 @@ class EndpointOut(Output):
     target = ModelName(allow_null=True)
     has_key = serializers.BooleanField()
     findings = FindingOut(many=True)
+    serves = serializers.CharField(help_text="model that the last check found; empty if the server lists none")
 
     class Meta:
         model = Endpoint
         fields = (
-            *COMMON, "url", "dialect", "model", "target", "deadline_s", "has_key", "key_set", "state", "reason",
-            "findings", "checked", "job",
+            *COMMON, "url", "dialect", "model", "target", "deadline_s", "dtype", "has_key", "key_set", "state",
+            "reason", "findings", "serves", "checked", "job",
         )  # fmt: skip

@@ -32,11 +32,12 @@ def add_endpoint(
     key: str = "",
     target: LanguageModel | None = None,
     deadline_s: float,
+    dtype: str = "",
     by: Actor,
 ) -> Endpoint:
     """Register a server. A worker then asks it what it serves."""
     by.require(Right.SUBMIT)
-    _require_place(name, url, dialect)
+    url = _require_place(name, url, dialect)
     there = Endpoint.objects.visible_to(by).kept()
     if there.count() >= MOST:
         raise Conflict(f"Your team keeps {MOST} servers already.", hint="Delete some.", code="too-many-servers")
@@ -53,6 +54,7 @@ def add_endpoint(
         model=model,
         target=target,
         deadline_s=deadline_s,
+        dtype=dtype,
     )
     if key:
         _keep_key(made, key)
@@ -104,11 +106,11 @@ def key_of(endpoint: Endpoint) -> str:
 
 
 @transaction.atomic
-def answered(*, job: Job, findings: Sequence[dict[str, str]]) -> None:
-    """Store the findings of a check."""
+def answered(*, job: Job, findings: Sequence[dict[str, str]], serves: str) -> None:
+    """Store the findings of a check, and the model that it found."""
     jobs.require_lease(job)
     Endpoint.objects.filter(job=job).update(
-        state=Readiness.READY, reason="", findings=list(findings), checked=timezone.now()
+        state=Readiness.READY, reason="", findings=list(findings), serves=serves, checked=timezone.now()
     )
 
 
@@ -129,11 +131,12 @@ def _keep_key(endpoint: Endpoint, key: str) -> None:
     endpoint.save(update_fields=["sealed_key", "key_set"])
 
 
-def _require_place(name: str, url: str, dialect: str) -> None:
+def _require_place(name: str, url: str, dialect: str) -> str:
     """Refuse what is no address, and what the operator does not allow as far as that shows without asking for it. The
-    worker that connects judges again."""
+    worker that connects judges again. Return the address without routes."""
     try:
-        place = EndpointSpec(name, url, dialect).place
-        settings.SERVERS.require_written(place.host, place.port)
+        spec = EndpointSpec(name, url, dialect)
+        settings.SERVERS.require_written(spec.place.host, spec.place.port)
+        return spec.address
     except BadServer as error:
         raise Invalid(str(error), field="url", code=error.code) from None

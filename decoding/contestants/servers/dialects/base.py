@@ -5,6 +5,8 @@ A module of this package defines `DIALECT`. To add one, subclass Dialect, or Ope
 
 from __future__ import annotations
 
+import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +15,11 @@ from typing import Any, ClassVar, Literal
 from decoding.errors import BadServer, ServerFailed
 from decoding.events import FinishReason, Reported
 from decoding.spec import Sampling
+
+LARGEST = 2**31 - 1  # of any number; databases hold no larger one in a column of whole numbers
+LONGEST_DRAFT = 1024  # tokens that one verification may read
+
+POSITION = re.compile(r'[{,]position="(\d{1,4})"')
 
 Json = dict[str, Any]
 Speculation = Literal["as-started", "on", "off"]
@@ -66,6 +73,7 @@ class Dialect(ABC):
     goes_past_end: ClassVar[bool] = True  # whether a request can ask to ignore the end token
     tokenizes: ClassVar[str] = ""  # route that cuts a text into ids, for a dialect that takes text
     metrics: ClassVar[Mapping[str, str]] = {}  # our name of a count -> their counter at /metrics
+    accepted_at: ClassVar[str] = ""  # their counter at /metrics of accepted tokens, with a label `position`
 
     @abstractmethod
     def body(self, ask: Ask) -> Json:
@@ -111,20 +119,35 @@ def refuse(event: Json) -> None:
         raise ServerFailed(f"The server broke off with an error: {str(told)[:300]}")
 
 
-def whole(value: object) -> int | None:
-    """Read a count; None if it is none."""
+def number(value: object) -> float | None:
+    """Read a number that is not negative; None if it is none, or larger than any that a server has to tell."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return int(value) if value >= 0 and float(value).is_integer() else None
+    return float(value) if 0 <= value <= LARGEST else None
+
+
+def whole(value: object) -> int | None:
+    """Read a count; None if it is none."""
+    found = number(value)
+    return int(found) if found is not None and found.is_integer() else None
 
 
 def ids(value: object) -> tuple[int, ...]:
     """Read token ids; refuse what is none."""
     if value is None:
         return ()
-    if not isinstance(value, list) or any(whole(one) is None for one in value):
+    listed = value if isinstance(value, list) else [None]
+    found = [token for one in listed if (token := whole(one)) is not None]
+    if len(found) < len(listed):
         raise ServerFailed("The server sent token ids that are not whole numbers, so its answer cannot be read.")
-    return tuple(value)
+    return tuple(found)
+
+
+def histogram(value: object) -> tuple[int, ...]:
+    """Read how many verifications accepted 0, 1, 2, … tokens; empty if it is nothing of that kind."""
+    if not isinstance(value, list) or len(value) > LONGEST_DRAFT + 1:
+        return ()
+    return tuple(whole(count) or 0 for count in value)
 
 
 def text_of(value: object) -> str:
@@ -136,14 +159,17 @@ def table(value: object) -> Json:
 
 
 def counters(exposition: str, names: Iterable[str]) -> dict[str, float]:
-    """Sum the counters of these names over all labels, from Prometheus' text format. A missing one is left out."""
+    """Sum the counters of these names over all labels but `position`, which stands behind the name, from Prometheus'
+    text format. One that is missing or no finite number is left out."""
     found: dict[str, float] = {}
     wanted = set(names)
     for line in exposition.splitlines():
         name = line.partition("{")[0].partition(" ")[0]
         if name in wanted:
+            if position := POSITION.search(line):
+                name = f"{name} {position[1]}"
             try:
                 found[name] = found.get(name, 0.0) + float(line.rpartition("}")[2].split()[0 if "}" in line else 1])
             except (ValueError, IndexError):
                 continue
-    return found
+    return {name: value for name, value in found.items() if math.isfinite(value)}

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import ClassVar
 
-from decoding.contestants.servers.dialects.base import Ask, Dialect, Json, Piece, Reading, ids, table, text_of, whole
+from decoding.contestants.servers.dialects.base import (
+    LONGEST_DRAFT,
+    Ask,
+    Dialect,
+    Json,
+    Piece,
+    Reading,
+    ids,
+    number,
+    table,
+    text_of,
+    whole,
+)
 from decoding.errors import ServerFailed
 from decoding.events import FinishReason, Reported
 
@@ -21,6 +33,7 @@ class Tokens(Reading):
         self._at: object = None
         self._drafted = self._accepted = 0
         self._steps: Counter[int] = Counter()  # accepted tokens -> verifications of a draft
+        self._lengths: Counter[int] = Counter()  # drafted tokens -> verifications
 
     def piece(self, event: Json) -> Piece:
         timings = table(event.get("timings"))
@@ -47,6 +60,7 @@ class Tokens(Reading):
             )
         if drafted > self._drafted:
             self._steps[accepted - self._accepted] += 1
+            self._lengths[drafted - self._drafted] += 1
         self._drafted, self._accepted = drafted, accepted
 
     def _report(self, event: Json, timings: Json) -> Reported:
@@ -57,14 +71,20 @@ class Tokens(Reading):
             num_spec_steps=self._steps.total(),
             num_draft_tokens=self._drafted,
             num_accepted_draft_tokens=self._accepted,
-            acceptance_histogram=tuple(self._steps[n] for n in range(max(self._steps, default=-1) + 1)),
-            prefill_ms=_ms(timings.get("prompt_ms")),
-            decode_ms=_ms(timings.get("predicted_ms")),
+            acceptance_histogram=tuple(self._steps[n] for n in range(_longest(self._steps) + 1)),
+            drafts_by_position=tuple(
+                sum(count for length, count in self._lengths.items() if length > n)
+                for n in range(_longest(self._lengths))
+            ),
+            prefill_ms=number(timings.get("prompt_ms")),
+            decode_ms=number(timings.get("predicted_ms")),
         )
 
 
-def _ms(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and value >= 0 else None
+def _longest(counted: Counter[int]) -> int:
+    """Return the most tokens of one verification; -1 if there is none, or if no draft can be as long."""
+    longest = max(counted, default=-1)
+    return longest if longest <= LONGEST_DRAFT else -1
 
 
 class LlamaCpp(Dialect):

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from decoding.contestants.servers.dialects.base import Ask, Dialect, Json, Piece, Reading, ids, table, text_of, whole
+from decoding.contestants.servers.dialects.base import (
+    Ask,
+    Dialect,
+    Json,
+    Piece,
+    Reading,
+    histogram,
+    ids,
+    table,
+    text_of,
+    whole,
+)
 from decoding.events import FinishReason, Reported
 
 
@@ -38,7 +49,6 @@ def _finish(reason: Json) -> FinishReason | None:
 
 
 def _report(meta: Json) -> Reported:
-    histogram = meta.get("spec_correct_drafts_histogram", meta.get("spec_accept_histogram"))
     return Reported(
         prompt_tokens=whole(meta.get("prompt_tokens")),
         cached_tokens=whole(meta.get("cached_tokens")),
@@ -46,7 +56,7 @@ def _report(meta: Json) -> Reported:
         num_spec_steps=whole(meta.get("spec_verify_ct")),
         num_draft_tokens=whole(meta.get("spec_num_proposed_drafts", meta.get("spec_draft_token_num"))),
         num_accepted_draft_tokens=whole(meta.get("spec_num_correct_drafts", meta.get("spec_accept_token_num"))),
-        acceptance_histogram=tuple(whole(n) or 0 for n in histogram) if isinstance(histogram, list) else (),
+        acceptance_histogram=histogram(meta.get("spec_correct_drafts_histogram", meta.get("spec_accept_histogram"))),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from decoding.contestants.servers.dialects.base import Ask, Json, Piece, Reading, table
+from decoding.contestants.servers.dialects.base import Ask, Json, Piece, Reading, number, table
 from decoding.contestants.servers.dialects.openai import Completions, OpenAI
 
 
@@ -16,8 +16,9 @@ class Chunks(Completions):
     def piece(self, event: Json) -> Piece:
         found = super().piece(event)
         choices = event.get("choices")
-        mean = table(choices[0]).get("avg_decoded_tokens_per_iter") if isinstance(choices, list) and choices else None
-        self.mean = float(mean) if isinstance(mean, (int, float)) and mean >= 1 else self.mean
+        choice = table(choices[0]) if isinstance(choices, list) and choices else {}
+        mean = number(choice.get("avg_decoded_tokens_per_iter")) or 0
+        self.mean = mean if mean >= 1 else self.mean
         report = found.report
         if self.mean is None or report is None or not report.new_tokens:
             return found

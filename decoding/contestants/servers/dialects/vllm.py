@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from decoding.contestants.servers.dialects.base import Ask, Json, Reading, table, whole
+from decoding.contestants.servers.dialects.base import Ask, Json, Reading, histogram, table, whole
 from decoding.contestants.servers.dialects.openai import Completions, OpenAI
 from decoding.events import Reported
 
@@ -14,19 +14,19 @@ class Chunks(Completions):
     def report(self, event: Json, usage: Json) -> Reported:
         plain = super().report(event, usage)
         told = table(table(event.get("metrics")).get("speculative_decoding"))
-        histogram = told.get("acceptance_histogram")
         return dataclasses.replace(
             plain,
             num_spec_steps=whole(told.get("num_spec_steps")),
             num_draft_tokens=whole(told.get("num_draft_tokens")),
             num_accepted_draft_tokens=whole(told.get("num_accepted_draft_tokens")),
-            acceptance_histogram=tuple(whole(n) or 0 for n in histogram) if isinstance(histogram, list) else (),
+            acceptance_histogram=histogram(told.get("acceptance_histogram")),
         )
 
 
 class VLLM(OpenAI):
     name = "vllm"
     title = "vLLM"
+    met = "vLLM 0.32.0 on the CPU"
     health = "/health"
     programs = ("vllm",)
     takes_ids = True
@@ -36,7 +36,9 @@ class VLLM(OpenAI):
         "num_spec_steps": "vllm:spec_decode_num_drafts_total",
         "num_draft_tokens": "vllm:spec_decode_num_draft_tokens_total",
         "num_accepted_draft_tokens": "vllm:spec_decode_num_accepted_tokens_total",
+        "cached_tokens": "vllm:prefix_cache_hits_total",
     }
+    accepted_at = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
 
     def body(self, ask: Ask) -> Json:
         sampling = ask.sampling
