@@ -189,7 +189,7 @@ def remaining(comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run]]]
 
 def decode_all(comparison: Comparison, worker: str = "w1") -> None:
     """Decode as a worker does, with made-up numbers instead of models."""
-    job = jobs.claim(worker=worker, queues=["cpu"])
+    job = jobs.claim(worker=worker, queues=[comparison.job.queue])
     assert job is not None
     for prompt, repeat, runs in remaining(comparison):
         for run in runs:
