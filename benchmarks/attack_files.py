@@ -74,10 +74,10 @@ PARSE = (
     + """
 from decoding.prompts import prompt as prompts
 from decoding.errors import DrafthouseError
-from webapp.registry import prompt_sets
+from webapp.registry import tables
 path = Path(sys.argv[1])
 try:
-    prompt_sets.preview(file_name=path.name, text=prompts.decode(path.read_bytes(), path.name))
+    tables.read(tables.PromptText(path.name, prompts.decode(path.read_bytes(), path.name)))
 except (Problem, DrafthouseError) as refusal:
     end(refusal)
 """

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 MOST_CONTAINERS = 1_500_000  # a tokenizer of 262,000 tokens has some 515,000 merges, each a list
 MOST_VALUES = 6_000_000
 LONGEST_NUMBER = 40  # characters; transformers writes 10**30 as a tokenizer's length without bound
+_SPACE = re.compile(r"[ \t\n\r]*")
 
 
 def loads(text: str) -> Any:
@@ -27,6 +30,37 @@ def parse(text: str, **hooks: Any) -> Any:
         return json.loads(text, parse_constant=_no_number, parse_int=_integer, parse_float=_finite, **hooks)
     except RecursionError:
         raise ValueError("its lists are nested too deeply") from None
+
+
+def entries(text: str) -> Iterator[Any]:
+    """Parse the entries of a JSON array one after another, like `loads`. Those before an error are yielded."""
+    check_counts(text)
+    decoder = json.JSONDecoder(
+        parse_constant=_no_number, parse_int=_integer, parse_float=_finite, object_pairs_hook=_unique
+    )
+    at, before = _start(text, 0), "["
+    if not text.startswith(before, at):
+        raise json.JSONDecodeError("Expecting a list", text, at)
+    if text.startswith("]", _start(text, at + 1)):
+        at, before = _start(text, at + 1), "]"
+    while before != "]":
+        try:
+            entry, at = decoder.raw_decode(text, _start(text, at + 1))
+        except RecursionError:
+            raise ValueError("its lists are nested too deeply") from None
+        yield entry
+        at = _start(text, at)
+        before = text[at : at + 1]
+        if before not in (",", "]"):
+            raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
+    if _start(text, at + 1) < len(text):
+        raise json.JSONDecodeError("Extra data", text, at + 1)
+
+
+def _start(text: str, at: int) -> int:
+    """Return the position of the first character that is no space."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
 
 
 def check_counts(text: str) -> None:

@@ -123,6 +123,8 @@ class JobLoop:
             self.past.lost_touch()
         elif hold.is_cancelled:
             jobs.stop(job=hold.job)
+        elif hold.is_over_time:
+            jobs.end_over_time(job=hold.job)
         else:
             jobs.release(job=hold.job)
 

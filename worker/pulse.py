@@ -34,6 +34,7 @@ class Hold:
     is_cancelled: bool = False
     is_stopping: bool = False  # this worker goes home
     renewed: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=time.monotonic)
     using: ExitStack = field(default_factory=ExitStack)  # what of the machine it has for itself while it lasts
     names: dict[Path, str] = field(default_factory=dict)  # folders of ours, by what people call what lies there
 
@@ -46,8 +47,12 @@ class Hold:
         lag, self.event_lag_s = self.event_lag_s, None
         return lag
 
+    @property
+    def is_over_time(self) -> bool:
+        return time.monotonic() - self.began > self.job.limit_s
+
     def may_go_on(self) -> bool:
-        return not (self.is_lost or self.is_cancelled or self.is_stopping)
+        return not (self.is_lost or self.is_cancelled or self.is_stopping or self.is_over_time)
 
     def progress(self, done: int, total: int) -> None:
         self.done, self.total = done, total

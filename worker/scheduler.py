@@ -1,5 +1,6 @@
 """`python -m worker.scheduler`: looks, every two seconds, for what nobody would be told of otherwise: jobs whose worker
-has gone silent, waiting jobs whose message was lost, ended comparisons without figures, and what the bin may lose."""
+has gone silent, jobs of people who were deactivated, waiting jobs whose message was lost, ended comparisons without
+figures, and what the bin may lose."""
 
 from __future__ import annotations
 
@@ -50,15 +51,18 @@ def look(reaper: Reaper, rounds: int, outage: Outage) -> None:
     from webapp.comparisons import figures
     from webapp.entries.purge import purge
     from webapp.jobs import services as jobs
+    from webapp.registry import prompt_sets
     from webapp.uploads import services as uploads
 
     close_old_connections()
     try:
         reaper.look()
+        jobs.end_those_of_deactivated()
         jobs.wake_workers()
         figures.sum_up_ended(seconds=SUM_UP_FOR)
         if rounds % SWEEP_FILES_EVERY == SWEEP_FILES_EVERY - 1:
             purge()
+            prompt_sets.sweep()
             uploads.sweep()
         outage.ends()
         heartbeat.beat()

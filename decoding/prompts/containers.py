@@ -59,12 +59,10 @@ def _json(text: str) -> Iterator[Placed]:
         yield from _json_lines(text)
         return
     try:
-        entries = bounded_json.loads(text)
+        for number, entry in enumerate(bounded_json.entries(text), 1):
+            yield f"entry {number}", entry if isinstance(entry, dict) else BrokenRow("not a JSON object")
     except ValueError as error:
         yield f"line {getattr(error, 'lineno', 1)}", BrokenRow(f"not JSON ({getattr(error, 'msg', error)})")
-        return
-    for number, entry in enumerate(entries, 1):
-        yield f"entry {number}", entry if isinstance(entry, dict) else BrokenRow("not a JSON object")
 
 
 class TableLines:
@@ -158,18 +156,31 @@ def rows(text: str, name: str) -> Iterator[Placed]:
     return CONTAINERS[ending](text)
 
 
+def first_rows(rows: Iterator[Placed], count: int, *, is_cut: bool) -> tuple[list[Placed], bool]:
+    """Return the first rows of a file, and whether these are all. Of a cut text, the last row may be cut too: it is
+    left out."""
+    found = list(islice(rows, count + 1))
+    is_part = is_cut or len(found) > count
+    return (found[:-1] if is_part else found), not is_part
+
+
 def _recognised(text: str) -> Callable[[str], Iterator[Placed]] | None:
     """Return a parser if the first lines can be nothing else: JSON objects, or a table with known columns."""
     if is_json_array(text):
         return _json if _is_object(text[text.index("[") + 1 : PROBED].lstrip()) else None
-    first = [line for line in lines(text[:PROBED]) if not line.isspace()][:2]
-    if first and all(isinstance(_json_object(line.rstrip()), dict) for line in first):
+    first = [_json_object(line.rstrip()) for line in islice(_filled(text[:PROBED]), 2)]
+    objects = [row for row in first if isinstance(row, dict)]
+    if objects and (len(objects) == len(first) or any(map(form_of, objects))):  # one of two may be broken
         return _json_lines
     if not looks_like_table(text):
         return None
     delimiter = delimiter_of(text, ",")
     columns = dict.fromkeys(cell.strip() for cell in _probe(text, delimiter)[0])
     return _separated(delimiter) if form_of(columns) else None
+
+
+def _filled(text: str) -> Iterator[str]:
+    return (line for line in lines(text) if not line.isspace())
 
 
 def looks_like_table(text: str) -> bool:

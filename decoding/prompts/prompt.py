@@ -5,6 +5,7 @@ data set, which the columns identify. A form's template makes the text that the 
 later, by the target's chat template; each turn of a conversation is a prompt.
 """
 
+import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,31 +76,32 @@ def first_turns(prompts: Iterable[Prompt]) -> list[Prompt]:
 def read_prompts(text: str, name: str, *, form: str | None = None) -> list[Prompt]:
     """Read a prompt file. Its content or the ending of `name` gives the container, and the columns give the form unless
     `form` names one."""
+    return from_rows(rows_in(text, name), name, form=form)
+
+
+def rows_in(text: str, name: str) -> Iterator[Placed]:
+    """Return the rows of a prompt file, each with its place."""
     text = text.removeprefix("\ufeff")
     if not text or text.isspace():
         raise BadPrompts(f"{name} is empty. Write at least one prompt into it.")
     if "\0" in text:
         raise BadPrompts(f"{name} holds NUL characters, so it is not a text file. Save it as UTF-8 text.")
-    return _prompts(rows_of(text, name), name, form)
+    return rows_of(text, name)
 
 
-def from_rows(rows: Iterable[Row], name: str, *, form: str | None = None) -> list[Prompt]:
-    """Read rows that the caller took from another kind of container, such as Parquet."""
-    return _prompts(((f"row {number}", row) for number, row in enumerate(rows, 1)), name, form)
-
-
-def decode(data: bytes, name: str) -> str:
-    """Decode a file's bytes: UTF-8, or UTF-16 if a byte-order mark says so."""
+def decode(data: bytes, name: str, *, is_cut: bool = False) -> str:
+    """Decode a file's bytes: UTF-8, or UTF-16 if a byte-order mark says so. The last character of a cut file may be
+    cut too: it is left out."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
-        return data.decode(encoding)
+        return codecs.getincrementaldecoder(encoding)().decode(data, final=not is_cut)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise BadPrompts(f"{name}, line {line}: not {encoding[:6].upper().rstrip('-')} text. "
                          "Save the file as UTF-8 and load it again.") from None  # fmt: skip
 
 
-def _prompts(rows: Iterable[Placed], name: str, form: str | None) -> list[Prompt]:
+def from_rows(rows: Iterable[Placed], name: str, *, form: str | None = None) -> list[Prompt]:
     """Turn rows into prompts. An error says where the first broken row is, why, and how many rows are good."""
     chosen = named(form) if form else None
     prompts: list[Prompt] = []

@@ -109,8 +109,23 @@ def test_every_form_says_what_its_template_is_and_where_it_comes_from():
 
 def test_rows_of_other_containers_are_read_too():
     row = {"task_id": 3, "text": "Halve.", "code": "def halve(): ...", "test_list": ("assert halve(2) == 1",)}
-    [prompt] = from_rows([row], "mbpp.parquet")
+    [prompt] = from_rows([("row 1", row)], "mbpp.parquet")
     assert prompt.text == '"""\nHalve.\nassert halve(2) == 1\n"""\n'
+
+
+def test_entries_before_a_broken_one_are_read():
+    told = refusal('[{"text": "a"},\n {"text": "b"},\n {"text": ]', "p.json")
+    assert told.startswith("p.json, line 3 is broken: not JSON (Expecting value). 2 prompts are good.")
+
+
+@pytest.mark.parametrize("text", ["[]x", "[ROW", "[ROW ROW]", "[ROW,]", "[", "\u00a0[]"])
+def test_an_array_that_is_not_json_is_refused(text):
+    assert "not JSON" in refusal(text.replace("ROW", '{"text": "a"}'), "p.json")
+
+
+@pytest.mark.parametrize("text", ['{"text": "a"}\n{"text": "b"', '{"text": "a"\n{"text": "b"}\n'])
+def test_a_broken_line_of_json_is_no_prompt(text):
+    assert "is broken: not JSON" in refusal(text, "prompts.txt")
 
 
 def test_a_named_form_wins_over_the_columns():

@@ -35,7 +35,7 @@ for folder in map(Path, sys.argv[1:]):
     models.append(registry.add_uploaded_model(name=folder.name, upload=upload, by=owner))
 registry.add_pair(name="small", target=models[0], draft=models[1], by=owner)
 lines = "\\n".join(f"w{n + 1} w{n + 2} w{n + 3}" for n in range(20))
-prompt_sets.add_pasted_dataset(name="words", file_name="words.txt", text=lines, by=owner)
+prompt_sets.add_dataset(name="words", file_name="words.txt", text=lines, by=owner)
 """
 
 

@@ -110,7 +110,7 @@ def dataset(by: Actor, count: int = 3, name: str = "prompts") -> Dataset:
     text = "".join(
         json.dumps({"text": f"prompt {n}", "split": "test", "category": "abc"[n % 3]}) + "\n" for n in range(count)
     )
-    return prompt_sets.add_pasted_dataset(name=name, file_name="prompts.jsonl", text=text, by=by)
+    return prompt_sets.add_dataset(name=name, file_name="prompts.jsonl", text=text, by=by)
 
 
 def body(made_of: Pair, dataset: Dataset, **changes: Any) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def remaining(comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run]]]
 
 def decode_all(comparison: Comparison, worker: str = "w1") -> None:
     """Decode as a worker does, with made-up numbers instead of models."""
-    job = jobs.claim(worker=worker, queues=["cpu"])
+    job = jobs.claim(worker=worker, queues=[comparison.job.queue])
     assert job is not None
     for prompt, repeat, runs in remaining(comparison):
         for run in runs:

@@ -151,7 +151,7 @@ def pair(team: Actor, checkpoints: dict[str, dict[str, bytes]]) -> Pair:
 def prompts(by: Actor, texts: list[str]) -> Dataset:
     from webapp.registry import prompt_sets
 
-    return prompt_sets.add_pasted_dataset(name="prompts", file_name="prompts.txt", text="\n".join(texts), by=by)
+    return prompt_sets.add_dataset(name="prompts", file_name="prompts.txt", text="\n".join(texts), by=by)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ TEMPLATE = b"{% for m in messages %}{{ 'w1 ' if m.role == 'user' else 'w2 ' }}{{
 def talks(team: Actor) -> Dataset:
     rows = [{"id": f"t{n}", "turns": [f"w{n + 3} w{n + 4}", "w5"]} for n in range(4)]
     text = "\n".join(map(json.dumps, rows))
-    return prompt_sets.add_pasted_dataset(name="talks", file_name="talks.jsonl", text=text, by=team)
+    return prompt_sets.add_dataset(name="talks", file_name="talks.jsonl", text=text, by=team)
 
 
 @pytest.fixture

@@ -219,6 +219,17 @@ def test_cancelling_keeps_what_is_finished_and_the_models_loaded(launch, make_wo
     assert (state(following), engine.pid) == ("succeeded", before)
 
 
+def test_a_job_that_takes_too_long_fails_and_goes_on_once_it_may_take_longer(launch, make_worker, team, settings):
+    settings.JOB_LIMIT_S = 0
+    comparison = launch(texts=1, tokens=4)
+    make_worker().look()
+    assert state(comparison) == "failed" and "raise DRAFTHOUSE_JOB_HOURS" in Job.objects.get().reason
+    settings.JOB_LIMIT_S = 3600
+    jobs.retry(job=Job.objects.get(), by=team)
+    make_worker().look()
+    assert state(comparison) == "succeeded"
+
+
 def test_trying_again_decodes_only_what_is_missing(launch, make_worker, team, engine):
     comparison = launch(texts=6, tokens=96)
     hands = make_worker()

@@ -16,7 +16,7 @@ from webapp.accounts import people, serializers, services
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team, User
 from webapp.accounts.rights import Right
-from webapp.core.api import Nouns, once
+from webapp.core.api import Act, Nouns, once
 from webapp.core.problems import Conflict, Forbidden
 
 
@@ -81,9 +81,10 @@ class Teams(Nouns):
 
     @extend_schema(request=serializers.TeamName, responses={201: serializers.TeamOut})
     @once
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> Act:
         _only_people(self.actor)
-        return self.shown(services.create_team(by=self.actor.user, **self.read(serializers.TeamName)), 201)
+        asked = self.read(serializers.TeamName)
+        return lambda: self.shown(services.create_team(by=self.actor.user, **asked), 201)
 
     @extend_schema(request=serializers.TeamName, responses=serializers.TeamOut)
     def partial_update(self, request: Request, pk: UUID) -> Response:

@@ -108,7 +108,7 @@ def asked_for(comparison: Comparison) -> dict[str, Any]:
         "sampling": comparison.sampling,
         "limit": comparison.limit,
         "repeats": comparison.repeats,
-        "queue": Queue(comparison.job.queue),
+        "queue": Queue(comparison.job.queue) if comparison.pair else Queue.CPU,
     }
 
 

@@ -16,10 +16,12 @@ from webapp.core.waiting import InTurns
 
 settings.DATABASES["default"] |= settings.WEB_CONNECTIONS
 django.setup(set_prefix=False)
-http = Health(LimitBodies(InTurns(), longest=settings.CHUNK_BYTES))
+from webapp.accounts.authentication import team_of  # noqa: E402  needs the models, which `setup` loads
+
+http = Health(LimitBodies(InTurns(team_of), longest=settings.CHUNK_BYTES))
 
 from webapp.config import urls  # noqa: E402, F401  loaded now, else the first requests would wait for it
-from webapp.live.routing import websocket_urlpatterns  # noqa: E402  needs the models, which `setup` loads
+from webapp.live.routing import websocket_urlpatterns  # noqa: E402
 from webapp.metrics.door import Metrics  # noqa: E402
 
 websocket = AuthMiddlewareStack(URLRouter(websocket_urlpatterns))

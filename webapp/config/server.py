@@ -22,6 +22,9 @@ from webapp.config.connections import Config, Limits
 logger = logging.getLogger("drafthouse.server")
 FILES_EACH = 2  # a connection, and the file a body is kept in
 OTHER_FILES = 256
+SWITCH_S = (
+    0.0005  # a thread that computes lets others in so often; by default it is 0.005 for each thread that computes
+)
 
 
 def configured(app: Any, limits: Limits | None = None) -> Config:
@@ -55,6 +58,7 @@ def serve(listener: socket.socket, app: Any = "webapp.config.asgi:application") 
     config = configured(app)
     allow_files(config.limits.connections * FILES_EACH + OTHER_FILES)
     config.load()
+    sys.setswitchinterval(SWITCH_S)
     logger.info("serving on %s port %s", *listener.getsockname()[:2])
     uvicorn.Server(config).run(sockets=[listener])
 

@@ -243,6 +243,7 @@ if S3_BUCKET:
     )
 LEAST_FREE_BYTES = env.int("DRAFTHOUSE_LEAST_FREE_MB", default=256) * 1024**2  # on a disk; below that, /readyz says so
 TEAM_QUOTA_BYTES = env.int("DRAFTHOUSE_TEAM_QUOTA_GB", default=200) * 1024**3
+JOB_LIMIT_S = env.int("DRAFTHOUSE_JOB_HOURS", default=48) * 3600  # of an attempt at a job
 # Addresses of servers that comparisons may ask. A service that answers only to localhost may ask its own machine.
 SERVERS = environment.servers(OWN_MACHINE if {*ALLOWED_HOSTS} <= {*LOCAL_HOSTS} else ())
 SERVER_CERTIFICATES = env.str("DRAFTHOUSE_SERVER_CERTIFICATES", default="")  # PEM file on a worker's machine

@@ -15,12 +15,23 @@ from rest_framework import serializers
 
 from webapp.comparisons.models import Comparison, Sample
 from webapp.config.readiness import broker_client, missing_migrations
-from webapp.jobs.models import Job, Worker
+from webapp.jobs.models import Job, State, Worker
 from webapp.jobs.serializers import WorkerOut
 from webapp.uploads import store
 
 PACKAGES = ("Django", "djangorestframework", "channels", "celery", "redis", "uvicorn")
+MOST_RUNNING = 200  # shown
 LITTLE_SPACE = 5 * 1024**3
+
+
+class RunningOut(serializers.Serializer[Any]):
+    """A running job of any team. The operator may cancel it, and need not know what it is called."""
+
+    id = serializers.UUIDField()
+    kind_label = serializers.CharField()
+    team = serializers.CharField()
+    worker = serializers.CharField()
+    started = serializers.DateTimeField()
 
 
 class SystemOut(serializers.Serializer[Any]):
@@ -30,6 +41,7 @@ class SystemOut(serializers.Serializer[Any]):
     disk = serializers.DictField()
     queue = serializers.DictField(child=serializers.DictField())
     workers = WorkerOut(many=True)
+    running = RunningOut(many=True)
     counts = serializers.DictField(child=serializers.IntegerField())
     configuration = serializers.DictField()
     warnings = serializers.ListField(child=serializers.CharField())
@@ -45,6 +57,9 @@ def system() -> dict[str, Any]:
         "disk": disk,
         "queue": _queue(),
         "workers": workers,
+        "running": list(
+            Job.objects.filter(state=State.RUNNING).select_related("team").order_by("started")[:MOST_RUNNING]
+        ),
         "counts": {"comparisons": Comparison.objects.count(), "samples": Sample.objects.count()},
         "configuration": _configuration(),
         "warnings": _warnings(database, broker, disk, workers),

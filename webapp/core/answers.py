@@ -32,14 +32,24 @@ def once(*, asker: str, key: str, fingerprint: str, act: Callable[[], Reply]) ->
         with transaction.atomic():  # of two requests at once, the second waits here for the first
             answer = Answer.objects.create(asker=asker, key=key, fingerprint=fingerprint)
     except IntegrityError:
-        earlier = Answer.objects.get(asker=asker, key=key)
-        if earlier.fingerprint != fingerprint:
-            raise Conflict(
-                f"The Idempotency-Key {key!r} was used for another request within a day.",
-                hint="Use a new key for a new request.",
-                code="idempotency-key-reused",
-            ) from None
-        return Reply(earlier.status, earlier.body, earlier.location), True
+        return _same(Answer.objects.get(asker=asker, key=key), fingerprint), True
     reply = act()
     Answer.objects.filter(pk=answer.pk).update(status=reply.status, body=reply.body, location=reply.location)
     return reply, False
+
+
+def given(*, asker: str, key: str, fingerprint: str) -> Reply | None:
+    """Return the answer that was given before, if there is one."""
+    valid = Answer.objects.filter(created__gte=timezone.now() - REMEMBERED)
+    earlier = valid.filter(asker=asker, key=key).first()
+    return _same(earlier, fingerprint) if earlier else None
+
+
+def _same(earlier: Answer, fingerprint: str) -> Reply:
+    if earlier.fingerprint != fingerprint:
+        raise Conflict(
+            f"The Idempotency-Key {earlier.key!r} was used for another request within a day.",
+            hint="Use a new key for a new request.",
+            code="idempotency-key-reused",
+        )
+    return Reply(earlier.status, earlier.body, earlier.location)

@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from rest_framework import serializers, viewsets
 from rest_framework.request import Request
@@ -243,33 +243,34 @@ def _etags(request: Request, header: str) -> list[str]:
     return [tag.strip() for tag in request.headers.get(header, "").split(",") if tag.strip()]
 
 
-View = TypeVar("View", bound=Callable[..., Response])
+Act = Callable[[], Response]
 
 
-def once(method: View) -> View:
-    """Honour Idempotency-Key on this action."""
+def once(method: Callable[..., Act]) -> Callable[..., Response]:
+    """Honour Idempotency-Key on this action. The method reads what was asked and returns the function that does it: a
+    transaction is open only while that writes."""
 
     @functools.wraps(method)
     def wrapper(self: Nouns, request: Request, *args: Any, **kwargs: Any) -> Response:
         key = request.headers.get("Idempotency-Key", "")
         if not key:
-            return method(self, request, *args, **kwargs)
+            return method(self, request, *args, **kwargs)()
         if len(key) > 128 or not key.isprintable() or not key.isascii():
             raise Invalid("The Idempotency-Key must be 1 to 128 printable ASCII characters.", field="Idempotency-Key")
 
-        def act() -> Reply:
-            response = method(self, request, *args, **kwargs)
+        def answered() -> Reply:
+            response = act()
             body = json.loads(json.dumps(response.data, default=str))
             return Reply(response.status_code, body, response.get("Location", ""))
 
         asked = json.dumps([request.method, request.get_full_path(), request.data], sort_keys=True)
         actor: Any = request.auth
-        reply, repeated = answers.once(
-            asker=hashlib.sha256(f"{actor.team_id} {actor.user.pk}".encode()).hexdigest(),
-            key=key,
-            fingerprint=hashlib.sha256(asked.encode()).hexdigest(),
-            act=act,
-        )
+        asker = hashlib.sha256(f"{actor.team_id} {actor.user.pk}".encode()).hexdigest()
+        fingerprint = hashlib.sha256(asked.encode()).hexdigest()
+        reply, repeated = answers.given(asker=asker, key=key, fingerprint=fingerprint), True
+        if reply is None:
+            act = method(self, request, *args, **kwargs)
+            reply, repeated = answers.once(asker=asker, key=key, fingerprint=fingerprint, act=answered)
         response = Response(reply.body, status=reply.status)
         if reply.location:
             response["Location"] = reply.location
@@ -277,4 +278,4 @@ def once(method: View) -> View:
             response["Idempotent-Replay"] = "true"
         return response
 
-    return wrapper  # type: ignore[return-value]
+    return wrapper

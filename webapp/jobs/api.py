@@ -36,6 +36,11 @@ class JobsApi(Nouns):
     query_names = ("after", "wait", "limit")
     needs = {"cancel": Right.SUBMIT}
 
+    def get_queryset(self) -> Any:
+        if self.action in ("cancel", "may_cancel") and not getattr(self, "swagger_fake_view", False):
+            return services.that_may_cancel(self.actor)
+        return super().get_queryset()
+
     def get_serializer_class(self) -> Any:
         return serializers.JobRow if self.action == "list" else serializers.JobOut
 
@@ -47,6 +52,7 @@ class JobsApi(Nouns):
 
     @extend_schema(methods=["POST"], request=None, responses={202: serializers.JobOut})
     def cancel(self, request: Request, pk: UUID) -> Response:
+        """Cancel a job. The operator may cancel those of every team."""
         return self.shown(services.cancel(job=self.get_object(), by=self.actor), 202)
 
     @extend_schema(responses=serializers.CanCancel)

@@ -16,7 +16,7 @@ class Kind:
     slug: str
     label: str
     parts: str  # what its progress counts, in the plural: samples, prompts
-    is_light: bool = False  # it measures nothing and waits in the queue `light`; for others the launcher names a queue
+    is_light: bool = False  # it runs no model and waits in the queue `light`; for others the launcher names a queue
     is_sized: bool = False  # the launcher knows how many parts there are, so estimates may count them
     keeps_parts: bool = False  # another attempt goes on with the parts that are done; without this it begins anew
     needs_card: bool = False  # its arguments hold a machine card, which the launcher reads

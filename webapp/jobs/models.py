@@ -36,7 +36,7 @@ FINAL = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
 class Queue(models.TextChoices):
     CPU = "cpu", "CPU"
     GPU = "gpu", "GPU"
-    LIGHT = "light", "Light"  # jobs that run no model and measure nothing; a niced worker of their own does them
+    LIGHT = "light", "Light"  # jobs that run no model here; a niced worker of their own does them
 
 
 MEASURING = [(one.value, one.label) for one in (Queue.CPU, Queue.GPU)]  # what people choose from
@@ -75,6 +75,7 @@ class Job(Noun):
     setbacks = models.PositiveIntegerField(default=0)  # all ends since it last got on
     not_before = models.DateTimeField(null=True)  # the next attempt, by the database's clock
     worker = models.CharField(max_length=120, blank=True)
+    limit_s = models.PositiveIntegerField(default=48 * 3600)  # of an attempt: the worker then ends it
     lease_until = models.DateTimeField(null=True)
     is_cancel_asked = models.BooleanField(default=False)
     reason = models.TextField(blank=True)  # why it waits, or why it ended so, as a sentence
@@ -120,6 +121,10 @@ class Job(Noun):
         if self.started is None or done <= 0:
             return None
         return ((self.finished or timezone.now()) - self.started).total_seconds() / done
+
+    @property
+    def limit_minutes(self) -> float:
+        return self.limit_s / 60
 
     @property
     def subject(self) -> models.Model | None:

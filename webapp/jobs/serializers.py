@@ -26,11 +26,14 @@ class JobOut(Output):
 
     class Meta:
         model = Job
-        extra_kwargs = {"parts": {"help_text": "what done_count and total_count count, such as samples"}}
+        extra_kwargs = {
+            "parts": {"help_text": "what done_count and total_count count, such as samples"},
+            "limit_s": {"help_text": "the longest that an attempt may take, in seconds"},
+        }
         fields = (
             "id", "kind", "kind_label", "queue", "title", "state", "priority", "attempt", "counted_ends", "worker",
             "reason", "is_cancel_asked", "done_count", "total_count", "parts", "created", "created_by", "started",
-            "finished", "place",
+            "finished", "limit_s", "place",
         )  # fmt: skip
 
     def get_place(self, job: Job) -> PlaceOut:

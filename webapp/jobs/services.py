@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Value
 from django.db.models.functions import Least, Now
@@ -18,7 +19,7 @@ from webapp.core.problems import Conflict
 from webapp.jobs import devices, ends, line, log, moves, priorities
 from webapp.jobs import queue as broker
 from webapp.jobs.kinds import Kind
-from webapp.jobs.models import USUAL_PRIORITY, Job, Queue, State, Worker
+from webapp.jobs.models import FINAL, USUAL_PRIORITY, Job, Queue, State, Worker
 
 LEASE = timedelta(seconds=20)
 MOST_WAITING = 1000  # per team
@@ -54,6 +55,7 @@ def enqueue(
         title=title[:200],
         priority=priority,
         total_count=total,
+        limit_s=settings.JOB_LIMIT_S,
         device_count=device_count,
         arguments=dict(arguments or {}),
     )
@@ -62,17 +64,21 @@ def enqueue(
     return job
 
 
+def that_may_cancel(by: Actor) -> Any:
+    """Return the jobs that this actor may cancel: those of the team, and for the operator all, because workers serve
+    all teams."""
+    return Job.objects.all() if by.is_operator else Job.objects.visible_to(by)
+
+
 @transaction.atomic
 def cancel(*, job: Job, by: Actor) -> Job:
     """Cancel a waiting job at once; ask the worker of a running one to stop."""
-    by.require(Right.SUBMIT)
+    if not by.is_operator:
+        by.require(Right.SUBMIT)
     if moves.move(job, State.QUEUED, State.CANCELLED, f"Cancelled by {by.user} before it began."):
-        audit.record(by, "cancelled", job)
-    elif Job.objects.filter(pk=job.pk, state=State.RUNNING).update(is_cancel_asked=True):
-        job.refresh_from_db()
-        log.add(job, f"{by.user} asks to cancel.")
-        log.nudge(job.pk)
-        audit.record(by, "asked to cancel", job)
+        audit.record(by, "cancelled", job, team=job.team)
+    elif _ask_to_cancel(job, f"{by.user} asks to cancel."):
+        audit.record(by, "asked to cancel", job, team=job.team)
     else:
         job.refresh_from_db()
         ended = "was" if job.state == State.CANCELLED else "has"
@@ -80,11 +86,35 @@ def cancel(*, job: Job, by: Actor) -> Job:
     return job
 
 
+def _ask_to_cancel(job: Job, sentence: str) -> bool:
+    if not Job.objects.filter(pk=job.pk, state=State.RUNNING).update(is_cancel_asked=True):
+        return False
+    job.refresh_from_db()
+    log.add(job, sentence)
+    log.nudge(job.pk)
+    return True
+
+
+@transaction.atomic
+def end_those_of_deactivated() -> int:
+    """Cancel what people submitted whom the operator has deactivated since. Return how many jobs."""
+    theirs = Job.objects.exclude(state__in=FINAL).filter(is_cancel_asked=False, created_by__is_active=False)
+    count = 0
+    for job in theirs.select_related("created_by", "team"):
+        why = f"{job.created_by} was deactivated."
+        if moves.move(job, State.QUEUED, State.CANCELLED, f"Cancelled: {why}") or _ask_to_cancel(job, why):
+            audit.noted(job.team, "cancelled", job)
+            count += 1
+    return count
+
+
 @transaction.atomic
 def retry(*, job: Job, by: Actor) -> Job:
-    """Queue it again with fresh attempts; what it has finished stays finished."""
+    """Queue it again with fresh attempts; what it has finished stays finished. Of somebody who was deactivated, it
+    becomes the job of who tries it again."""
     by.require(Right.SUBMIT)
     job.refresh_from_db()
+    is_left = job.created_by is None or not job.created_by.is_active
     if not job.can_retry or not moves.move(
         job,
         State(job.state),
@@ -97,6 +127,8 @@ def retry(*, job: Job, by: Actor) -> Job:
         is_cancel_asked=False,
         refusals={},
         worker="",
+        limit_s=settings.JOB_LIMIT_S,
+        created_by=by.user if is_left else job.created_by,
     ):
         raise Conflict(
             f"This job is {job.state}; only a failed or cancelled one can be tried again.",
@@ -194,6 +226,17 @@ def fail(*, job: Job, reason: str) -> bool:
 def stop(*, job: Job) -> bool:
     """End a running job as `cancel` asked."""
     return moves.end(job, State.CANCELLED, "Cancelled while it ran.")
+
+
+@transaction.atomic
+def end_over_time(*, job: Job) -> bool:
+    hours = f"{job.limit_s / 3600:g} h"
+    return moves.end(
+        job,
+        State.FAILED,
+        f"It ran for {hours}, the longest that an attempt may take. Finished work is kept. Try again to go on, or have "
+        "the operator raise DRAFTHOUSE_JOB_HOURS.",
+    )
 
 
 @transaction.atomic

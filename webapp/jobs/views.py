@@ -61,9 +61,9 @@ def prioritise(request: Asked, id: UUID) -> HttpResponse:
 
 @page(Right.SUBMIT, ("POST",))
 def cancel(request: Asked, id: UUID) -> HttpResponse:
-    found = services.cancel(job=one(Job.objects.visible_to(request.actor), id), by=request.actor)
+    found = services.cancel(job=one(services.that_may_cancel(request.actor), id), by=request.actor)
     messages.success(request, "Cancelled." if found.is_final else "Its worker is asked to stop.")
-    return redirect("job", id)
+    return redirect("job", id) if found.team_id == request.actor.team_id else redirect("system")
 
 
 @page(Right.SUBMIT, ("POST",))

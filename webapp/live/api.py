@@ -27,6 +27,7 @@ from webapp.core.conditions import Conditions
 from webapp.core.cursor import WAIT, number
 from webapp.core.holding import Waiting
 from webapp.core.problems import Invalid
+from webapp.core.proxies import address_of
 from webapp.jobs import log
 from webapp.jobs.models import Job
 from webapp.live import tickets
@@ -91,7 +92,7 @@ class SharedNews(APIView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, secret: str) -> HttpResponse:
-        share = sharing.find(secret)
+        share = sharing.find(secret, address_of(request))
         poll = Poll(request, Watch(share.comparison_id), shown_by(share.hides_texts))
         return poll.answer(trace.source_of_all(share.comparison_id), f"share {share.pk}", sharing.conditions_of(share))
 

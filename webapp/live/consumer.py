@@ -8,6 +8,7 @@ from webapp.accounts.actor import Actor
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.redaction import shown_by
 from webapp.core.conditions import Condition, Conditions, still_exists
+from webapp.core.proxies import client_address
 from webapp.jobs.models import Job
 from webapp.live.job_watch import JobWatch
 from webapp.live.watch import Watch
@@ -34,7 +35,7 @@ class SharedConsumer(ComparisonConsumer):
     takes_tickets = False
 
     def admitted(self) -> Conditions:
-        share = sharing.find(self.scope["url_route"]["kwargs"]["secret"])
+        share = sharing.find(self.scope["url_route"]["kwargs"]["secret"], client_address(self.scope))
         self.comparison, self.show = share.comparison_id, shown_by(share.hides_texts)
         return sharing.conditions_of(share)
 

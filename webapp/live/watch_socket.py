@@ -21,7 +21,7 @@ from webapp.accounts.standing import conditions_of
 from webapp.comparisons.frames import Frame
 from webapp.core.conditions import Conditions, first_broken, guarded
 from webapp.core.nudges import within
-from webapp.core.problems import NotFound, NotSignedIn, Problem
+from webapp.core.problems import NotFound, NotSignedIn, Problem, TooMany
 from webapp.live import relay, tickets
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_follow
 from webapp.live.origin import is_ours
@@ -141,7 +141,7 @@ class WatchSocket(AsyncWebsocketConsumer):
         """Refuse foreign pages. A browser names the page that opens a socket; a program with a ticket need not."""
         headers = dict(self.scope["headers"])
         is_program = bool(self.ticket) and not headers.get(b"origin")
-        return not is_program and not is_ours(headers)
+        return not is_program and not is_ours(headers, self.scope.get("scheme", "ws"))
 
     def _admit(self) -> Problem | None:
         """Find the conditions on which this socket may be open; return the reason if it may not."""
@@ -176,4 +176,6 @@ class WatchSocket(AsyncWebsocketConsumer):
 
 def _ending(problem: Problem) -> tuple[int, str]:
     """Close code and sentence for this reason."""
+    if isinstance(problem, TooMany):
+        return BROKEN[0], problem.detail  # a browser tries again
     return NOT_SIGNED_IN if isinstance(problem, NotSignedIn) else NOT_FOUND, problem.detail

@@ -12,8 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.accounts.rights import Right
-from webapp.core.api import Nouns, once
+from webapp.core.api import Act, Nouns, once
 from webapp.core.rest import Body
+from webapp.core.turns import takes_long
 from webapp.entries.api import Entries, EntryFilter
 from webapp.registry import lengths, prompt_sets, serializers, services
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Readiness, TokenLengths
@@ -30,11 +31,14 @@ class Models(Entries):
     filterset_class = ModelFilter
 
     @extend_schema(request=serializers.NewModel, responses={202: serializers.ModelOut})
+    @takes_long("POST")
     @once
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> Act:
         """Register a model at once. It is ready when a worker has looked at it."""
         asked = self.read(serializers.NewModel)
-        return self.shown(add_model(asked, self.actor), 202)
+        if upload := asked.get("upload"):
+            asked["facts"] = services.examine(upload)
+        return lambda: self.shown(add_model(asked, self.actor), 202)
 
 
 class Pairs(Entries):
@@ -43,11 +47,15 @@ class Pairs(Entries):
     needs = {"check": Right.READ}
 
     @extend_schema(request=serializers.NewPair, responses={201: serializers.PairOut})
+    @takes_long("POST")
     @once
-    def create(self, request: Request) -> Response:
-        return self.shown(services.add_pair(by=self.actor, **self.read(serializers.NewPair)), 201)
+    def create(self, request: Request) -> Act:
+        asked = self.read(serializers.NewPair)
+        findings = services.check_pair(target=asked["target"], draft=asked["draft"])
+        return lambda: self.shown(services.add_pair(by=self.actor, findings=findings, **asked), 201)
 
     @extend_schema(request=serializers.PairQuestion, responses=serializers.PairAnswer)
+    @takes_long("POST")
     def check(self, request: Request) -> Response:
         """Check whether two models fit together, without making a pair of them."""
         return Response({"findings": services.check_pair(**self.read(serializers.PairQuestion))})
@@ -60,14 +68,21 @@ class Datasets(Entries):
     needs = {"preview": Right.READ}
 
     @extend_schema(request=serializers.NewDataset, responses={201: serializers.DatasetOut})
-    @once
+    @takes_long("POST")
     def create(self, request: Request) -> Response:
-        return self.shown(add_dataset(self.read(serializers.NewDataset), self.actor), 201)
+        """Add a prompt set: an upload, or pasted text."""
+        with prompt_sets.prepared(by=self.actor, **self.read(serializers.NewDataset)) as dataset:
+            return self._publish(request, dataset)
+
+    @once
+    def _publish(self, request: Request, dataset: Dataset) -> Act:
+        return lambda: self.shown(prompt_sets.publish(dataset=dataset, by=self.actor), 201)
 
     @extend_schema(request=serializers.PromptFile, responses=serializers.PreviewOut)
+    @takes_long("POST")
     def preview(self, request: Request) -> Response:
-        """Preview a prompt file: columns, counts, the first prompts."""
-        found = prompt_sets.preview(**serializers.read_prompt_file(self.read(serializers.PromptFile)))
+        """Preview a prompt file: columns, and counts and prompts of the first rows."""
+        found = prompt_sets.preview(prompt_sets.beginning_of(**self.read(serializers.PromptFile)))
         return Response(serializers.PreviewOut(found).data)
 
 
@@ -122,10 +137,10 @@ class TokenCounts(Nouns):
         parameters=[OpenApiParameter("id", UUID, OpenApiParameter.PATH)],
     )
     @once
-    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Act:
         """Have a worker count the tokens, unless they were counted before."""
-        dataset = self._dataset()
-        return self.shown(lengths.count(dataset=dataset, by=self.actor, **self.read(serializers.PairChoice)), 202)
+        dataset, asked = self._dataset(), self.read(serializers.PairChoice)
+        return lambda: self.shown(lengths.count(dataset=dataset, by=self.actor, **asked), 202)
 
     def address(self, thing: TokenLengths) -> str:
         return f"{self.request.build_absolute_uri(self.request.path)}?pair={thing.pair_id}"
@@ -138,14 +153,7 @@ class TokenCounts(Nouns):
 def add_model(asked: dict[str, Any], by: Any) -> LanguageModel:
     """Call the one of three services that the body asks for; the page's form uses it too."""
     if upload := asked.get("upload"):
-        return services.add_uploaded_model(name=asked["name"], upload=upload, by=by)
+        return services.add_uploaded_model(name=asked["name"], upload=upload, facts=asked.get("facts"), by=by)
     if hub_id := asked.get("hub_id"):
         return services.add_hub_model(name=asked["name"], hub_id=hub_id, revision=asked["revision"], by=by)
     return services.add_path_model(name=asked["name"], path=asked["path"], by=by)
-
-
-def add_dataset(asked: dict[str, Any], by: Any) -> Dataset:
-    if asked.get("upload"):
-        asked = {name: value for name, value in asked.items() if name not in ("text", "file_name")}
-        return prompt_sets.add_dataset(by=by, **asked)
-    return prompt_sets.add_pasted_dataset(by=by, **{name: value for name, value in asked.items() if name != "upload"})

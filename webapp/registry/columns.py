@@ -9,6 +9,7 @@ from typing import Any
 
 from decoding.public import form_of, prompts
 from webapp.registry import tables
+from webapp.registry.tables import PromptText
 
 PROBED = 50  # rows
 SHOWN = 3
@@ -37,14 +38,16 @@ class Column:
 class Table:
     columns: list[Column]
     is_known: bool  # its columns are those of a published form, or ours
+    template: str  # of that form: what each row becomes
     guess: dict[str, str]  # role → column; `text` for the prompts themselves
 
 
-def look(text: str, name: str) -> Table:
-    rows = tables.head(text, name, PROBED)
+def look(file: PromptText) -> Table:
+    rows = tables.head(file, PROBED)
     names = [str(column) for column in list(rows[0])[: tables.MOST_COLUMNS]] if rows else []
     columns = [_column(each, [row.get(each) for row in rows]) for each in names]
-    return Table(columns, not rows or form_of(rows[0]) is not None, _guess(columns))
+    form = form_of(rows[0]) if rows else None
+    return Table(columns, not rows or form is not None, form.template if form else "", _guess(columns))
 
 
 def mapping_of(table: Table) -> dict[str, Any]:

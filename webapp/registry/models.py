@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db import models
-from django.db.models import Q
+from django.db import models, transaction
+from django.db.models import Q, QuerySet
 
 from decoding.public import METHODS, USUAL_DEADLINE_S, EndpointSpec, dialects
 from webapp.core.models import Noun
-from webapp.entries.models import Entry
+from webapp.entries.models import Entry, Kept
 from webapp.jobs.models import Job
 from webapp.uploads.models import Upload
 
@@ -148,6 +148,13 @@ class Endpoint(Entry):
         )
 
 
+class WholeSets(models.Manager.from_queryset(Kept)):  # type: ignore[misc]  # a class made by a call
+    """Prompt sets, without those whose prompts are being added."""
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return super().get_queryset().filter(is_whole=True)
+
+
 class Dataset(Entry):
     address = "datasets"
 
@@ -157,12 +164,23 @@ class Dataset(Entry):
     template = models.TextField(blank=True)
     mapping = models.JSONField(default=dict)
     prompt_count = models.PositiveIntegerField()
+    is_whole = models.BooleanField(default=True, editable=False)  # false: its prompts are being added, nobody sees it
     splits = models.JSONField(default=dict)  # split → how many prompts
     categories = models.JSONField(default=dict)
+
+    objects = WholeSets()  # type: ignore[misc]  # the base class has another manager
+    everything = models.Manager()
 
     class Meta:
         verbose_name = "prompt set"
         indexes = [models.Index(fields=["team", "-created"], name="datasets_by_team")]
+
+    def discard(self) -> None:
+        """Delete its prompts first, in one statement: Django would load them all."""
+        with transaction.atomic():
+            prompts = Prompt.objects.filter(dataset=self)
+            prompts._raw_delete(prompts.db)
+            self.delete()
 
 
 class Prompt(models.Model):

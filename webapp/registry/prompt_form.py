@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import QueryDict
@@ -58,11 +58,11 @@ class PromptSetForm(Form):
         self.why_not = "" if self.preview else trial.refusal
 
     def _previewed(self, name: str, **asked: Any) -> Preview:
-        file = serializers.read_prompt_file(asked)
-        self.table = columns.look(file["text"], file["file_name"])
-        if self.has_picks and not file["template"] and COLUMN not in self.posted:
-            file |= columns.mapping_of(self.table)
-        return prompt_sets.preview(**file)
+        file = prompt_sets.beginning_of(**asked)
+        self.table = columns.look(file)
+        if self.has_picks and not file.template and COLUMN not in self.posted:
+            file = replace(file, **columns.mapping_of(self.table))
+        return prompt_sets.preview(file)
 
     @property
     def has_picks(self) -> bool:

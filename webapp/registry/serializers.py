@@ -12,7 +12,6 @@ from rest_framework import serializers
 from decoding.public import FORMS, METHODS
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
-from webapp.registry import prompt_sets
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, TokenLengths
 from webapp.registry.recipe_fields import PairField
 from webapp.uploads.models import Upload
@@ -277,14 +276,9 @@ class PreviewOut(serializers.Serializer[Any]):
     guess = serializers.DictField(
         child=serializers.CharField(), help_text="columns that seem to hold text, id, category, split, reference"
     )
-    prompt_count = serializers.IntegerField()
+    template = serializers.CharField(help_text="what each row becomes: columns in braces")
+    prompt_count = serializers.IntegerField(help_text="in the rows that were read")
+    is_whole = serializers.BooleanField(help_text="false: only the first rows were read, up to 1,000 of 1 MiB")
     splits = serializers.DictField(child=serializers.IntegerField())
     categories = serializers.DictField(child=serializers.IntegerField())
     first = PreviewPrompt(many=True)
-
-
-def read_prompt_file(asked: dict[str, Any]) -> dict[str, Any]:
-    """Convert the validated body into the arguments of `prompt_sets.preview`."""
-    if upload := asked.pop("upload", None):
-        asked["file_name"], asked["text"] = prompt_sets.text_of(upload)
-    return asked

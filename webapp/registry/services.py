@@ -26,25 +26,26 @@ from webapp.uploads.models import Upload
 # Models ---------------------------------------------------------------------------------------------------------------
 
 
-@transaction.atomic
-def add_uploaded_model(*, name: str, upload: Upload, by: Actor) -> LanguageModel:
-    """Register uploaded files after a look at them; a worker then loads the tokenizer and tells whether it can run."""
-    by.require(Right.SUBMIT)
+def examine(upload: Upload) -> Facts:
+    """Read the headers and small files of an upload. This may take seconds: do it outside transactions."""
     uploads.require_complete(upload)
-    facts = checkpoints.examine(upload.files.all(), upload.team_id)
-    return _add_model(
-        by, CHECK_MODEL, name=name, source=LanguageModel.Source.UPLOAD, upload=upload, facts=_as_json(facts)
-    )
+    return checkpoints.examine(upload.files.all(), upload.team_id)
 
 
-@transaction.atomic
+def add_uploaded_model(*, name: str, upload: Upload, by: Actor, facts: Facts | None = None) -> LanguageModel:
+    """Register uploaded files after a look at them, unless `facts` come of one; a worker then loads the tokenizer and
+    tells whether it can run."""
+    by.require(Right.SUBMIT)
+    found = _as_json(facts or examine(upload))
+    return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Source.UPLOAD, upload=upload, facts=found)
+
+
 def add_hub_model(*, name: str, hub_id: str, revision: str, by: Actor) -> LanguageModel:
     """Register a model of the hub; a worker fetches it."""
     by.require(Right.SUBMIT)
     return _add_model(by, FETCH_MODEL, name=name, source=LanguageModel.Source.HUB, location=hub_id, revision=revision)
 
 
-@transaction.atomic
 def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
     """Register a folder of the worker, below one that the operator allows."""
     by.require(Right.SUBMIT)
@@ -60,6 +61,7 @@ def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
     return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Source.PATH, location=str(pure))
 
 
+@transaction.atomic
 def _add_model(by: Actor, kind: Kind, **columns: Any) -> LanguageModel:
     job = jobs.enqueue(kind=kind, title=f"{kind.label.removesuffix(' model')} {columns['name']}", by=by)
     model = LanguageModel.objects.create(team=by.home, created_by=by.user, job=job, **columns)
@@ -94,10 +96,10 @@ def _as_json(facts: Facts) -> dict[str, Any]:
 
 
 def check_pair(*, target: LanguageModel, draft: LanguageModel | None = None) -> list[dict[str, str]]:
+    """Read both tokenizers. This may take seconds: do it outside transactions."""
     return pairing.findings(target, draft)
 
 
-@transaction.atomic
 def add_pair(
     *,
     name: str,
@@ -105,18 +107,21 @@ def add_pair(
     draft: LanguageModel | None = None,
     by: Actor,
     other_tokenizer: str = "auto",
+    findings: list[dict[str, str]] | None = None,
 ) -> Pair:
-    """Register a pair. Without a draft it is a target alone."""
+    """Register a pair, after a look at its models unless `findings` come of one. Without a draft it is a target
+    alone."""
     by.require(Right.SUBMIT)
-    found = check_pair(target=target, draft=draft)
-    pair = Pair.objects.create(
-        team=by.home,
-        created_by=by.user,
-        name=name,
-        target=target,
-        draft=draft,
-        other_tokenizer=other_tokenizer,
-        findings=found,
-    )
-    audit.record(by, "added", pair)
+    found = check_pair(target=target, draft=draft) if findings is None else findings
+    with transaction.atomic():
+        pair = Pair.objects.create(
+            team=by.home,
+            created_by=by.user,
+            name=name,
+            target=target,
+            draft=draft,
+            other_tokenizer=other_tokenizer,
+            findings=found,
+        )
+        audit.record(by, "added", pair)
     return pair

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -13,51 +14,84 @@ from decoding.public import BadPrompts, BrokenRow, Prompt, prompt_containers, pr
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
 
+Placed = prompt_containers.Placed
+
 ROLES = ("id", "category", "split", "reference")  # columns that can be mapped, besides those that the template names
 _PLACE = re.compile(r"\{([^{}]{1,100})\}")
 MOST_COLUMNS = 200
 
 
-def head(text: str, name: str, count: int) -> list[Mapping[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """A prompt file's text, and how its rows become prompts."""
+
+    file_name: str
+    text: str
+    form: str = ""
+    template: str = ""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    is_cut: bool = False  # the text is only the file's beginning
+
+
+def head(file: PromptText, count: int) -> list[Mapping[str, Any]]:
     """Return the first rows, as far as they can be read. A plain text has one column, `text`."""
     found: list[Mapping[str, Any]] = []
     with suppress(BadPrompts):  # `read` says what is wrong, with its place
-        found.extend(islice(_rows(text, name), count))
+        for _, row in islice(prompts.rows_in(file.text, file.file_name), count):
+            if isinstance(row, BrokenRow):
+                break
+            found.append(row)
     return found
 
 
-def read(
-    text: str, name: str, *, form: str = "", template: str = "", mapping: Mapping[str, str] | None = None
-) -> list[Prompt]:
+def read(file: PromptText) -> list[Prompt]:
     """Read prompts in the form that is recognised or named, or make them from any columns by a template."""
+    with _told():
+        return _read(file, prompts.rows_in(file.text, file.file_name))
+
+
+def read_first(file: PromptText, count: int) -> tuple[list[Prompt], bool]:
+    """Read the prompts of the first rows, and tell whether these are all rows."""
+    with _told():
+        rows = prompts.rows_in(file.text, file.file_name)
+        found, are_all = prompt_containers.first_rows(rows, count, is_cut=file.is_cut)
+        if not found and not are_all:
+            raise BadPrompts(
+                f"The first row of {file.file_name} is too long for a preview. Add the prompts to read it."
+            )
+        return _read(file, found), are_all
+
+
+@contextmanager
+def _told() -> Iterator[None]:
     try:
-        found = _read(text, name, form, template, mapping or {})
+        yield
     except BadPrompts as error:
         raise Invalid(str(error), code=error.code) from None
+
+
+def _read(file: PromptText, rows: Iterable[Placed]) -> list[Prompt]:
+    if not file.template:
+        found = prompts.from_rows(rows, file.file_name, form=file.form or None)
+    elif _PLACE.search(file.template):
+        found = prompts.from_rows(_mapped_rows(file, rows), file.file_name, form="plain")
+    else:
+        hint = "Write a column's name in braces where its text goes, such as {text}."
+        raise Invalid("The template names no column, so all prompts would be the same.", field="template", hint=hint)
     for prompt in found:
         try:
             for word in (prompt.id, prompt.text, prompt.category, prompt.reference):
                 strict_json.check_text(word)
         except ValueError as error:
-            raise Invalid(f"{name}, prompt {prompt.id[:40]!r}: {error}", code="bad-prompts") from None
+            raise BadPrompts(f"{file.file_name}, prompt {prompt.id[:40]!r}: {error}") from None
     return found
 
 
-def _read(text: str, name: str, form: str, template: str, mapping: Mapping[str, str]) -> list[Prompt]:
-    if not template:
-        return prompts.read_prompts(text, name, form=form or None)
-    if not _PLACE.search(template):
-        hint = "Write a column's name in braces where its text goes, such as {text}."
-        raise Invalid("The template names no column, so all prompts would be the same.", field="template", hint=hint)
-    rows = (_mapped(row, number, template, mapping) for number, row in enumerate(_rows(text, name), 1))
-    return prompts.from_rows(rows, name, form="plain")
-
-
-def _rows(text: str, name: str) -> Iterator[Mapping[str, Any]]:
-    for place, row in prompt_containers.rows(text.removeprefix("\ufeff"), name):
+def _mapped_rows(file: PromptText, rows: Iterable[Placed]) -> Iterator[Placed]:
+    for number, (place, row) in enumerate(rows, 1):
         if isinstance(row, BrokenRow):
-            raise BadPrompts(f"{name}, {place} is broken: {row}. Fix it and load the file again.")
-        yield row
+            raise BadPrompts(f"{file.file_name}, {place} is broken: {row}. Fix it and load the file again.")
+        yield place, _mapped(row, number, file.template, file.mapping)
 
 
 def _mapped(row: Mapping[str, Any], number: int, template: str, mapping: Mapping[str, str]) -> dict[str, str]:

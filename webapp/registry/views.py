@@ -16,12 +16,13 @@ from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import form_page, listing, one, page
+from webapp.core.turns import takes_long
 from webapp.entries import services as entries
 from webapp.entries.api import NewName
 from webapp.entries.models import Entry
 from webapp.entries.views import in_bin, listed
 from webapp.jobs import line
-from webapp.registry import api, lengths, serializers, services
+from webapp.registry import api, lengths, prompt_sets, serializers, services
 from webapp.registry.facts import in_words
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness, TokenLengths
 from webapp.registry.pairing import unpaired
@@ -126,6 +127,7 @@ def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
         return None
 
 
+@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_model(request: Asked) -> HttpResponse:
     form = Form(serializers.NewModel, request, actor=request.actor)
@@ -135,6 +137,7 @@ def new_model(request: Asked) -> HttpResponse:
     return form_page(request, "registry/new_model.html", form)
 
 
+@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_pair(request: Asked) -> HttpResponse:
     initial = {name: request.GET.get(name, "") for name in ("target", "draft", "name")}
@@ -144,6 +147,7 @@ def new_pair(request: Asked) -> HttpResponse:
     return form_page(request, "registry/new_pair.html", form)
 
 
+@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_dataset(request: Asked) -> HttpResponse:
     """Form of a new prompt set, with what the file would become; `preview` shows that without scripts."""
@@ -152,7 +156,7 @@ def new_dataset(request: Asked) -> HttpResponse:
         form.unfolded.add("file")
     if "preview" in request.POST:
         return form_page(request, "registry/new_dataset.html", form)
-    if made := form.submit(lambda **asked: api.add_dataset(asked, request.actor)):
+    if made := form.submit(lambda **asked: prompt_sets.add_dataset(by=request.actor, **asked)):
         messages.success(request, f"{made.name} holds {made.prompt_count} prompts.")
         if pair := request.GET.get("pair"):
             query = urlencode({"pair": pair, "dataset": made.pk})

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.asking import answer_query
 from webapp.core.api import Nouns
+from webapp.core.proxies import address_of
 from webapp.sharing import serializers, services
 from webapp.sharing.models import Share
 
@@ -50,4 +51,6 @@ class SharedWhatIf(APIView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, secret: str) -> Response:
-        return Response(answer_query(services.find(secret).comparison, request.query_params.dict()))
+        return Response(
+            answer_query(services.opened(secret, address_of(request)).comparison, request.query_params.dict())
+        )

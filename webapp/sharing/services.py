@@ -15,10 +15,15 @@ from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
 from webapp.core import secrets
 from webapp.core.conditions import Condition, Conditions, Keys
+from webapp.core.limits import Limit
 from webapp.core.problems import Conflict, Gone
 from webapp.sharing.models import Share
 
 MOST_OPEN = 100
+# Links ask nobody to sign in, so requests count by the link and by the address that they come from.
+BY_ADDRESS = Limit("link-address", count=1200, seconds=60)
+COSTLY = Limit("link", count=600, seconds=60)  # pages, files and what-ifs
+COSTLY_BY_ADDRESS = Limit("link-costly-address", count=120, seconds=60)
 
 
 @transaction.atomic
@@ -48,8 +53,17 @@ def revoke(*, share: Share, by: Actor) -> None:
     audit.record(by, "revoked", share)
 
 
-def find(secret: str) -> Share:
+def opened(secret: str, address: str) -> Share:
+    """Find the share that is asked for a page, a file or a what-if, which take time to make."""
+    COSTLY_BY_ADDRESS.spend(address)
+    share = find(secret, address)
+    COSTLY.spend(str(share.pk))
+    return share
+
+
+def find(secret: str, address: str) -> Share:
     """Find the open share behind a link. Unknown, revoked and expired look the same to a stranger."""
+    BY_ADDRESS.spend(address)
     found = _shown().filter(digest=secrets.digest(secret)).first()
     if found is None:
         raise _gone()

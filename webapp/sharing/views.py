@@ -16,12 +16,18 @@ from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.page import as_file, show
+from webapp.comparisons.report import pinned
+from webapp.comparisons.what_if.recorded import version
+from webapp.core.caching import cached
 from webapp.core.forms import Form
 from webapp.core.pages import form_page, listing, one, page
 from webapp.core.problems import Problem
+from webapp.core.proxies import address_of
 from webapp.core.views import of_problem
 from webapp.sharing import serializers, services
 from webapp.sharing.models import Share
+
+FILE_KEPT_S = 60  # the shortest time in which nobody minds that a new name is not shown
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
@@ -67,7 +73,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         "what_if": reverse("shared-what-if", args=[secret]),
     }
     try:
-        share = services.find(secret)
+        share = services.opened(secret, address_of(request))
         return show(request, share.comparison, addresses, share)
     except Problem as problem:
         return of_problem(request, problem)
@@ -75,9 +81,11 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
 
 @never_cache
 def shared_file(request: HttpRequest, secret: str) -> HttpResponse:
-    """The shared page as one file, as redacted as the page."""
+    """The shared page as one file, as redacted as the page. Each minute it is made once."""
     try:
-        share = services.find(secret)
-        return as_file(share.comparison, request.GET.get("baseline", ""), share)
+        share = services.opened(secret, address_of(request))
+        baseline = pinned(share.comparison, request.GET.get("baseline", ""))
+        key = f"shared-file:{share.pk}:{version(share.comparison)}:{baseline}"
+        return cached(key, lambda: as_file(share.comparison, baseline, share), FILE_KEPT_S)
     except Problem as problem:
         return of_problem(request, problem)

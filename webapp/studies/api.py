@@ -13,7 +13,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.core.api import once
+from webapp.core.api import Act, once
 from webapp.entries.api import Binned, EntryFilter
 from webapp.jobs import services as jobs
 from webapp.jobs.models import State
@@ -44,9 +44,10 @@ class Studies(Binned):
 
     @extend_schema(request=serializers.NewStudy, responses={202: serializers.StudyOut})
     @once
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> Act:
         """Queue a study. `/jobs/{job}/news/` reports its progress, `document` its result."""
-        return self.shown(services.launch(by=self.actor, **self.read(serializers.NewStudy)), 202)
+        asked = self.read(serializers.NewStudy)
+        return lambda: self.shown(services.launch(by=self.actor, **asked), 202)
 
     @extend_schema(request=None, responses={202: serializers.StudyOut})
     def cancel(self, request: Request, pk: UUID) -> Response:
@@ -61,10 +62,11 @@ class Studies(Binned):
 
     @extend_schema(request=None, responses={202: serializers.StudyOut})
     @once
-    def prove(self, request: Request, pk: UUID) -> Response:
+    def prove(self, request: Request, pk: UUID) -> Act:
         """Queue a proof of this plan: its setting on llama-server, with and without speculation. The worker needs
         llama-server. The proof is a study of its own."""
-        return self.shown(services.prove(plan=self.get_object(), by=self.actor), 202)
+        plan = self.get_object()
+        return lambda: self.shown(services.prove(plan=plan, by=self.actor), 202)
 
     @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR})
     def file(self, request: Request, pk: UUID) -> HttpResponse:

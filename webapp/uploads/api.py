@@ -13,7 +13,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.core.api import Nouns, once
+from webapp.core.api import Act, Nouns, once
 from webapp.core.rest import Body
 from webapp.uploads import serializers, services
 from webapp.uploads.models import Upload
@@ -38,9 +38,10 @@ class Uploads(Nouns):
 
     @extend_schema(request=serializers.Manifest, responses={201: serializers.UploadOut})
     @once
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> Act:
         """Start an upload by its manifest. The answer lists the chunks that are not here yet."""
-        return self.shown(services.begin(by=self.actor, **self.read(serializers.Manifest)), 201)
+        asked = self.read(serializers.Manifest)
+        return lambda: self.shown(services.begin(by=self.actor, **asked), 201)
 
     @extend_schema(request=None, responses={200: serializers.UploadOut, 202: serializers.UploadOut})
     def complete(self, request: Request, pk: UUID) -> Response:

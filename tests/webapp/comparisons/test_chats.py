@@ -15,7 +15,7 @@ from webapp.registry import prompt_sets
 
 def of_rows(by, rows, name="log"):
     text = "\n".join(map(json.dumps, rows))
-    return prompt_sets.add_pasted_dataset(name=name, file_name=f"{name}.jsonl", text=text, by=by)
+    return prompt_sets.add_dataset(name=name, file_name=f"{name}.jsonl", text=text, by=by)
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_the_worst_prompts_are_taken_as_a_prompt_set_as_they_are(world, by, spli
     make.decode_all(comparison)
     answer = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/worst.jsonl?strategy=static:4")
     text = b"".join(answer.streaming_content).decode()
-    made = prompt_sets.add_pasted_dataset(name="worst", file_name="worst.jsonl", text=text, by=by)
+    made = prompt_sets.add_dataset(name="worst", file_name="worst.jsonl", text=text, by=by)
     assert made.splits == ({"": 2} if split else {"test": 2, "train": 1, "validation": 1})
     assert set(made.prompts.values_list("text", flat=True)) <= {row["text"] for row in rows}
 

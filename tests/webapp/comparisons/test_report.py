@@ -240,7 +240,7 @@ def regretted(world):
     """A comparison of the hybrid and its bound on prompts of two categories. The hybrid is slower on the second."""
     by = world.actor(world.bob)
     text = "\n".join(json.dumps({"text": f"t{n}", "category": f"kind{n % 2}"}) for n in range(4))
-    dataset = prompt_sets.add_pasted_dataset(name="kinds", file_name="kinds.jsonl", text=text, by=by)
+    dataset = prompt_sets.add_dataset(name="kinds", file_name="kinds.jsonl", text=text, by=by)
     strategies = [{"strategy": name} for name in ("autoregressive", "hybrid", "best-source")]
     comparison = make.comparison(by, dataset=dataset, strategies=strategies)
     make.decode_all(comparison)

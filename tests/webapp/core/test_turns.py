@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from django.test import RequestFactory
 from django.urls import path
 
+from webapp.accounts.authentication import team_of
 from webapp.core import conditions
 from webapp.core.conditions import Condition
 from webapp.core.problems import Gone
+from webapp.core.turns import LONG, LONG_EACH, is_long, takes_long
 from webapp.core.waiting import AT_WORK, InTurns, Revoked, _by_turns
 
 LINE, COUNT = "x" * 1023 + "\n", 1000
@@ -68,7 +71,25 @@ class Slow:
         return self.made[-1]
 
 
+class Heavies:
+    """Long requests at work, by team. None leaves before as many as may are in and a short request was answered."""
+
+    def __init__(self) -> None:
+        self.full = threading.Barrier(LONG + 1)
+        self.now, self.most = Counter[str](), Counter[str]()
+        self.lock = threading.Lock()
+
+    def work(self, team: str) -> None:
+        with self.lock:
+            self.now[team] += 1
+            self.most[team] = max(self.most[team], self.now[team])
+        self.full.wait(PATIENCE)
+        with self.lock:
+            self.now[team] -= 1
+
+
 inside = Inside()
+heavies = Heavies()
 slow = Slow()
 answers: list[Long] = []
 held: list[BaseDatabaseWrapper] = []
@@ -98,7 +119,19 @@ def broken(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(lines())
 
 
-urlpatterns = [path("hold/", hold), path("long/", long), path("file/", file), path("broken/", broken)]
+@takes_long("GET")
+def heavy(request: HttpRequest) -> HttpResponse:
+    heavies.work(request.headers["Team"])
+    return HttpResponse("done")
+
+
+urlpatterns = [
+    path("heavy/", heavy),
+    path("hold/", hold),
+    path("long/", long),
+    path("file/", file),
+    path("broken/", broken),
+]
 
 
 @pytest.fixture
@@ -109,9 +142,9 @@ def server(settings) -> InTurns:
     return InTurns()
 
 
-async def ask(server: InTurns, address: str) -> HttpResponse | StreamingHttpResponse:
+async def ask(server: InTurns, address: str, team: str = "") -> HttpResponse | StreamingHttpResponse:
     async with ThreadSensitiveContext():  # a thread for each request, as the server has
-        return await server.get_response_async(RequestFactory().get(address))
+        return await server.get_response_async(RequestFactory().get(address, headers={"Team": team}))
 
 
 def test_so_many_are_at_work_and_the_rest_waits(server):
@@ -122,6 +155,34 @@ def test_so_many_are_at_work_and_the_rest_waits(server):
 
     assert asyncio.run(crowd()) == [200] * AT_WORK * 3
     assert inside.most == AT_WORK
+
+
+def test_long_requests_leave_turns_to_short_ones_and_to_other_teams(settings, server):
+    server = InTurns(lambda request: request.headers["Team"])
+
+    async def crowd() -> None:
+        first = [asyncio.create_task(ask(server, "/heavy/", "a")) for _ in range(2 * AT_WORK)]
+        second = [asyncio.create_task(ask(server, "/heavy/", "b")) for _ in range(2 * AT_WORK)]
+        for _ in range(len(first + second) // LONG):
+            assert len([piece async for piece in await ask(server, "/long/")]) > 10
+            await asyncio.to_thread(heavies.full.wait, PATIENCE)
+        assert {answer.status_code for answer in await asyncio.gather(*first, *second)} == {200}
+
+    asyncio.run(crowd())
+    assert heavies.most == {"a": LONG_EACH, "b": LONG_EACH}
+
+
+@pytest.mark.parametrize(
+    "address", ["datasets/", "datasets/preview/", "models/", "pairs/", "pairs/check/", "classifiers/"]
+)
+def test_requests_that_parse_files_are_long(address):
+    assert is_long(RequestFactory().post(f"/api/v1/{address}"))
+    assert not is_long(RequestFactory().get(f"/api/v1/{address}"))
+
+
+@pytest.mark.parametrize("page", ["datasets", "models", "pairs", "classifiers"])
+def test_pages_that_parse_files_are_long(page):
+    assert is_long(RequestFactory().post(f"/{page}/new/")) and not is_long(RequestFactory().get(f"/{page}/new/"))
 
 
 def test_a_long_answer_is_made_as_it_is_taken(server):
@@ -187,3 +248,14 @@ def test_the_answer_of_a_client_that_went_away_is_closed(server):
 
     asyncio.run(asyncio.wait_for(go_away(), PATIENCE))
     assert [answer.closed for answer in slow.made] == [True]
+
+
+def test_long_requests_are_counted_by_team(world):
+    factory, bob = RequestFactory(), world.page(world.bob)
+    world.script()
+    with_token = factory.get("/", headers={"Authorization": f"Bearer {world.tokens['admin']}"})
+    with_session = factory.get("/")
+    with_session.COOKIES = {name: cookie.value for name, cookie in bob.cookies.items()}
+    wrong = factory.get("/", headers={"Authorization": "Bearer dh_wrong.token"}, REMOTE_ADDR="192.0.2.7")
+    assert team_of(with_token) == team_of(with_session) == str(world.team.pk)
+    assert team_of(wrong) == team_of(factory.get("/", REMOTE_ADDR="192.0.2.7"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webapp.accounts.models import AuditEntry, User
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import services
 from webapp.jobs.models import Queue
@@ -98,3 +99,30 @@ def test_a_worker_says_to_each_team_what_it_has_of_theirs_and_to_the_operator_al
     assert told(world.api(world.victor)) == told(world.script("read")) == {"alices", "both"}
     assert told(world.api(world.charlie)) == {"charlies", "both"}
     assert told(world.api(world.bob)) == told(world.api(world.bob), "system/") == {*kept, "o"}
+
+
+def test_the_operator_cancels_the_jobs_of_every_team_and_nobody_else_does(world):
+    job = enqueue(world)
+    services.claim(worker="w1", queues=["cpu"])
+    charlie, address = world.page(world.charlie), f"/api/v1/jobs/{job.pk}/cancel/"
+    assert world.api(world.charlie).post(address).status_code == 404
+    assert charlie.post(f"/jobs/{job.pk}/cancel/").status_code == 404
+    User.objects.filter(pk=world.charlie.pk).update(is_operator=True)
+    shown = charlie.get("/system/").content.decode()
+    assert f"/jobs/{job.pk}/cancel/" in shown and "Alice&#x27;s lab" in shown
+    world.charlie.refresh_from_db()
+    [running] = world.api(world.charlie).get("/api/v1/system/").json()["running"]
+    assert (running["id"], running["worker"]) == (str(job.pk), "w1")
+    assert charlie.post(f"/jobs/{job.pk}/cancel/", follow=True).redirect_chain[-1][0] == "/system/"
+    assert services.is_cancel_asked(job=job)
+    assert world.api(world.charlie).get(f"/api/v1/jobs/{job.pk}/").status_code == 404
+    told = AuditEntry.objects.get(verb="asked to cancel")
+    assert (told.team, told.user) == (world.team, world.charlie)
+
+
+def test_a_job_says_how_long_an_attempt_may_take(world, settings):
+    settings.JOB_LIMIT_S = 7200
+    job = enqueue(world)
+    assert world.api(world.victor).get(f"/api/v1/jobs/{job.pk}/").json()["limit_s"] == 7200
+    page = world.page(world.victor).get(f"/jobs/{job.pk}/").content.decode()
+    assert "<dt>an attempt may take</dt>" in page and "2.0 h" in page

@@ -370,3 +370,17 @@ def test_the_jobs_page_shows_queues_and_lets_the_operator_stop_them(world):
     assert page.post("/queues/cpu/resume/").status_code == 302
     assert "paused by" not in page.get("/jobs/").content.decode()
     assert page.post("/queues/nosuch/pause/").status_code == 404
+
+
+def test_the_jobs_of_who_is_deactivated_end(world):
+    running, waiting = enqueue(world, "running"), enqueue(world, "waiting")
+    claim()
+    other = services.enqueue(kind=COMPARISON, title="bob's", by=world.actor(world.bob))
+    User.objects.filter(pk=world.alice.pk).update(is_active=False)
+    assert services.end_those_of_deactivated() == 2 and services.end_those_of_deactivated() == 0
+    for job in (running, waiting, other):
+        job.refresh_from_db()
+    assert running.is_cancel_asked and (waiting.state, other.state) == (State.CANCELLED, State.QUEUED)
+    assert waiting.reason == "Cancelled: alice was deactivated."
+    services.retry(job=waiting, by=world.actor(world.bob))  # it is bob's from now on
+    assert services.end_those_of_deactivated() == 0

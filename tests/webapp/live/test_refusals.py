@@ -13,6 +13,7 @@ from asgiref.sync import sync_to_async
 from tests.webapp.live.conftest import Watcher, run, watcher
 from webapp.comparisons import trace
 from webapp.live import following, watch_socket
+from webapp.sharing import services as sharing
 
 NOT_FOUND = (4004, "There is no comparison with this id, or you may not see it.")
 NOBODY_HERE = (4001, "Nobody is signed in here.")
@@ -43,6 +44,31 @@ def test_a_stranger_is_told_a_sentence_and_nothing_else(world, comparison, sampl
 
     run(story())
     assert stranger.frames == []
+
+
+def test_a_page_without_tls_opens_no_socket_with_it(world, comparison, sample):
+    stranger = watcher(comparison, world.bob)
+    stranger.scope["scheme"] = "wss"
+
+    async def story() -> None:
+        await stranger.open()
+        assert await stranger.closed() == watch_socket.FOREIGN
+
+    run(story())
+
+
+def test_an_address_that_asks_too_often_for_links_is_told_to_come_back(world, comparison):
+    for _ in range(sharing.BY_ADDRESS.count):
+        sharing.BY_ADDRESS.spend("")
+    stranger = watcher(comparison, None)
+    stranger.scope["path"] = "/ws/shared/guess/"
+
+    async def story() -> None:
+        await stranger.open()
+        code, sentence = await stranger.closed()
+        assert code == watch_socket.BROKEN[0] and "tries" in sentence
+
+    run(story())
 
 
 def test_a_viewer_may_watch(world, comparison, sample):

@@ -11,6 +11,7 @@ import pytest
 from tests.webapp import make
 from webapp.registry import columns
 from webapp.registry.models import Dataset
+from webapp.registry.tables import PromptText
 
 ROWS = [("q7", "Which bird sings at night, and why?", "nature"), ("q8", "Add one; then add two.", "maths")]
 
@@ -45,7 +46,7 @@ def test_lines_of_prose_with_commas_stay_one_prompt_a_line(world):
 
 def test_types_and_roles_are_guessed():
     text = 'key;Frage;score;tags;half\na;"Long question; with a mark";1.5;yes;train\nb;Short;2;no;test\n'
-    found = columns.look(text, "p.csv")
+    found = columns.look(PromptText("p.csv", text))
     assert [(column.name, column.kind) for column in found.columns] == [
         ("key", "text"), ("Frage", "text"), ("score", "number"), ("tags", "yes or no"), ("half", "text"),
     ]  # fmt: skip
@@ -63,6 +64,7 @@ def test_a_file_with_odd_columns_becomes_prompts_without_an_error_on_the_way(wor
     form = {"name": "odd", "text": table(";", "key", "Frage", "topic"), "file_name": "prompts.csv"}
     shown = client.post("/datasets/new/", {**form, "describe": "1"}).content.decode()
     assert "2 prompts would be added" in shown and '<p class="error" role="status">' not in shown
+    assert "<dt>each prompt is</dt><dd><code>{Frage}</code></dd>" in shown
     assert picked(shown) == {"column": "Frage", "mapping.category": "topic"}
     client.post("/datasets/new/", {**form, **picked(shown), "add": ""})
     made = Dataset.objects.get()

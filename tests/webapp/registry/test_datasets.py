@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
+from django.db import connection, transaction
+from django.utils import timezone
 
 from tests.webapp import make
-from webapp.registry.models import Dataset
+from webapp.registry import prompt_sets
+from webapp.registry.models import Dataset, Prompt
 from webapp.uploads.models import Upload
 
 TABLE = "task,topic,half\nAdd one to 2,maths,test\nName a bird,nature,train\n"
@@ -109,3 +115,83 @@ def test_a_set_is_given_once(world):
     assert post(world, name="x").status_code == 400
     upload = make.upload(world.actor(world.bob), {"p.txt": b"one"})
     assert post(world, name="x", text="y", upload=str(upload.pk)).status_code == 400
+
+
+LINE = json.dumps({"text": "ä" * 900}, ensure_ascii=False)  # two bytes each in the file
+LONG_FILES = {
+    "p.jsonl": "".join(f"{LINE}\n" for _ in range(700)),
+    "p.json": "[" + ",\n".join([LINE] * 700) + "]",
+    "p.csv": "text\n" + ('"' + "ä\n" * 600 + '"\n') * 700,
+    "p.txt": ("ä" * 900 + "\n") * 700,
+    "q.txt": ("ä" * 800 + "\nb\n---\n") * 700,
+    "many.jsonl": '{"text": "a"}\n' * 1001 + "broken",
+}
+
+
+@pytest.mark.parametrize("name", LONG_FILES)
+def test_a_preview_reads_no_more_than_the_beginning_of_a_file(world, name):
+    text = LONG_FILES[name]
+    content = (text if name == "many.jsonl" else f"{text}\n\0").encode()  # what follows the beginning is no prompt file
+    upload = make.upload(world.actor(world.bob), {name: content})
+    shown = post(world, "preview/", upload=str(upload.pk)).json()
+    assert not shown["is_whole"] and 400 < shown["prompt_count"] <= 1000
+    assert len({len(prompt["text"]) for prompt in shown["first"]}) == 1
+    assert post(world, name="all", upload=str(upload.pk)).status_code == 400
+
+
+def test_a_preview_of_a_first_row_that_is_too_long_says_so(world):
+    upload = make.upload(world.actor(world.bob), {"p.csv": b"text,more\n" + b"x," * 600_000})
+    assert "too long for a preview" in post(world, "preview/", upload=str(upload.pk)).json()["detail"]
+
+
+@contextmanager
+def inserts() -> Iterator[Counter[int]]:
+    """Count the rows of prompts that are inserted, by how many transactions had been committed before."""
+    rows: Counter[int] = Counter()
+    committed: list[bool] = []
+
+    def watch(execute, sql, params, many, context):
+        if sql.startswith('INSERT INTO "registry_prompt"'):
+            rows[len(committed)] += sql.count("(%s")
+            transaction.on_commit(lambda: committed.append(True))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(watch):
+        yield rows
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("key", [{}, {"Idempotency-Key": "once"}], ids=["plain", "once"])
+def test_prompts_go_in_by_short_transactions(world, key):
+    body = {"name": "long", "text": "word\n" * 1200}
+    with inserts() as rows:
+        answer = world.api(world.bob).post("/api/v1/datasets/", body, headers=key)
+    assert (answer.status_code, Dataset.objects.get().prompts.count()) == (201, 1200)
+    assert sum(rows.values()) == 1200 and max(rows.values()) <= 500
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_set_that_was_asked_for_twice_with_one_key_is_there_once(world):
+    asked = {"name": "long", "text": "word\n" * 3}
+    answers = [
+        world.api(world.bob).post("/api/v1/datasets/", asked, headers={"Idempotency-Key": "once"}) for _ in range(2)
+    ]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    assert answers[0].json()["id"] == answers[1].json()["id"]
+    assert (Dataset.everything.count(), Prompt.objects.count(), Upload.objects.count()) == (1, 3, 1)
+
+
+def test_a_set_is_unseen_until_all_its_prompts_are_stored_and_swept_if_they_never_are(world):
+    bob = world.actor(world.bob)
+    with prompt_sets.prepared(name="half", text="a\nb", file_name="p.txt", by=bob) as half:
+        client = world.api(world.bob)
+        assert half.prompts.count() == 2 and client.get("/api/v1/datasets/").json()["count"] == 0
+        assert client.get(f"/api/v1/datasets/{half.pk}/").status_code == 404
+        assert client.get(f"/api/v1/datasets/{half.pk}/prompts/").status_code == 404
+        assert str(half.pk) not in world.page(world.bob).get("/comparisons/new/").content.decode()
+    assert not Dataset.everything.exists() and not Prompt.objects.exists() and not Upload.objects.exists()
+    left = prompt_sets.prepared(name="left", text="a\nb", file_name="p.txt", by=bob)
+    left.__enter__()  # and the process is killed
+    assert prompt_sets.sweep() == 0
+    Dataset.everything.update(created=timezone.now() - 2 * prompt_sets.ABANDONED)
+    assert prompt_sets.sweep() == 1 and not Prompt.objects.exists()

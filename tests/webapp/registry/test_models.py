@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.db import connection
 
 from tests.webapp import make
 from webapp.core.problems import Invalid
@@ -227,3 +228,31 @@ def test_asking_twice_with_one_idempotency_key_registers_once(world):
     assert [answer.status_code for answer in answers] == [202, 202] and LanguageModel.objects.count() == 1
     other = client.post("/api/v1/models/", {**body, "name": "x"}, headers={"Idempotency-Key": "k1"})
     assert (other.status_code, other.json()["code"]) == (409, "idempotency-key-reused")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_transaction_is_open_while_files_are_read(world):
+    """SQLite has one writer: while a transaction parsed a file, nobody else could write."""
+    bob, client = world.actor(world.bob), world.api(world.bob)
+    target = make.model(bob, "target")
+    upload = make.upload(bob, make.checkpoint())
+    judge = make.upload(bob, make.card())
+    pair = make.pair(bob)
+    asked = [
+        ("models", {"name": "tiny", "upload": str(upload.pk)}),
+        ("pairs", {"name": "pair", "target": str(target.pk)}),
+        ("classifiers", {"name": "judge", "pair": str(pair.pk), "upload": str(judge.pk)}),
+    ]
+    reads: list[bool] = []
+
+    def watch(execute, sql, params, many, context):
+        if sql.startswith("SELECT") and 'FROM "uploads_uploadedfile"' in sql:
+            reads.append(connection.in_atomic_block)
+        return execute(sql, params, many, context)
+
+    for address, body in asked:
+        reads.clear()
+        with connection.execute_wrapper(watch):
+            answer = client.post(f"/api/v1/{address}/", body, headers={"Idempotency-Key": address})
+        assert answer.status_code in (201, 202), answer.json()
+        assert not reads[0]  # later, the answer names the files

@@ -7,6 +7,8 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.webapp import make
@@ -14,6 +16,7 @@ from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import pack
 from webapp.comparisons.redaction import for_strangers, without_texts
 from webapp.jobs.models import Job
+from webapp.sharing import services
 from webapp.sharing.models import Share
 
 
@@ -119,3 +122,39 @@ def test_only_its_digest_is_stored(world, comparison):
     secret = link_to(world, comparison).strip("/").rpartition("/")[2]
     assert secret not in str(Share.objects.values().get())
     assert Share.objects.get().expires is not None, "a month, unless somebody asks for ever"
+
+
+@pytest.mark.parametrize("path", ["", "file/", "what-if/"])
+def test_a_link_takes_so_many_costly_requests_from_an_address_and_in_all(world, comparison, path):
+    make.decode_all(comparison)
+    link, other = link_to(world, comparison), link_to(world, comparison)
+    for _ in range(services.COSTLY_BY_ADDRESS.count):
+        services.COSTLY_BY_ADDRESS.spend("127.0.0.1")
+    refused = world.page(None).get(f"{link}{path}")
+    assert refused.status_code == 429 and int(refused["Retry-After"]) > 0
+    elsewhere = {"REMOTE_ADDR": "192.0.2.7"}
+    assert world.page(None).get(f"{link}{path}", **elsewhere).status_code != 429
+    for _ in range(services.COSTLY.count - 1):
+        services.COSTLY.spend(str(Share.objects.earliest("created").pk))
+    assert world.page(None).get(f"{link}{path}", **elsewhere).status_code == 429
+    assert world.page(None).get(f"{other}{path}", **elsewhere).status_code != 429
+    assert world.page(world.bob).get(f"/comparisons/{comparison.pk}/").status_code == 200
+
+
+def test_guesses_at_links_and_news_are_limited_by_address(world, comparison):
+    link = link_to(world, comparison)
+    for _ in range(services.BY_ADDRESS.count):
+        services.BY_ADDRESS.spend("127.0.0.1")
+    assert world.api(None).get(f"{link}events/").status_code == 429
+    assert world.api(None).get("/shared/guess/events/").status_code == 429
+
+
+def test_the_file_of_a_link_is_made_once_a_minute(world, comparison):
+    make.decode_all(comparison)
+    link = link_to(world, comparison)
+    first = world.page(None).get(f"{link}file/")
+    with CaptureQueriesContext(connection) as again:
+        assert world.page(None).get(f"{link}file/").content == first.content
+    assert first["Cache-Control"] == "private, no-store" and "trace" not in str(again.captured_queries)
+    Share.objects.update(revoked_at=timezone.now())
+    assert world.page(None).get(f"{link}file/").status_code == 410

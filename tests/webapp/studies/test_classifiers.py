@@ -95,7 +95,7 @@ def test_training_begins_from_its_form(world, ready):
 def test_a_training_may_take_the_first_prompts_of_each_split(world, ready):
     by = world.actor(world.bob)
     lines = [json.dumps({"text": f"{split} {n}", "split": split}) for n in range(4) for split in ("train", "test")]
-    words = prompt_sets.add_pasted_dataset(name="split", file_name="w.jsonl", text="\n".join(lines), by=by)
+    words = prompt_sets.add_dataset(name="split", file_name="w.jsonl", text="\n".join(lines), by=by)
     body = {"name": "mine", "pair": str(ready[0].pk), "dataset": str(words.pk)}
     api = world.api(world.bob)
     for limit, expected in (
@@ -112,7 +112,7 @@ def test_a_training_may_take_the_first_prompts_of_each_split(world, ready):
 def test_the_form_of_a_training_shows_its_plan_before_it_has_a_name(world, ready):
     by, client = world.actor(world.bob), world.page(world.bob)
     lines = [json.dumps({"text": f"{split} {n}", "split": split}) for n in range(4) for split in ("train", "test")]
-    words = prompt_sets.add_pasted_dataset(name="split", file_name="w.jsonl", text="\n".join(lines), by=by)
+    words = prompt_sets.add_dataset(name="split", file_name="w.jsonl", text="\n".join(lines), by=by)
     form = {"pair": str(ready[0].pk), "dataset": str(words.pk), "describe": "1"}
     for limit, count in (("", 8), ("3", 6), ("9", 8)):
         assert (

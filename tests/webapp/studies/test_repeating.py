@@ -71,7 +71,7 @@ def chat(by):
 
 def added(by, made, name="words"):
     text, file_name = made(by)
-    return prompt_sets.add_pasted_dataset(name=name, file_name=file_name, text=text, by=by)
+    return prompt_sets.add_dataset(name=name, file_name=file_name, text=text, by=by)
 
 
 def fetch(world, study, folder, commands):

@@ -16,7 +16,7 @@ from webapp.comparisons.across import charts, filters, history, saved, serialize
 from webapp.comparisons.across.columns import COSTS, ORDERS
 from webapp.comparisons.across.export import as_csv
 from webapp.comparisons.models import Conditions, Run, SavedView
-from webapp.core.api import Nouns, once
+from webapp.core.api import Act, Nouns, once
 from webapp.core.downloads import Download
 from webapp.core.problems import Invalid
 from webapp.core.rest import StrictFilters, StrictOrdering
@@ -100,9 +100,10 @@ class SavedViews(Binned):
 
     @extend_schema(request=serializers.NewView, responses={201: serializers.ViewOut})
     @once
-    def create(self, request: Request) -> Response:
+    def create(self, request: Request) -> Act:
         """Save a view of the runs. If the name exists already, that view is replaced."""
-        return self.shown(saved.save(by=self.actor, **self.read(serializers.NewView)), 201)
+        asked = self.read(serializers.NewView)
+        return lambda: self.shown(saved.save(by=self.actor, **asked), 201)
 
     @extend_schema(request=serializers.ViewChanges)
     def partial_update(self, request: Request, pk: UUID) -> Response:

@@ -14,6 +14,7 @@ from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.one_file import one_file
 from webapp.core.pages import form_page, listing, one, page
+from webapp.core.turns import takes_long
 from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import FINAL, Job
 from webapp.registry.recipe_fields import SamplingFields
@@ -39,6 +40,7 @@ def classifiers(request: Asked) -> HttpResponse:
     return render(request, "studies/classifiers.html", context)
 
 
+@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_classifier(request: Asked) -> HttpResponse:
     form = Form(serializers.NewClassifier, request, actor=request.actor)

@@ -30,10 +30,8 @@ KNOWS_DRAFTS = Q(card__pair__isnull=True) | ~Q(card__pair=[])  # trained on a ta
 LARGEST_JUDGE = 64 * 1024  # bytes; each estimate takes time in proportion, and ours have 2 KiB
 
 
-@transaction.atomic
-def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Classifier:
-    """Add one safetensors file with a JSON card beside it, as training writes them."""
-    by.require(Right.SUBMIT)
+def card_of(pair: Pair, upload: Upload) -> dict[str, Any]:
+    """Check one safetensors file with a JSON card beside it, as training writes them. Return the card."""
     uploads.require_complete(upload)
     names = sorted(file.name for file in upload.files.all())
     weights = [file for file in upload.files.all() if file.path.endswith(".safetensors")]
@@ -51,10 +49,21 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
     checkpoints.safetensors_header(FileReader(weights[0], upload.team_id), weights[0].path)
     card = cards.of_upload(upload)
     _require_copies(pair, card.get("design", OURS))
-    classifier = Classifier.objects.create(
-        team=by.home, created_by=by.user, name=name, pair=pair, upload=upload, card=card, metrics=cards.metrics_of(card)
-    )
-    audit.record(by, "added", classifier)
+    return card
+
+
+def add_classifier(
+    *, name: str, pair: Pair, upload: Upload, by: Actor, card: dict[str, Any] | None = None
+) -> Classifier:
+    """Add an upload as a classifier. Give the card that `card_of` found where a transaction is open."""
+    by.require(Right.SUBMIT)
+    card = card_of(pair, upload) if card is None else card
+    metrics = cards.metrics_of(card)
+    with transaction.atomic():
+        classifier = Classifier.objects.create(
+            team=by.home, created_by=by.user, name=name, pair=pair, upload=upload, card=card, metrics=metrics
+        )
+        audit.record(by, "added", classifier)
     return classifier
 
 
@@ -156,8 +165,9 @@ def finish_training(*, job: Job, files: Iterable[tuple[str, bytes]]) -> None:
         raise Conflict("Whoever asked for this classifier is gone, so it would belong to nobody.")
     by = Actor(job.created_by, job.team, Right.SUBMIT)
     upload = uploads.keep(team=job.team, name=training.name, files=files, by=by)
+    card = card_of(training.pair, upload)
     with transaction.atomic():
         jobs.require_lease(job)
-        training.classifier = add_classifier(name=training.name, pair=training.pair, upload=upload, by=by)
+        training.classifier = add_classifier(name=training.name, pair=training.pair, upload=upload, by=by, card=card)
         training.save(update_fields=["classifier"])
         jobs.succeed(job=job)
