@@ -94,6 +94,7 @@ class Anticipated:
     busy_ns: int = 0  # time from start to end in which the draft worked
     idle_ns: int = 0  # time after its work until the verdict came
     opening_ns: int = 0  # part of the busy time before all branches took their first step
+    pass_rows: int = 0  # branches in each pass, of all texts that shared it; 0 in older traces
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,7 @@ from decoding.chat.renderer import Renderer
 from decoding.choosing import Choosings
 from decoding.contestants.base import Contestant
 from decoding.contestants.servers.endpoint import Reach
+from decoding.disco.calibration import under
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.errors import BadPair, BadStrategy
 from decoding.measure.misfit import misfit
@@ -60,6 +62,7 @@ class Pair:
     lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
     contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name
     _classifiers: dict[str, Classifier] = field(default_factory=dict)
+    _greedy: dict[str, tuple[Classifier, Classifier]] = field(default_factory=dict)  # as trained, and for greedy
 
     @property
     def vocab(self) -> int:
@@ -123,8 +126,18 @@ class Pair:
         if self.renderer:
             self.renderer.close()
 
-    def classifier(self, name: str) -> Classifier:
-        """The named one, or the pair's own where none is named."""
+    def classifier(self, name: str, sampling: Sampling | None = None) -> Classifier:
+        """The named one, or the pair's own where none is named: as trained, or as it estimates under a sampling."""
+        base = self._loaded(name)
+        if sampling is None or not sampling.is_greedy:
+            return base
+        trained, greedy = self._greedy.get(name) or (None, base)
+        if trained is not base:
+            greedy = under(base, sampling)
+            self._greedy[name] = base, greedy
+        return greedy
+
+    def _loaded(self, name: str) -> Classifier:
         if name not in self._classifiers:
             folder = self.classifier_at(name)
             if folder is None:
@@ -144,21 +157,23 @@ class Pair:
         """Let a classifier that is not stored yet be asked for by name."""
         self._classifiers[name] = classifier
 
-    def priced(self, name: str, costs: Costs) -> Classifier:
-        """Let a classifier use its prices at these costs from now on, and return it."""
-        self.hold(name, self.classifier(name).at(costs))
-        return self._classifiers[name]
+    def priced(self, name: str, costs: Costs, sampling: Sampling) -> Classifier:
+        """Let a classifier use its prices at these costs from now on. Return it as it estimates under the sampling."""
+        prices = self.classifier(name, sampling).at(costs).prices
+        self.hold(name, dataclasses.replace(self.classifier(name), prices=prices))
+        return self.classifier(name, sampling)
 
     def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
         """Warn of each strategy whose classifier was trained for another sampling, or on another machine."""
         machine = self.target.facts.device_name
-        named = [(c, self.classifier(str(c.params["classifier"])).card) for c in choices if "classifier" in c.params]
+        asked = [(choice, str(choice.params["classifier"])) for choice in choices if "classifier" in choice.params]
+        named = [(choice, self.classifier(name, sampling).card) for choice, name in asked]
         found = [misfit(c.label, card, sampling, machine, weighs=bool(c.price_rule)) for c, card in named]
         return list(filter(None, found))
 
     def misfit(self, what: str, name: str, sampling: Sampling) -> str:
         """Warn of anything else that decides with a classifier, at prices measured here; empty if it fits."""
-        return misfit(what, self.classifier(name).card, sampling)
+        return misfit(what, self.classifier(name, sampling).card, sampling)
 
     def process_of(self, choice: Choice) -> DraftProcess | None:
         """The draft's own process, if the choice has the draft beside the target."""

@@ -24,6 +24,7 @@ class Param:
     high: float = math.inf
     choices: tuple[str, ...] = ()
     short: str = ""  # another spelling on the command line
+    word: str = ""  # that a number may be instead
 
     def read(self, value: object) -> Value:
         """Read a value from a form, JSON or the command line. Raises BadStrategy with the reason if it does not
@@ -37,6 +38,8 @@ class Param:
         return parsed
 
     def _parse(self, value: object) -> Value:
+        if self.word and value == self.word:
+            return self.word
         match self.kind:
             case "bool":
                 return value if isinstance(value, bool) else _known(str(value).lower(), YES + NO) in YES
@@ -51,6 +54,8 @@ class Param:
 
     def _wanted(self) -> str:
         match self.kind:
+            case "int" if self.word:
+                return f"neither a whole number nor {self.word}"
             case "int":
                 return "not a whole number"
             case "float":

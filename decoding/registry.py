@@ -25,7 +25,9 @@ from decoding.mixing import Mix
 from decoding.models.runner import ModelRunner
 from decoding.proposing import Proposer
 from decoding.spec import Choice
+from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.settings import Settings
+from decoding.ssd.speculator.speculator import Speculator
 from decoding.ssd.transport.beside import BesideTransport
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.drafter import InTurnDrafter, SsdDrafter, Transport
@@ -110,16 +112,22 @@ class Parts:
         recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier)
         process = None if self.lanes else placed(placement, self.draft_process)
         if not process and not self.lanes:
-            return InTurnDrafter(recipe.speculator(self._draft), settings.branches, self.clock)
+            return InTurnDrafter(self._speculator(recipe, self._draft, hides=False), self.clock)
         if process and self.is_joint:
             return JointDrafter(process, recipe, self.clock)
         if self.lanes and self.is_joint:
             return LaneDrafter(self.lanes, recipe, self._draft, self.clock)
         return SsdDrafter(self._transport(recipe, process), self.clock)
 
+    def _speculator(self, recipe: Recipe, draft: ModelRunner, hides: bool = True) -> Speculator:
+        """Make a speculator in this process. The samples of a choice share what they learn about branches."""
+        speculator = recipe.speculator(draft)
+        speculator.share(self.memory.setdefault("breadth", Breadth()), hides)
+        return speculator
+
     def _transport(self, recipe: Recipe, process: DraftProcess | None) -> Transport:
         if self.lanes:
-            return TwoLaneTransport(recipe.speculator(self.lanes.runner), self.lanes, recipe.sends_scores)
+            return TwoLaneTransport(self._speculator(recipe, self.lanes.runner), self.lanes, recipe.sends_scores)
         assert process
         with self.clock.stopped():  # a process that was lost is started anew
             return BesideTransport(process, recipe)

@@ -18,6 +18,7 @@ from decoding.load import ONE, Load
 from decoding.mixing import Mix
 from decoding.params import Value
 from decoding.proposing import Judges, Proposer
+from decoding.ssd.settings import Settings as SpeculatorSettings
 from decoding.strategies import STRATEGIES
 from decoding.strategy import Policy, Strategy
 from decoding.tree_shapes import RankCounts, TreePolicy
@@ -93,6 +94,11 @@ class Choice:
     def settled(self) -> dict[str, Value]:
         """All parameters of the strategy."""
         return {param.name: self.params.get(param.name, param.default) for param in self.spec.params}
+
+    @property
+    def ahead(self) -> SpeculatorSettings | None:
+        """Settings of its draft's side; None if nothing is prepared ahead."""
+        return self.spec.speculates(**self.settled) if self.spec.speculates else None
 
     @property
     def price_rule(self) -> str:

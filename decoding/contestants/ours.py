@@ -6,7 +6,7 @@ import itertools
 from collections import abc, defaultdict
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from decoding.contestants.base import Answers, Contestant, Request, SinkFor
@@ -207,7 +207,7 @@ class Ours(Contestant):
             dice=dice,
             clock=clock,
             end_tokens=request.ending.end_tokens,
-            classifier=pair.classifier,
+            classifier=partial(pair.classifier, sampling=request.sampling),
             choosings=pair.choosings,
             draft_process=pair.process_of(choice),
             lanes=pair.lanes_of(choice),

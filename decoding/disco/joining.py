@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from decoding.disco import features
+from decoding.disco import features, training
 from decoding.disco.classifier import Classifier
 from decoding.disco.judging import FARTHEST
 
@@ -50,6 +50,13 @@ def parted(classifier: Classifier) -> Sequence[Classifier]:
             classifier.out_bias + classifier.out[0, -1:],
         ),
     )
+
+
+def scaled(classifier: Classifier, scale: float, shift: float) -> Classifier:
+    """Scale and shift the logit of a drafted token's estimate. Those of copied tokens stay."""
+    drafted, *copied = parted(classifier)
+    made = training.scaled(drafted, scale, shift)
+    return joined(made, *copied) if copied else made
 
 
 def _of_position(hidden: Tensor) -> Tensor:

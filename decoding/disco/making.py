@@ -15,13 +15,14 @@ from typing import Any
 import torch
 
 from decoding.chance import CHANCE_VERSION
-from decoding.disco import features, judging, metrics, training
+from decoding.disco import features, joining, judging, metrics, training
+from decoding.disco.calibration import GREEDY, Calibration
 from decoding.disco.cards import rule_of
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_of
 from decoding.disco.designs import USUAL, How, Network
 from decoding.disco.learning import Judge, curve
-from decoding.disco.prices import COPIED
+from decoding.disco.prices import COPIED, PRICED
 from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.splits import Splits
 from decoding.disco.texts import Texts
@@ -77,6 +78,7 @@ class Recorded:
     validation: Study
     test: Study
     others: Mapping[str, Study]  # by the name of their prompt set
+    greedy: Study | None  # the validation prompts, if all others were recorded at a temperature
 
 
 def make_classifier(
@@ -113,7 +115,13 @@ def record(
     parts = [material.training, material.validation, material.test, *others.values()]
     with Scribes(pair, copies_for(pair, sum(map(len, parts)))) if pair.draft else nullcontext() as scribes:
 
-        def one(name: str, prompts: Sequence[Prompt], tails: bool = True) -> Study:
+        def one(
+            name: str,
+            prompts: Sequence[Prompt],
+            tails: bool = True,
+            sampling: Sampling = sampling,
+            texts: Texts = texts,
+        ) -> Study:
             hears = partial(_recorded, on_progress, name, len(prompts))
             return planning.study(
                 pair,
@@ -131,6 +139,9 @@ def record(
             one("validation", material.validation),
             one("test", material.test),
             {name: one(name, prompts) for name, prompts in others.items()},
+            one("greedy texts", material.validation, sampling=dataclasses.replace(sampling, temperature=0.0), texts={})
+            if pair.draft and not sampling.is_greedy
+            else None,
         )
 
 
@@ -168,6 +179,7 @@ def learn(
             "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
             "metrics": dataclasses.asdict(_measured(classifier, judged[2])),
             "costs": dataclasses.asdict(costs),
+            GREEDY: for_greedy(recorded.greedy, sampling, costs, classifier) if recorded.greedy else None,
             **tested,
             "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
         },
@@ -289,6 +301,25 @@ def _tuned(study: Study, costs: Costs, classifier: Classifier) -> dict[str, floa
     predictions = planning.predict(study, costs, classifier)
     searched = planning.best(predictions, "disco", rule="threshold").choice.params["threshold"]
     return {"threshold": float(searched), "priced": planning.price_of_a_token(study, costs, classifier)}
+
+
+def for_greedy(study: Study, sampling: Sampling, costs: Costs, classifier: Classifier) -> dict[str, Any] | None:
+    """Return the part of a card that says how the classifier estimates on greedy texts; None if they cannot tell."""
+    tokens = training.label(study.recordings)
+    if not training.can_teach(tokens):
+        return None
+    scale, shift = training.platt(classifier, tokens)
+    fitted = joining.scaled(classifier, scale, shift)
+    return dataclasses.asdict(
+        Calibration(
+            scale,
+            shift,
+            _tuned(study, costs, fitted),
+            {PRICED: planning.sweep(study, costs, fitted)[PRICED]},
+            dataclasses.replace(sampling, temperature=0.0).to_dict(),
+            len(tokens.rows),
+        )
+    )
 
 
 def _measured(classifier: Classifier, part: Labelled) -> metrics.Metrics:

@@ -115,7 +115,7 @@ def train(
     )
     weight, bias, out, out_bias = best
     folded = Classifier(weight * scale, bias - (weight * scale) @ mean, out, out_bias)
-    return _calibrated(folded, held_out)
+    return scaled(folded, *platt(folded, held_out))
 
 
 def _unfolded(start: Classifier, mean: Tensor, scale: Tensor) -> list[Tensor]:
@@ -197,20 +197,24 @@ def _fit(
     return best
 
 
-def _calibrated(classifier: Classifier, held_out: Labelled) -> Classifier:
-    """Scale and shift the logit so that held-out probabilities match frequencies."""
-    logits = torch.logit(classifier(held_out.rows), eps=1e-6)
+def platt(classifier: Classifier, tokens: Labelled) -> tuple[float, float]:
+    """Return the scale and the shift of the logit with which the estimates of these tokens match frequencies."""
+    logits = torch.logit(classifier(tokens.rows), eps=1e-6)
     scale, shift = torch.ones(1, requires_grad=True), torch.zeros(1, requires_grad=True)
     optimiser = torch.optim.LBFGS([scale, shift], max_iter=50)
 
     def closure() -> Tensor:
         optimiser.zero_grad()
-        loss = F.binary_cross_entropy_with_logits(logits * scale + shift, held_out.accepted)
+        loss = F.binary_cross_entropy_with_logits(logits * scale + shift, tokens.accepted)
         loss.backward()  # type: ignore[no-untyped-call]
         return loss
 
     optimiser.step(closure)  # type: ignore[no-untyped-call]
-    scale, shift = scale.detach(), shift.detach()
+    return float(scale.detach()), float(shift.detach())
+
+
+def scaled(classifier: Classifier, scale: float, shift: float) -> Classifier:
+    """Scale and shift the logit of every estimate."""
     return Classifier(
         classifier.hidden, classifier.hidden_bias, classifier.out * scale, classifier.out_bias * scale + shift
     )

@@ -63,6 +63,7 @@ DEFINITIONS = {
     "hit_rate_by_position": "the same by how many drafted tokens the verdict accepted",
     "hit_rate_by_source": "the same by where the judged draft came from: fresh, hit, or the backup after a miss",
     "predicted_hit_rate": "what the draft's side expected of hit_rate when it chose its branches",
+    "prepared_branches": "mean number of branches in a pass that prepared, of all texts that shared the pass",
     "hidden_share": "of the time that the draft model worked, the part that lay within a verification",
     "why": "from the tokens per second of a bound to the measured ones, cause by cause; the bound is an oracle with "
     "free drafts that verifies only where the draft is refused, at the price of one row a text, measured on "

@@ -56,7 +56,7 @@ def plan_at_load(
     """Make the plan. `classifier` names the one that DISCO asks; `on_progress` gets the samples done and due."""
     places = Places(pair.target.model, pair.draft.model if pair.draft else None)
     joint = measure(pair, places, max(users), sampling)
-    asked = None if classifier is None else pair.classifier(classifier)
+    asked = None if classifier is None else pair.classifier(classifier, sampling)
     simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
     ahead = None if study.is_alone else AheadAtLoad(simulating, joint)
     found = predict_at_load(Material(study, joint, costs, asked, ahead), users)

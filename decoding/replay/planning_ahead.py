@@ -97,7 +97,7 @@ class Simulating:
 
     @cached_property
     def classifier(self) -> Classifier | None:
-        return None if self.classifier_name is None else self.pair.classifier(self.classifier_name)
+        return None if self.classifier_name is None else self.pair.classifier(self.classifier_name, self.sampling)
 
     @cached_property
     def _every(self) -> list[Track]:

@@ -67,7 +67,9 @@ class Evidence(Recordings):
     @cached_property
     def classifier(self) -> Classifier | None:
         name = self.classifier_name
-        return None if name is None or self.pair.classifier_at(name) is None else self.pair.classifier(name)
+        return (
+            None if name is None or self.pair.classifier_at(name) is None else self.pair.classifier(name, self.sampling)
+        )
 
     @property
     def misfit(self) -> str:
@@ -160,7 +162,7 @@ class Evidence(Recordings):
     def priced(self) -> Classifier:
         """The classifier at the study's prices. What runs from now on uses them too."""
         assert self.classifier_name is not None, "only figures that need a classifier ask"
-        return self.pair.priced(self.classifier_name, self.costs)
+        return self.pair.priced(self.classifier_name, self.costs, self.sampling)
 
     @property
     def stopping(self) -> dict[str, Choice]:

@@ -152,6 +152,8 @@ def count(events: Sequence[Event]) -> Counted | None:
         "by_position": by_position,  # accepted count -> hits, outcomes
         "by_source": by_source,  # where the judged draft came from -> hits, outcomes
         "predicted": predicted,
+        "rows": sum(event.pass_rows for event in prepared.values()),
+        "preparations": sum(event.pass_rows > 0 for event in prepared.values()),
         "passes": sum(event.passes for event in prepared.values()) - _opened_without_a_pass(events),
         "busy_ns": sum(event.busy_ns for event in prepared.values()),
         "hidden_ns": sum(_within_ns(event, verdicts[event.round]) for event in prepared.values()),
@@ -176,6 +178,7 @@ def rates(samples: Sequence[Counted]) -> dict[str, Any]:
         "predicted_hit_rate": sum(sample["predicted"] for sample in samples) / outcomes if outcomes else None,
         "hit_rate_by_position": {k: hit / all_ for k, (hit, all_) in sorted(by_position.items(), key=_number)},
         "hit_rate_by_source": {name: hit / all_ for name, (hit, all_) in sorted(by_source.items())},
+        "prepared_branches": _branches(samples),
         "hidden_share": sum(sample["hidden_ns"] for sample in samples) / drafting if drafting else None,
         "backups": answers_of(samples).report(),
     }
@@ -183,6 +186,12 @@ def rates(samples: Sequence[Counted]) -> dict[str, Any]:
 
 def answers_of(samples: Sequence[Counted]) -> Answers:
     return Answers.added([sample["answers"] for sample in samples if "answers" in sample])  # older samples have none
+
+
+def _branches(samples: Sequence[Counted]) -> float | None:
+    """Mean number of branches in a preparation, over all texts that shared its passes. None if samples are older."""
+    preparations = sum(sample.get("preparations", 0) for sample in samples)
+    return sum(sample["rows"] for sample in samples if "rows" in sample) / preparations if preparations else None
 
 
 def _unhidden_ns(prepared: Iterable[Anticipated], verdicts: Mapping[int, Verified]) -> int:

@@ -15,14 +15,14 @@ REMEDY = "Use fewer branches or shorter drafts."
 
 def needed_by(choice: Choice, vocab: int) -> int:
     """Bytes for the scores of the branches, 0 if there are none. Keys and values come on top, and are far less."""
-    return ROWS * WIDTH * int(choice.params.get("branches", 0)) * _steps(choice) * vocab
+    return ROWS * WIDTH * _branches(choice) * _steps(choice) * vocab
 
 
 def what_for(choice: Choice, vocab: int) -> str:
     """Begin a sentence that says how much is needed and for what."""
     return (
         f"{choice.label} needs at least {needed_by(choice, vocab) / GIB:.1f} GiB for the scores of "
-        f"{choice.params['branches']} branches of {_steps(choice)} tokens, {vocab} each"
+        f"{_branches(choice)} branches of {_steps(choice)} tokens, {vocab} each"
     )
 
 
@@ -31,6 +31,11 @@ def check_branches(choice: Choice, vocab: int, free: int) -> None:
         raise OutOfMemory(
             f"{what_for(choice, vocab)}, and {free / GIB:.1f} GiB are free where the draft works. {REMEDY}"
         )
+
+
+def _branches(choice: Choice) -> int:
+    """The most branches that one text may ask for; 0 if it prepares none."""
+    return choice.ahead.most_branches if choice.ahead else 0
 
 
 def _steps(choice: Choice) -> int:

@@ -1,6 +1,7 @@
 """SSD: the draft prepares the next drafts while the target still verifies (arXiv 2603.03251)."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from decoding.errors import BadStrategy
@@ -9,7 +10,18 @@ from decoding.ssd.policy import fanout
 from decoding.ssd.settings import Settings as SpeculatorSettings
 from decoding.strategy import LOOKAHEAD, Looks, Parts, Settings, Slider, Strategy
 
-BRANCHES = Param("branches", "int", 12, "how many outcomes are prepared for each round", 1, 512)
+AUTO = "auto"
+BRANCHES = Param(
+    "branches",
+    "int",
+    AUTO,
+    "how many outcomes are prepared for each round; auto: as many as save most time at what passes take in this run, "
+    "about as many as are ready within a verification",
+    1,
+    512,
+    word=AUTO,
+)
+FIXED = 12  # branches with Saguaro sampling: how many tokens it bends must not follow the clock
 PLACEMENT = Param(
     "placement",
     "choice",
@@ -21,15 +33,24 @@ PLACEMENT = Param(
 
 
 def _check(params: Mapping[str, Value]) -> None:
-    name, lookahead, branches = str(params["fanout"]), params["lookahead"], params["branches"]
+    name, lookahead = str(params["fanout"]), int(params["lookahead"])
     try:
-        fanout.read(name, int(lookahead), int(branches))
+        fanout.read(name, lookahead, counted(params["branches"]))
     except ValueError as error:
         raise BadStrategy(f"fanout is {name!r}, {error}") from None
 
 
-def _speculates(placement: str, **settings: Any) -> SpeculatorSettings:
-    return SpeculatorSettings(**settings)
+def counted(branches: Value) -> int | None:
+    """Return the number of branches; None if it is left open."""
+    return None if branches == AUTO else int(branches)
+
+
+def _speculates(placement: str, branches: Value, **settings: Any) -> SpeculatorSettings:
+    made = SpeculatorSettings(branches=counted(branches), **settings)
+    lists = fanout.read(made.fanout, made.lookahead, made.branches)
+    if made.branches is None and (lists or made.constant < 1.0):
+        return replace(made, branches=sum(lists[0]) if lists else FIXED)
+    return made
 
 
 def _build(parts: Parts, placement: str, **settings: Any) -> Any:
@@ -37,16 +58,22 @@ def _build(parts: Parts, placement: str, **settings: Any) -> Any:
 
 
 def _grid() -> Iterator[Settings]:
-    return ({"lookahead": k, "branches": branches} for k in (2, 4, 6, 9) for branches in (6, 12, 24))
+    return ({"lookahead": k, "branches": branches} for k in (2, 4, 6, 9) for branches in (3, 6, 12, AUTO))
 
 
 def _finer(best: Settings) -> Iterator[Settings]:
     """Each parameter by itself, the others as in the best setting."""
-    lookahead, branches = int(best["lookahead"]), int(best["branches"])
+    lookahead = int(best["lookahead"])
     yield from ({**best, "lookahead": k} for k in (lookahead - 1, lookahead + 1))
-    yield from ({**best, "branches": count} for count in (branches * 2 // 3, branches * 4 // 3))
+    yield from near(best)
     yield from ({**best, "fanout": name} for name in fanout.NAMES)
     yield from ({**best, "backup": name} for name in ("neural", "ngram", "copy"))
+
+
+def near(best: Settings) -> Iterator[Settings]:
+    """Other numbers of branches, near the best one; near none if it is left open."""
+    if branches := counted(best["branches"]):
+        yield from ({**best, "branches": count} for count in (branches * 2 // 3, branches * 4 // 3))
 
 
 STRATEGY = Strategy(
@@ -57,13 +84,13 @@ STRATEGY = Strategy(
     order=7,
     looks=Looks("▼", "M0,9L-7.8,-4.5L7.8,-4.5Z", "#8b5fbf", "#b490e0", 97),
     params=(
-        Param("lookahead", "int", 4, LOOKAHEAD, 1, 64, short="k"),
+        Param("lookahead", "int", 3, LOOKAHEAD, 1, 64, short="k"),
         Param(
             "fanout",
             "text",
             "geometric",
             "how branches are divided among the accepted counts: uniform, geometric, measured, or a list such as "
-            "5/4/3 for k=2, branches=12; a second list for rounds after a miss: 5/4/3+8/4/0",
+            "5/4/3 for k=2, 12 branches; a second list for rounds after a miss: 5/4/3+8/4/0",
         ),
         BRANCHES,
         Param(
@@ -93,10 +120,10 @@ STRATEGY = Strategy(
     speculates=_speculates,
     grid=_grid,
     finer=_finer,
-    demo=({"lookahead": 4, "branches": 8},),
+    demo=({},),
     sliders=(
         Slider("lookahead", 1, 12),
-        Slider("branches", 1, 32),
+        Slider("branches", 1, 32, options=(AUTO, "1", "2", "3", "4", "6", "8", "12", "16", "24", "32")),
         Slider("fanout", options=fanout.NAMES),
         Slider("backup", options=("auto", "neural", "ngram", "copy")),
     ),

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from decoding.params import Param
+from decoding.params import Param, Value
 from decoding.ssd.settings import Settings as SpeculatorSettings
 from decoding.ssd.settings import WantedBackup
-from decoding.strategies.ssd import BRANCHES, PLACEMENT
+from decoding.strategies.ssd import AUTO, BRANCHES, PLACEMENT, counted, near
 from decoding.strategy import CAP, CLASSIFIER, Looks, Parts, Settings, Strategy
 
 
-def _speculates(cap: int, branches: int, backup: WantedBackup, **_: Any) -> SpeculatorSettings:
-    return SpeculatorSettings(lookahead=cap, branches=branches, backup=backup)
+def _speculates(cap: int, branches: Value, backup: WantedBackup, **_: Any) -> SpeculatorSettings:
+    return SpeculatorSettings(lookahead=cap, branches=counted(branches), backup=backup)
 
 
 def _build(parts: Parts, classifier: str, placement: str, **settings: Any) -> Any:
@@ -19,13 +19,13 @@ def _build(parts: Parts, classifier: str, placement: str, **settings: Any) -> An
 
 
 def _grid() -> Iterator[Settings]:
-    return ({"cap": cap, "branches": branches} for cap in (4, 8, 12) for branches in (6, 12, 24))
+    return ({"cap": cap, "branches": branches} for cap in (4, 8, 12) for branches in (3, 6, 12, AUTO))
 
 
 def _finer(best: Settings) -> Iterator[Settings]:
-    cap, branches = int(best["cap"]), int(best["branches"])
+    cap = int(best["cap"])
     yield from ({**best, "cap": each} for each in (cap - 1, cap + 2))
-    yield from ({**best, "branches": count} for count in (branches * 2 // 3, branches * 4 // 3))
+    yield from near(best)
     yield {**best, "backup": "copy"}
 
 

@@ -116,8 +116,8 @@ class Ahead:
 
     def plan(self, choice: Choice, users: int = 1) -> Plan:
         """Make the plan of a choice. If its backup cannot be replayed, the draft model drafts instead."""
-        assert choice.spec.speculates
-        settings = choice.spec.speculates(**choice.settled)
+        assert choice.ahead
+        settings = choice.ahead
         if not self.can_replay_backup(settings.backup, users):
             settings = replace(settings, backup="neural")
         return Plan(
@@ -130,7 +130,7 @@ class Ahead:
         knows_prompts = all(track.prompt for track in self.refused)
         return backup == "neural" or (knows_prompts and (users == 1 or backup not in ("auto", "by-batch")))
 
-    def preparing(self, users: int, branches: int, costs: Costs) -> Preparing:
+    def preparing(self, users: int, branches: int | None, costs: Costs) -> Preparing:
         """Prices of preparing for so many users: those of the largest load that ran and is no larger."""
         loads = [load for load in self.at if load <= users]
         return self.at[max(loads)] if loads else Preparing.alone(self.prices, costs, branches)

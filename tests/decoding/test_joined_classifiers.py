@@ -9,7 +9,7 @@ from decoding.disco import features, judging, training
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_of, row_of
 from decoding.disco.designs import NETWORKS, OF_COPIES, OF_DRAFTS, How
-from decoding.disco.joining import joined, parted
+from decoding.disco.joining import joined, parted, scaled
 from decoding.errors import BadStrategy
 from decoding.proposing import Match
 from decoding.spec import Sampling
@@ -44,6 +44,17 @@ def test_it_judges_copied_tokens_as_one_of_a_target_alone_does() -> None:
     assert [judge(match, 2) for match in MATCHES] == pytest.approx(
         [judge_of(of_copies)(match, 2) for match in MATCHES], abs=1e-4
     )
+
+
+def test_a_correction_of_drafted_tokens_leaves_copied_ones_as_they_are() -> None:
+    both = joined(looking_at(features.QUICK), looking_at(OF_COPIES.columns))
+    moved = scaled(both, 1.5, -0.4)
+    drafted = torch.rand(20, len(features.NAMES))
+    drafted[:, [features.NAMES.index(name) for name in judging.MATCHES]] = 0.0
+    torch.testing.assert_close(torch.logit(moved(drafted)), 1.5 * torch.logit(both(drafted)) - 0.4, atol=1e-3, rtol=0)
+    copied = torch.tensor([row_of(match, ahead) for match in MATCHES for ahead in (0, 3, 19)])
+    torch.testing.assert_close(moved(copied), both(copied), atol=1e-4, rtol=0)
+    assert len(moved.hidden) == len(both.hidden)
 
 
 def test_a_training_may_begin_from_the_parts_of_another(labelled) -> None:  # type: ignore[no-untyped-def]

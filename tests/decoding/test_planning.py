@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import random
@@ -13,7 +14,8 @@ import pytest
 import torch
 from transformers import GenerationConfig
 
-from decoding.disco import rules
+from decoding.disco import metrics, rules
+from decoding.disco.calibration import under
 from decoding.disco.classifier import Classifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.making import Step, fastest, make_classifier
@@ -63,7 +65,40 @@ def test_a_card_says_what_the_classifier_was_made_of_and_how_good_it_is(made) ->
     assert card["looks_at"] in (list(GLANCE), list(QUICK))
     assert set(card["predicted"]) == {"best static", "heuristic", "oracle", "disco:threshold", "disco:priced"}
     phases = list(dict.fromkeys(step.phase for step in told))
-    assert phases[:5] == ["recording training", "recording validation", "recording test", "training", "measuring costs"]
+    recorded = [f"recording {part}" for part in ("training", "validation", "test", "greedy texts")]
+    assert phases[:6] == [*recorded, "training", "measuring costs"]
+
+
+def test_a_classifier_that_was_trained_at_a_temperature_is_calibrated_for_greedy_runs_too(made) -> None:  # type: ignore[no-untyped-def]
+    ready, _, card = made
+    greedy = dataclasses.replace(SHARED, temperature=0.0)
+    trained, fitted = ready.classifier("ours", SHARED), ready.classifier("ours", greedy)
+    assert trained is ready.classifier("ours") and fitted is ready.classifier("ours", greedy)
+    tokens = label(study(ready, ALL[60:], greedy, tails=False).recordings)
+    losses = [metrics.measure(each(tokens.rows), tokens.accepted).bce for each in (trained, fitted)]
+    assert losses[1] < losses[0]
+    assert fitted.tuned("priced") == card["greedy"]["thresholds"]["priced"] != trained.tuned("priced")
+    assert ready.misfits([choose("disco", {"classifier": "ours"})], greedy) == []
+    plainly = make_classifier(ready, Material.of(ALL), greedy)
+    assert plainly.card["greedy"] is None and under(plainly, SHARED) is plainly is under(plainly, greedy)
+
+
+def test_a_greedy_run_asks_the_classifier_as_it_is_calibrated_for_it(made) -> None:  # type: ignore[no-untyped-def]
+    ready, _, _ = made
+    greedy, choice = dataclasses.replace(SHARED, temperature=0.0), choose("disco", {"classifier": "ours"})
+    for sampling in (SHARED, greedy):
+        recorded, asked = study(ready, ALL[-5:], sampling, tails=True), ready.classifier("ours", sampling)
+        counts = recorded.count(lambda: Priced(asked.tuned("priced"), 20), recorded.estimates(asked))  # noqa: B023
+        live = [s for group in Comparison(ready, ALL[-5:], [choice], sampling).run() for s in group]
+        assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
+        assert counts.drafted == sum(s.num_draft_tokens for s in live)
+
+
+@pytest.mark.parametrize("damage", [{"scale": 0.0}, {"scale": None}, {"sweep": 3}, {"more": 1}])
+def test_a_calibration_that_cannot_be_read_changes_nothing(made, damage: dict[str, object]) -> None:  # type: ignore[no-untyped-def]
+    ready, _, card = made
+    spoilt = dataclasses.replace(ready.classifier("ours"), card={**card, "greedy": {**card["greedy"], **damage}})
+    assert under(spoilt, dataclasses.replace(SHARED, temperature=0.0)) is spoilt
 
 
 def test_a_card_says_what_moving_the_threshold_would_do(made) -> None:  # type: ignore[no-untyped-def]

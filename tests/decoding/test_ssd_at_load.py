@@ -29,7 +29,7 @@ from decoding.spec import Choice, Sampling, parse_choices
 from decoding.ssd.accounting import count, rates
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.fanout import Chosen
-from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Backups, BranchRows, Trial
+from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Backups, BranchRows, Budget, Trial
 from decoding.ssd.settings import Settings, WantedBackup
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan
 from decoding.ssd.simulation.prices import Prices
@@ -144,7 +144,7 @@ def test_the_likeliest_outcomes_of_all_texts_get_the_rows() -> None:
     rows = BranchRows()
     for text, values in {"sure": (0.8, 0.1, 0.05), "open": (0.3, 0.25, 0.2), "lost": (0.02, 0.01)}.items():
         rows.ask(text, chosen(*values))
-    granted = {text: rows.granted(text, 4) for text in ("sure", "open", "lost")}
+    granted = {text: rows.granted(text, Budget(4)) for text in ("sure", "open", "lost")}
     assert {text: found.values for text, found in granted.items()} == {
         "sure": (0.8,),
         "open": (0.3, 0.25, 0.2),
@@ -157,9 +157,9 @@ def test_the_likeliest_outcomes_of_all_texts_get_the_rows() -> None:
 def test_each_round_shares_the_rows_anew() -> None:
     rows = BranchRows()
     rows.ask("first", chosen(0.5, 0.4))
-    assert len(rows.granted("first", 2).outcomes) == 2
+    assert len(rows.granted("first", Budget(2)).outcomes) == 2
     rows.ask("second", chosen(0.5, 0.4))
-    assert len(rows.granted("second", 2).outcomes) == 2
+    assert len(rows.granted("second", Budget(2)).outcomes) == 2
 
 
 @torch.inference_mode()
@@ -310,7 +310,7 @@ def plan(branches: int) -> Plan:
 @pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
 def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alone(placement: Placement) -> None:
     tracks = recorded_texts(4)
-    found = simulate_together(tracks, plan(10), COSTS, 1, 1.0, placement)
+    found = simulate_together(tracks, plan(10), COSTS, 1, [(1, 1.0)], placement)
     passes = Costs((0.0, *(10.0 + rows for rows in range(1, 9))), 1.0, 0.0, 0.0, 0.0)
     alone = simulate(
         [text.track for text in tracks], plan(10), Prices("made up", passes, (0.0, 1.0), opening=1.0), placement
@@ -322,7 +322,8 @@ def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alo
 def test_where_rows_suffice_texts_that_are_simulated_together_hit_as_they_do_alone_and_fewer_rows_hit_less() -> None:
     tracks = recorded_texts(6)
     alone, plenty, few = (
-        simulate_together(tracks, plan(branches), COSTS, users, 1.0) for branches, users in ((10, 1), (10, 3), (10, 6))
+        simulate_together(tracks, plan(branches), COSTS, users, [(1, 1.0)])
+        for branches, users in ((10, 1), (10, 3), (10, 6))
     )
     assert alone.hit_rate > plenty.hit_rate > few.hit_rate > 0
 
@@ -333,7 +334,10 @@ def test_a_draft_beside_the_target_hides_what_it_prepares_until_that_takes_longe
 ) -> None:
     tracks = recorded_texts(6)
     speeds = [
-        [simulate_together(tracks, plan(10), COSTS, users, pass_s, placement) for placement in (IN_TURN, ANYTIME)]
+        [
+            simulate_together(tracks, plan(10), COSTS, users, [(1, pass_s)], placement)
+            for placement in (IN_TURN, ANYTIME)
+        ]
         for pass_s in (0.1, 1.0, 9.0)
     ]
     for in_turn, beside in speeds:
@@ -348,7 +352,7 @@ def test_a_verification_is_slowed_down_only_while_the_draft_really_works_beside_
     tracks, slow = recorded_texts(4), Beside(slower=1.5, delay=1 / 3)
 
     def speed(pass_s: float, placement: Placement, beside: Beside) -> float:
-        return simulate_together(tracks, plan(10), COSTS, 2, pass_s, placement, beside).tokens_per_s_device
+        return simulate_together(tracks, plan(10), COSTS, 2, [(1, pass_s)], placement, beside).tokens_per_s_device
 
     lost = [speed(pass_s, ANYTIME, FREE) / speed(pass_s, ANYTIME, slow) for pass_s in (1e-6, 0.1, 1.0, 3.0)]
     assert lost[0] == pytest.approx(1.0, abs=1e-4)  # it is ready at once
@@ -364,7 +368,7 @@ def test_the_work_of_a_verification_goes_on_more_slowly_meanwhile(draft_s: float
 def test_random_numbers_of_the_target_take_time_under_ssd_too() -> None:
     tracks = recorded_texts(4)
     with_noise = dataclasses.replace(COSTS, noise=(8, 1.0))
-    quiet, noisy = (simulate_together(tracks, plan(10), costs, 2, 1.0) for costs in (COSTS, with_noise))
+    quiet, noisy = (simulate_together(tracks, plan(10), costs, 2, [(1, 1.0)]) for costs in (COSTS, with_noise))
     assert noisy.tokens_per_s_device < quiet.tokens_per_s_device
 
 
@@ -382,7 +386,7 @@ def test_a_simulated_batch_hits_as_often_as_a_live_one(backup: WantedBackup) -> 
         decode_all(made)
     live = rates([counted for sequence in made if (counted := count(events(sequence)))])["hit_rate"]
     settings = Settings(4, 10, backup=backup)
-    found = simulate_together(tracks, Plan(settings, copier=partial(copier, settings)), COSTS, 4, 1.0)
+    found = simulate_together(tracks, Plan(settings, copier=partial(copier, settings)), COSTS, 4, [(1, 1.0)])
     assert found.hit_rate == pytest.approx(live, abs=0.1)
     used = {event.backup for sequence in made for event in events(sequence) if isinstance(event, Drafted)}
     assert backup in used

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +15,9 @@ from decoding.drafters.model import ModelDrafter
 from decoding.errors import BadStrategy
 from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.models.table import TableRunner
+from decoding.registry import build
 from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.speculator import Speculator
 from decoding.stopping import Driven, no_words
@@ -144,7 +148,8 @@ def test_a_round_is_a_hit_exactly_when_its_outcome_was_prepared(choice: Choice, 
         for prepared, verdict, draft in rounds_with_preparation(recorder.events):
             assert prepared.busy_ns <= prepared.end_ns - prepared.start_ns
             depth = {(k, token): depth for k, token, depth in prepared.branches}
-            assert len(depth) == len(prepared.branches) == sum(prepared.fanout) <= choice.params["branches"]
+            assert choice.ahead and prepared.pass_rows <= choice.ahead.most_branches
+            assert len(depth) == len(prepared.branches) == sum(prepared.fanout) == prepared.pass_rows
             assert (draft.source == "hit") == ((verdict.accepted, verdict.token) in depth)
             if draft.source == "hit":
                 assert draft.passes == 0 and len(draft.tokens) <= depth[verdict.accepted, verdict.token]
@@ -264,7 +269,9 @@ def test_a_verdict_that_comes_before_anything_is_prepared_finds_nothing_of_the_r
     ("text", "sentence"),
     [
         ("ssd:k=3,fanout=5/4/3", "which has 3 entries where a lookahead of 3 has 4"),
-        ("ssd:k=2,fanout=5/4/2", "which adds up to 11 where branches is 12"),
+        ("ssd:k=2,branches=12,fanout=5/4/2", "which adds up to 11 where branches is 12"),
+        ("ssd:k=2,fanout=5/4/3+5/4/2", "which adds up to 11 where branches is 12"),
+        ("ssd:k=2,fanout=0/0/0", "which adds up to 0"),
         ("ssd:k=2,fanout=5/4/3+12/0", "which has 2 entries where a lookahead of 2 has 3"),
         ("ssd:k=2,fanout=5/4/3+5/4/3+5/4/3", "more than two lists"),
         ("ssd:k=2,fanout=5/-4/11", "neither uniform, geometric, measured nor a list"),
@@ -273,6 +280,7 @@ def test_a_verdict_that_comes_before_anything_is_prepared_finds_nothing_of_the_r
         ("ssd:C=1.5", "outside"),
         ("ssd:constant=nan", "outside"),
         ("ssd:branches=0", "outside 1 to 512"),
+        ("ssd:branches=many", "which is neither a whole number nor auto"),
         ("ssd:backup=lucky", "not one of auto, by-batch, neural, ngram, random, copy, copy-or-random"),
         ("ssd:k=4,lookahead=4", "lookahead twice"),
         ("ssd:placement=there", "not one of"),
@@ -282,6 +290,37 @@ def test_a_verdict_that_comes_before_anything_is_prepared_finds_nothing_of_the_r
 def test_what_makes_no_sense_is_refused_in_words(text: str, sentence: str) -> None:
     with pytest.raises(BadStrategy, match=sentence):
         parse_choices(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "branches"),
+    [
+        ("ssd", None),
+        ("ssd:4,branches=auto", None),
+        ("ssd:4,branches=8", 8),
+        ("ssd:2,fanout=5/4/3", 12),
+        ("ssd:4,C=0.5", 12),  # texts must not depend on the clock, and bending follows the number of branches
+        ("ssd-disco", None),
+        ("ssd-disco:6,branches=8", 8),
+    ],
+)
+def test_the_number_of_branches_is_open_unless_something_names_it(text: str, branches: int | None) -> None:
+    [choice] = parse_choices(text)
+    assert choice.ahead and choice.ahead.branches == branches
+    assert parse_choices(choice.label) == [choice]
+
+
+@pytest.mark.parametrize("name", ["ssd:4,backup=neural,placement=in-turn", "ssd-disco:6,placement=in-turn"])
+def test_texts_of_a_run_learn_together_how_many_branches_pay_and_each_round_tells_them(name: str) -> None:
+    """The first text of a run tries some numbers, the second does not try them again."""
+    [choice], world, memory = parse_choices(name), World.of_tables(40, 2), dict[str, Any]()
+
+    def rows() -> list[int]:
+        _, recorder = world.run(lambda parts: build(choice, replace(parts, memory=memory)), [3, 1], GREEDY)
+        return [event.pass_rows for event in recorder.events if isinstance(event, Anticipated)]
+
+    assert rows()[:TRIALS] == [*TRIED, *TRIED]
+    assert rows()[:TRIALS] != [*TRIED, *TRIED]
 
 
 def test_the_command_line_may_spell_parameters_short() -> None:

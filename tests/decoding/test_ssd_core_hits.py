@@ -18,10 +18,10 @@ TRACE: list[Event] = [
     Started(5, 1_000),
     Drafted(1, 5, 2, (7, 8), (0.9, 0.8), (), "limit", "fresh", 2, 1_000, 3_000),
     Verified(1, 2, 6, "bonus", 2_000, 3_000, 6_000),
-    Anticipated(1, ((2, 6, 2), (0, 5, 2)), 0.75, 3_000, 5_000, (1, 0, 1), 3, 1_000, 1_000),
+    Anticipated(1, ((2, 6, 2), (0, 5, 2)), 0.75, 3_000, 5_000, (1, 0, 1), 3, 1_000, 1_000, pass_rows=2),
     Drafted(2, 8, 2, (4, 3), (0.3, 0.2), (), "limit", "hit", 0, 6_000, 6_100),
     Verified(2, 0, 2, "correction", 100, 6_100, 8_100),
-    Anticipated(2, ((1, 6, 2),), 0.25, 6_200, 10_200, (0, 1, 0), 3, 4_000, 0),
+    Anticipated(2, ((1, 6, 2),), 0.25, 6_200, 10_200, (0, 1, 0), 3, 4_000, 0, pass_rows=1),
     Drafted(3, 9, 2, (1, 1), (), (), "limit", "miss", 0, 10_200, 10_300, "ngram"),
     Verified(3, 0, 2, "correction", 2_200, 10_300, 12_300),
     Drafted(4, 10, 2, (1, 1), (0.5, 0.5), (), "limit", "miss", 2, 12_300, 14_300, "neural"),
@@ -38,6 +38,7 @@ def test_hits_are_counted_by_what_was_accepted_and_by_where_the_judged_draft_cam
         "predicted_hit_rate": pytest.approx(1 / 3),  # of three outcomes; for the last nothing was prepared
         "hit_rate_by_position": {"0": 0.0, "2": 1.0},
         "hit_rate_by_source": {"fresh": 1.0, "hit": 0.0, "ngram": 0.0},
+        "prepared_branches": 1.5,
         # 1,000 of 1,000 ns hidden in round 1; 1,900 of 4,000 in round 2; the first and the last draft made it wait
         "hidden_share": pytest.approx(2_900 / 9_000),
         "backups": {

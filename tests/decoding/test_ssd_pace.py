@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import operator
+from collections import Counter
 from typing import cast
 
 import pytest
@@ -17,6 +18,7 @@ from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
 from decoding.replay.costs import Costs
 from decoding.spec import Sampling
+from decoding.ssd.policy.breadth import AGAIN, TRIALS, TRIED, Breadth
 from decoding.ssd.policy.pace import Pace
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.speculator import Speculator
@@ -112,6 +114,63 @@ def test_a_token_is_of_use_by_what_it_would_take_alone_but_no_more_than_it_is_wo
     assert pace.token_price == pytest.approx(300 * 4 / 2000)
     assert pace.saved_ns(0.9) == pytest.approx(300)
     assert pace.saved_ns(0.1) == pytest.approx(0.1 * 2000 / 4)
+
+
+# How many branches pay ------------------------------------------------------------------------------------------------
+
+LIKELY = [0.4, 0.2, 0.1, 0.08, 0.05, 0.04, 0.03, 0.02, 0.02, 0.01, 0.01, 0.01]
+
+
+def breadth(step: int, row: int, window: int, *, is_known: bool = False) -> Breadth:
+    """Return a breadth after rounds with drafts of 4 tokens, 100 ns each. A step takes `step` ns and `row` for each
+    branch, and so much time is left for steps."""
+    made = Breadth((lambda branches: step + row * branches) if is_known else None)
+    for _ in range(TRIALS):
+        branches = made.choose(LIKELY, hides=True)
+        for _ in range(4):
+            made.note_step(branches, step + row * branches)
+        made.note_drafting(4, 400)
+        made.note_round(4, window)
+    return made
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["as in a simulation", "measured"])
+@pytest.mark.parametrize(
+    ("step", "row", "window", "expected"),
+    [(40, 1, 10_000, 12), (100, 10, 600, 4), (100, 10, 700, 6), (100, 100, 350, 1), (100, 400, 10, 1)],
+)
+def test_as_many_branches_are_opened_as_are_ready_within_the_verification(
+    step: int, row: int, window: int, expected: int, is_known: bool
+) -> None:
+    found = breadth(step, row, window, is_known=is_known)
+    assert found.choose(LIKELY, hides=True) == expected
+
+
+def test_the_first_rounds_of_a_run_try_what_a_step_takes_and_later_ones_now_and_then() -> None:
+    made = Breadth()
+    assert [made.choose(LIKELY, hides=True) for _ in range(TRIALS)] == [*TRIED, *TRIED]
+    assert made.choose(LIKELY, hides=True) == TRIED[0], "no times are known, so there are few"
+    made = breadth(100, 10, 600)
+    later = [made.choose(LIKELY, hides=True) for _ in range(2 * AGAIN)]
+    assert Counter(later) == {4: 2 * AGAIN - 2, TRIED[0]: 1, TRIED[1]: 1}
+
+
+def test_where_the_target_waits_for_every_step_a_branch_must_bring_more_than_its_row_costs() -> None:
+    free, dear = breadth(30, 0, 0, is_known=True), breadth(30, 9, 0, is_known=True)
+    assert free.choose(LIKELY, hides=False) == 12 and dear.choose(LIKELY, hides=False) == 3
+
+
+def test_what_is_hardly_better_changes_no_number() -> None:
+    made = breadth(100, 10, 600)
+    before = made.choose(LIKELY, hides=True)
+    made.note_round(4, 620)
+    assert made.choose(LIKELY, hides=True) == before
+
+
+def test_where_nothing_can_follow_no_number_is_learnt() -> None:
+    made = breadth(100, 10, 600)
+    before = made.choose(LIKELY, hides=True)
+    assert {made.choose([], hides=True) for _ in range(3 * AGAIN)} == {before}
 
 
 # The steps that it decides on -----------------------------------------------------------------------------------------

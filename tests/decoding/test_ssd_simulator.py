@@ -230,6 +230,22 @@ def test_in_turn_every_second_is_paid_for_by_one_of_the_two() -> None:
     assert found.label == "simulated"
 
 
+@pytest.mark.parametrize("placement", [ANYTIME, IN_TURN], ids=lambda placement: placement.name)
+@pytest.mark.parametrize("row", [0.0005, 0.01, 0.05], ids="a row costs {}".format)
+def test_a_number_of_branches_that_is_left_open_is_nearly_as_good_as_the_best_in_hindsight(
+    row: float, placement: Placement
+) -> None:
+    tracks = [tracked(World.of_tables(VOCAB, seed, noise=0.9), SAMPLINGS[0], seed) for seed in range(12)]
+    passes = Costs((0.0, *(1.0 + 0.02 * n for n in range(10))), 0.15, 0.0, 0.0, 0.0)
+    price = Prices("made up", passes, (0.0, *(0.12 + row * n for n in range(1, 41))), opening=0.2)
+
+    def speed(branches: int | None) -> float:
+        plan = plan_for(Settings(4, branches, backup="neural"), VOCAB)
+        return simulate(tracks, plan, price, placement).tokens_per_s
+
+    assert speed(None) > 0.97 * max(speed(branches) for branches in (1, 2, 3, 4, 6, 8, 12, 16))
+
+
 def test_one_round_after_another_on_the_clock() -> None:
     """Two tokens drafted (0.2), sent (0.05), verified (1): both are accepted, and what follows was guessed. Opening
     and two steps took 0.7 of that second, so the target takes what is ready in 0.01, while the draft's side learns of

@@ -37,7 +37,7 @@ def test_a_comparison_with_the_draft_beside_runs_to_its_end_and_leaves_no_draft(
     assert comparison.job.state == "succeeded", comparison.job.reason
     assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
     comparison.refresh_from_db()
-    assert "draft on" in comparison.hardware["by_strategy"]["ssd:4,placement=beside"]
+    assert "draft on" in comparison.hardware["by_strategy"]["ssd:3,placement=beside"]
     assert family(engine.pid) == [engine.pid]
 
 

@@ -180,6 +180,7 @@ class StrategyReport(serializers.Serializer[Any]):
     hit_rate_by_source = serializers.DictField(
         child=serializers.FloatField(), help_text="by the source of the judged draft"
     )
+    prepared_branches = serializers.FloatField(allow_null=True, help_text="mean branches of a pass that prepared")
     hidden_share = serializers.FloatField(allow_null=True, help_text="share of drafting that ran beside a verification")
     backups = Backups(allow_null=True, help_text="what drafted after SSD's misses")
     lost = serializers.DictField(child=serializers.IntegerField(), help_text="samples that lost their draft, by reason")

@@ -72,7 +72,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     steps("measuring costs", 0, 1)
     before = noise.mark(os.getpid())
     costs = probing.probe(pair, order.prompts, order.sampling, chosen)
-    classifiers = {name: pair.priced(name, costs) for name in usable}
+    classifiers = {name: pair.priced(name, costs, order.sampling) for name in usable}
     steps("measuring costs", 1, 1)
     simulating = Simulating(
         pair,
@@ -161,7 +161,7 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
     if cancelled():
         return
     name = next(iter(pair.usable(order.pair.classifiers)), None)
-    material = Material.of(recorded, pair.vocab, pair.classifier(name) if name else None)
+    material = Material.of(recorded, pair.vocab, pair.classifier(name, order.sampling) if name else None)
     often = Throttled(steps)
     found = document(material, card, order.sampling, on_progress=often, cancelled=cancelled)
     if not cancelled():

@@ -49,6 +49,7 @@ class Train(PairOrder):
                 "recording training": len(material.training),
                 "recording validation": len(material.validation),
                 "recording test": len(material.test),
+                "recording greedy texts": 0 if is_alone or self.sampling.is_greedy else len(material.validation),
                 "training": 0,
                 "measuring costs": probing.samples(
                     len(material.validation), classifiers=len(how.networks(is_alone=is_alone)), is_alone=is_alone

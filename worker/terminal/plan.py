@@ -81,7 +81,7 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
     classifier = usable_classifier(pair)
     material = Material(bench, ready, study, probe(pair, bench.prompts, bench.sampling, classifier), classifier)
     if classifier is not None:
-        pair.priced(classifier, material.costs)
+        pair.priced(classifier, material.costs, bench.sampling)
     best: Sequence[Prediction] = ()
     found: dict[str, Any] = {"at_load": None, "misfit": misfit_of(bench, ready), "classifier": classifier}
     found |= {"left_out": left_out(bench.sampling, study), "draft_left_out": pair.draft_left_out}
@@ -121,7 +121,7 @@ def planned_for_one(material: Material) -> tuple[Sequence[Prediction], dict[str,
     predictions = predicted(material)
     best, trees = best_of_each(predictions), None if study.is_alone else tree_worth(study, costs)
     runs = confirmed(material.bench, material.ready, best)
-    classifier = None if material.classifier is None else pair.classifier(material.classifier)
+    classifier = None if material.classifier is None else pair.classifier(material.classifier, material.bench.sampling)
     again = repriced(runs, best, study, costs, classifier)
     found = document_of(best, runs.rows, again, predictions, costs)
     print("\n".join([table(best, runs.rows, again), *remarks_on(prediction.choice.strategy for prediction in best)]))
@@ -188,7 +188,7 @@ def predicted(material: Material) -> list[Prediction]:
         name,
         on_progress=lambda n: steps(Step("measuring preparation", n, due)),
     )
-    classifier = None if name is None else pair.classifier(name)
+    classifier = None if name is None else pair.classifier(name, sampling)
     predictions = [*predict(study, costs, classifier), *predict_ahead(simulating)]
     steps.close()
     return predictions

@@ -53,7 +53,7 @@ def projected(bench: Bench, card: Card) -> dict[str, Any]:
     pair = ready.pair
     study = recorded(bench, ready)
     name = usable_classifier(pair)
-    classifier = None if name is None else pair.classifier(name)
+    classifier = None if name is None else pair.classifier(name, bench.sampling)
     steps = Steps()
     found = document(
         Material.of(study, pair.vocab, classifier),

@@ -204,9 +204,10 @@ def _remark(row: Mapping[str, Any]) -> str:
 
 
 def _hits(row: Mapping[str, Any]) -> str:
+    branches = f" with {row['prepared_branches']:.1f} branches" if row["prepared_branches"] else ""
     return (
         f"{row['label']} had prepared for {percent(row['hit_rate'], 1)} of the outcomes "
-        f"({percent(row['predicted_hit_rate'], 1)} expected); "
+        f"({percent(row['predicted_hit_rate'], 1)} expected){branches}; "
         f"{_percent(row['hidden_share'])} of its drafting was hidden"
     )
 

@@ -71,9 +71,10 @@ def fitted(fanout: FanOut, drafted: int) -> FanOut:
     return fanout if drafted + 1 >= len(fanout) else (*fanout[:drafted], sum(fanout[drafted:]))
 
 
-def read(text: str, lookahead: int, branches: int) -> tuple[FanOut, FanOut] | None:
+def read(text: str, lookahead: int, branches: int | None) -> tuple[FanOut, FanOut] | None:
     """Parse one list, `5/4/3/0`, or two, `5/4/3/0+12/0/0/0`: the first for rounds after a hit, the second after a miss.
-    Returns None for one of NAMES. If the lists cannot be used, raises ValueError, whose text ends a sentence."""
+    Returns None for one of NAMES. The first list decides how many `branches` there are if their number is left open.
+    If the lists cannot be used, raises ValueError, whose text ends a sentence."""
     if text in NAMES:
         return None
     lists = [tuple(_count(word) for word in part.split("/")) for part in text.split("+")]
@@ -82,8 +83,9 @@ def read(text: str, lookahead: int, branches: int) -> tuple[FanOut, FanOut] | No
     for counts in lists:
         if len(counts) != lookahead + 1:
             raise ValueError(f"which has {len(counts)} entries where a lookahead of {lookahead} has {lookahead + 1}")
-        if sum(counts) != branches:
-            raise ValueError(f"which adds up to {sum(counts)} where branches is {branches}")
+        branches = sum(counts) if branches is None else branches
+        if not branches or sum(counts) != branches:
+            raise ValueError(f"which adds up to {sum(counts)} where branches is {branches or 'at least 1'}")
     return lists[0], lists[-1]
 
 

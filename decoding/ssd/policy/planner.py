@@ -129,7 +129,7 @@ class FanOutPlanner:
     a poor backup drafted."""
 
     def __init__(self, settings: Settings) -> None:
-        self.most_guesses = settings.branches
+        self.most_guesses = settings.most_branches
         self._settings = settings
         self._explicit = fanout.read(settings.fanout, settings.lookahead, settings.branches)
         self._after_hit = OutcomeCounts(PRIOR_ACCEPTANCE["neural"])
@@ -158,7 +158,7 @@ class FanOutPlanner:
     def _fanout(self, counts: OutcomeCounts) -> FanOut:
         if self._explicit:
             return self._explicit[counts is self._after_miss]
-        lookahead, branches = self._settings.lookahead, self._settings.branches
+        lookahead, branches = self._settings.lookahead, self._settings.most_branches
         match self._settings.fanout:
             case "uniform":
                 return fanout.uniform(lookahead, branches)
@@ -175,7 +175,7 @@ class EstimatePlanner:
     guesses_by_position: FanOut = ()  # empty: it has no fixed number of guesses for each position
 
     def __init__(self, settings: Settings) -> None:
-        self.most_guesses = settings.branches
+        self.most_guesses = settings.most_branches
         self._counts = OutcomeCounts(PRIOR_ACCEPTANCE["neural"])
         self._echoes = {length: [PRIOR_TOKENS * right, PRIOR_TOKENS] for length, right in PRIOR_ECHOES.items()}
 

@@ -19,10 +19,11 @@ from decoding.disco.recalibration import Recalibration
 from decoding.events import Backup
 from decoding.proposing import Proposer
 from decoding.replay.costs import Costs
+from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.fanout import Chosen, Guesses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import RANKS, planner_for
-from decoding.ssd.policy.together import Backups
+from decoding.ssd.policy.together import Backups, Budget, shared_out
 from decoding.ssd.settings import Settings
 
 RandomTokens = Callable[[Sequence[int], int], Sequence[int]]  # text, count -> tokens
@@ -66,6 +67,7 @@ class SsdPolicy:
         self.prices = prices or TokenPrices(0.0, 0.0)
         self.planner = planner_for(settings, by_estimates=self.has_estimates)
         self.pace = Pace(settings.backup, clock_ns)
+        self.budget = Budget(settings.branches)
         self.recalibration = Recalibration()  # of the classifier's estimates
         self.text: list[int] = []
         self.echoes = Echoes()
@@ -79,6 +81,10 @@ class SsdPolicy:
         self._copier: Proposer | None = None
         self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
         self._echo_lengths: Sequence[int] = ()
+
+    def share(self, breadth: Breadth, hides: bool = True) -> None:
+        """Learn with all texts of a run how many branches pay."""
+        self.budget = Budget(self.budget.branches, hides, breadth)
 
     def join(self, crowd: Crowd) -> None:
         """Learn which texts are decoded together with this one."""
@@ -124,8 +130,14 @@ class SsdPolicy:
 
     def note_drafting(self, tokens: int, took_ns: int) -> None:
         """Note the time of a draft for which the target waited."""
+        self.budget.breadth.note_drafting(tokens, took_ns)
         for pace in self._paces():
             pace.note_drafting(tokens, took_ns)
+
+    def note_step(self, rows: int, took_ns: int) -> None:
+        """Note the time of a step, in a pass with rows for so many branches of all texts."""
+        self.budget.breadth.note_step(rows, took_ns)
+        self.pace.note_step(took_ns)
 
     def after_a_miss(self, room: int) -> tuple[Backup, Sequence[int]]:
         """Choose the backup, and return its tokens. None if the model is to draft."""
@@ -179,6 +191,10 @@ class SsdPolicy:
         if self._copies_surely(len(draft.tokens)):
             return Chosen()
         return self.planner.choose(draft, estimates, guesses, echo_lengths)
+
+    def granted(self, chosen: Chosen) -> Chosen:
+        """Return the outcomes that get a branch, of those that were chosen for a text that is decoded alone."""
+        return shared_out({0: chosen}, self.budget.rows([chosen]))[0]
 
     def _copies_surely(self, drafted: int) -> bool:
         """Whether a copy is expected to bring at least as many tokens after this verdict as a branch that hits."""

@@ -7,11 +7,13 @@ draft is made, and by whom.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from decoding.crowd import Crowd
 from decoding.events import Backup
+from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.pace import Pace, RecentMean
 from decoding.ssd.settings import WantedBackup
@@ -24,12 +26,28 @@ AGAIN = 16  # after so many stints of the faster backup, the other is tried once
 TRIED = 64  # rounds of one backup that its means remember
 
 
+@dataclass(frozen=True)
+class Budget:
+    """Rows that all texts together have in one pass of the draft."""
+
+    branches: int | None  # None: as many as pay
+    hides: bool = True  # whether the draft prepares while the target verifies
+    breadth: Breadth = field(default_factory=Breadth)  # which the texts of a run share
+
+    def rows(self, asked: Iterable[Chosen]) -> int:
+        """Return how many of the outcomes that the texts ask for get a row."""
+        if self.branches is not None:
+            return self.branches
+        return self.breadth.choose([value for chosen in asked for value in chosen.values], self.hides)
+
+
 class BranchRows:
     """Rows of the draft's passes. Each round first every text asks for some, then every text is granted some."""
 
     def __init__(self) -> None:
         self._asked: dict[Hashable, Chosen] = {}
         self._granted: dict[Hashable, Chosen] | None = None  # None while texts ask
+        self.count = 0  # of the rows that all texts were granted in this round
 
     def ask(self, text: Hashable, chosen: Chosen) -> None:
         """Ask for a row for each of these outcomes."""
@@ -37,10 +55,11 @@ class BranchRows:
             self._asked, self._granted = {}, None
         self._asked[text] = chosen
 
-    def granted(self, text: Hashable, rows: int) -> Chosen:
-        """Return the outcomes that get one of so many rows."""
+    def granted(self, text: Hashable, budget: Budget) -> Chosen:
+        """Return the outcomes of a text that get a row."""
         if self._granted is None:
-            self._granted = shared_out(self._asked, rows)
+            self._granted = shared_out(self._asked, budget.rows(self._asked.values()))
+            self.count = sum(len(chosen.outcomes) for chosen in self._granted.values())
         return self._granted.pop(text)
 
 

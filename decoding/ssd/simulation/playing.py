@@ -92,6 +92,7 @@ class SimulatedPreparation:
     began_s: float
     opening_s: float
     step_s: float
+    rows: int  # of the passes, over all texts that share them
     most: int  # the depth that is wanted
     depth: int = 0
     depth_before: int = 0  # the last step
@@ -129,6 +130,7 @@ class SimulatedPreparation:
             start_ns=ns(self.began_s),
             end_ns=ns(self.ended_s),
             fanout=self.chosen.fanout,
+            pass_rows=self.rows,
             passes=self.passes,
             busy_ns=ns(self.busy_s),
             idle_ns=ns(idle_s),

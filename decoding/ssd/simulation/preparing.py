@@ -10,9 +10,10 @@ from typing import Any
 
 from decoding.events import Drafted, Event, Verified
 from decoding.replay.costs import Costs
-from decoding.replay.joint_costs import JointCosts, Line, on_line
+from decoding.replay.joint_costs import JointCosts, Line
 from decoding.ssd.accounting import answers_of, count
 from decoding.ssd.answers import MODEL
+from decoding.ssd.policy.breadth import RUNGS
 from decoding.ssd.simulation.playing import Placement, Plan
 from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.together import FREE, Beside, Together, Tracked, simulate_together
@@ -34,34 +35,39 @@ class Preparing:
         """Read them from the rows of runs with so many users. `alone` is autoregressive's, from the same minutes: what
         slowed that down slowed all of them down."""
         drift = _slowed(alone, costs, users)
-        runs = [(int(row["params"]["branches"]), counted(row), _slowed(row, costs, users) / drift) for row in rows]
+        runs = [(_branches_in(row), counted(row), _slowed(row, costs, users) / drift) for row in rows]
         return cls.measured(runs, costs, users, drift)
 
     @classmethod
-    def traced(cls, runs: Sequence[tuple[int, Traces]], costs: JointCosts, users: int) -> Preparing | None:
-        """Read them from the traces of runs with so many users, each with its branches. `costs` are of the same
-        comparison. Return None if nothing was prepared."""
+    def traced(cls, runs: Sequence[tuple[int | None, Traces]], costs: JointCosts, users: int) -> Preparing | None:
+        """Read them from the traces of runs with so many users, each with its branches, None where their number was
+        left open. `costs` are of the same comparison. Return None if nothing was prepared."""
         hits = [(n, [*filter(None, map(count, traces))], _slowed_in(traces, costs, users)) for n, traces in runs]
         prepared = [run for run in hits if any(one["passes"] for one in run[1])]
         return cls.measured(prepared, costs, users) if prepared else None
 
     @classmethod
     def measured(
-        cls, runs: Sequence[tuple[int, Sequence[Counted], float]], costs: JointCosts, users: int, drift: float = 1.0
+        cls,
+        runs: Sequence[tuple[int | None, Sequence[Counted], float]],
+        costs: JointCosts,
+        users: int,
+        drift: float = 1.0,
     ) -> Preparing:
         """Take the counts of runs, each with its branches and how many times as long as alone its verifications took.
         `drift` is how much slower everything was than by the costs."""
-        passes = {branches: pass_seconds(found) / drift for branches, found, _ in runs}
+        passes = {branches or _rows_of(found): pass_seconds(found) / drift for branches, found, _ in runs}
         slower = max(1.0, statistics.mean(slowed for _, _, slowed in runs))
         working = statistics.mean(_working(found) for _, found, _ in runs)
         answering = statistics.mean(_answering(found, costs, users, drift) for _, found, _ in runs)
         return cls(sorted(passes.items()), Beside(slower, _delay(slower, working), answering))
 
     @classmethod
-    def alone(cls, prices: Prices, costs: Costs, branches: int) -> Preparing:
+    def alone(cls, prices: Prices, costs: Costs, branches: int | None) -> Preparing:
         """Take them from runs with one user: a joint pass has as many rows, whichever texts they belong to."""
         slower = max(1.0, prices.passes.verify(2) / costs.verify(2))
-        return cls([(branches, prices.step(branches))], Beside(slower, _delay(slower, 1.0), prices.answer))
+        passes = [(n, prices.step(n)) for n in (RUNGS if branches is None else [branches])]
+        return cls(passes, Beside(slower, _delay(slower, 1.0), prices.answer))
 
     def simulate(
         self,
@@ -74,10 +80,10 @@ class Preparing:
     ) -> Together:
         """Play the texts. Each of several devices for the draft prepares as many branches as the plan says, in the same
         time; one of them drafts after misses."""
-        branches = plan.settings.branches
-        pass_s = max(on_line(self.passes, branches), self.passes[0][1] / 2)
-        wider = replace(plan, settings=replace(plan.settings, branches=devices * branches))
-        return simulate_together(texts, wider, costs, users, pass_s, placement, self.beside)
+        branches = plan.settings.branches and devices * plan.settings.branches
+        wider = replace(plan, settings=replace(plan.settings, branches=branches))
+        passes = [(devices * rows, seconds) for rows, seconds in self.passes]
+        return simulate_together(texts, wider, costs, users, passes, placement, self.beside)
 
 
 def counted(row: Row) -> list[Counted]:
@@ -88,6 +94,17 @@ def pass_seconds(found: Sequence[Counted]) -> float:
     """Mean seconds of one pass that prepared, from samples' counts."""
     busy_ns: int = sum(hits["busy_ns"] for hits in found)
     return busy_ns * 1e-9 / sum(int(hits["passes"]) for hits in found)
+
+
+def _branches_in(row: Row) -> int | None:
+    branches = row["params"]["branches"]
+    return None if isinstance(branches, str) else int(branches)
+
+
+def _rows_of(found: Sequence[Counted]) -> float:
+    """Mean rows of a pass that prepared."""
+    rows: int = sum(hits["rows"] for hits in found)
+    return rows / max(1, sum(hits["preparations"] for hits in found))
 
 
 def _working(found: Sequence[Counted]) -> float:

@@ -29,9 +29,8 @@ def plan_for(settings: Settings, vocab: int, classifier: Classifier | None = Non
 
 def plan_of(choice: Choice, vocab: int, classifier: Classifier | None) -> Plan:
     """The plan of a choice that prepares ahead. The classifier counts only if the strategy asks one."""
-    assert choice.spec.speculates, f"{choice.label} prepares nothing ahead"
-    settings = choice.spec.speculates(**choice.settled)
-    return plan_for(settings, vocab, classifier if choice.spec.needs_classifier else None)
+    assert choice.ahead, f"{choice.label} prepares nothing ahead"
+    return plan_for(choice.ahead, vocab, classifier if choice.spec.needs_classifier else None)
 
 
 def track_of(recording: Recording, estimates: Sequence[Sequence[float]] = ()) -> Track:

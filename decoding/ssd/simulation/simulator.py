@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable
 
 from decoding.events import Event, Finished, Outcome, Source, Started, Verified
+from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.simulation.playing import (
@@ -30,7 +31,8 @@ from decoding.ssd.simulation.track import Track
 
 
 def simulate(tracks: Iterable[Track], plan: Plan, prices: Prices, placement: Placement) -> Simulated:
-    texts = [Text(track, plan, prices, placement) for track in tracks]
+    breadth = Breadth(lambda branches: ns(prices.step(branches)))
+    texts = [Text(track, plan, prices, placement, breadth) for track in tracks]
     return Simulated(placement.name, prices.source, [text.play() for text in texts])
 
 
@@ -38,8 +40,9 @@ class Text:
     """One text, round by round. Both models have read the prompt at time 0. As in a trace, a preparation counts once
     the next draft is asked for, so the one beside the last round does not."""
 
-    def __init__(self, track: Track, plan: Plan, prices: Prices, placement: Placement) -> None:
+    def __init__(self, track: Track, plan: Plan, prices: Prices, placement: Placement, breadth: Breadth) -> None:
         self.policy = plan.policy(track, lambda: ns(self.now_s))
+        self.policy.share(breadth, placement.beside)
         # Plain SSD uses neither estimates nor echoes, though a track may have been recorded with both.
         self.track = track if self.policy.has_estimates else dataclasses.replace(track, estimates=(), echoes=())
         self.prices, self.placement = prices, placement
@@ -61,7 +64,7 @@ class Text:
                 position = len(self.track.prompt) + self.at
                 drafted = sent.event(self.number, position, self.policy.lookahead, passes, self.asked_s, arrived_s)
                 self.events.append(drafted)
-            chosen = self.choose(sent)
+            chosen = self.policy.granted(self.choose(sent))
             self.prepare(sent, chosen, len(chosen.outcomes))
             self._verify(sent, arrived_s)
             self.settle(sent)
@@ -102,6 +105,7 @@ class Text:
         if work is None:
             return 0
         work.open()
+        self.policy.budget.breadth.note_round(work.drafted, ns(heard_s - work.ended_s))
         if self.placement.anytime:
             self._step_beside(work, heard_s)
         else:
@@ -124,7 +128,7 @@ class Text:
 
     def _step(self, work: SimulatedPreparation) -> None:
         work.step()
-        self.policy.pace.note_step(ns(work.step_s))
+        self.policy.note_step(work.rows, ns(work.step_s))
 
     def _learn(self) -> None:
         """Have the policy learn from the last round."""
@@ -235,6 +239,7 @@ class Text:
             began_s=self.now_s + self.prices.turning,
             opening_s=self.prices.opening_read if self.is_read else self.prices.opening,
             step_s=self.prices.step(rows),
+            rows=rows,
             most=self.policy.room(self._limit - 1) if chosen.outcomes else 0,
         )
 

@@ -4,18 +4,19 @@ verifications. The draft takes turns with the target, or works beside it. Standa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from decoding.events import Anticipated
 from decoding.replay import texts_at_load
 from decoding.replay.at_load import PIECE, Run, pieces_of, serve
 from decoding.replay.costs import Costs
-from decoding.replay.joint_costs import JointCosts
+from decoding.replay.joint_costs import JointCosts, Line, on_line
 from decoding.replay.mixed import Clock
 from decoding.replay.texts_at_load import Pass, Recorded
-from decoding.ssd.policy.together import shared_out
-from decoding.ssd.simulation.playing import IN_TURN, Placement, Plan, SimulatedDraft
+from decoding.ssd.policy.breadth import Breadth
+from decoding.ssd.policy.together import Budget, shared_out
+from decoding.ssd.simulation.playing import IN_TURN, Placement, Plan, SimulatedDraft, ns
 from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.simulator import Text
 from decoding.ssd.simulation.track import Track
@@ -79,19 +80,26 @@ def simulate_together(
     plan: Plan,
     costs: JointCosts,
     users: int,
-    pass_s: float,
+    passes: Line,
     placement: Placement = IN_TURN,
     beside: Beside = FREE,
 ) -> Together:
-    """Play every request once, with `users` under way at any time. `pass_s` is the time of one joint pass over all
-    branches; where the draft works beside the target, it was measured so. `costs` are those of passes alone, and
+    """Play every request once, with `users` under way at any time. `passes` are the seconds of one joint pass by its
+    branches; where the draft works beside the target, they were measured so. `costs` are those of passes alone, and
     `beside` says what they cost more in that placement.
 
     The backup must not depend on times: a trial would need a clock that all texts share."""
     assert plan.settings.backup not in ("auto", "by-batch")
     clock = Clock()
     apart = beside if placement.beside else FREE
-    batch = _Batch(plan, costs, _prices(costs, users, pass_s), placement, apart, pass_s, clock)
+
+    def pass_s(branches: int) -> float:
+        return max(on_line(passes, branches), passes[0][1] / 2)
+
+    breadth = Breadth(lambda branches: ns(pass_s(branches)))
+    budget = Budget(plan.settings.branches, placement.beside, breadth)
+    prices = _prices(costs, users, pass_s(plan.settings.most_branches))
+    batch = _Batch(plan, costs, prices, placement, apart, pass_s, budget, clock)
     tracked = {id(request): request.track for request in requests}
     begin = lambda request, end: batch.begin(request, tracked[id(request)], end)  # noqa: E731
     return Together(users, serve(requests, begin, batch.step, users, clock).requests)
@@ -104,13 +112,17 @@ class _Batch:
     prices: Prices
     placement: Placement
     beside: Beside
-    pass_s: float
+    pass_s: Callable[[int], float]
+    budget: Budget
     clock: Clock
 
     def begin(self, request: Recorded, track: Track, end: int) -> _Ahead:
         if end < request.tokens:
             track = replace(track, room=end)
-        return _Ahead(request, self.clock.seconds, end, Text(track, self.plan, self.prices, self.placement))
+        return _Ahead(request, self.clock.seconds, end, self._text(track))
+
+    def _text(self, track: Track) -> Text:
+        return Text(track, self.plan, self.prices, self.placement, self.budget.breadth)
 
     def step(self, texts: Sequence[texts_at_load.Text]) -> None:
         """Play one round of all texts. Those whose prompt is still being read take part in the verification."""
@@ -147,7 +159,8 @@ class _Batch:
     def _prepare(self, texts: Sequence[_Ahead]) -> float:
         """Let all texts prepare within one budget of rows. Return the seconds that it takes."""
         asked = {number: text.text.choose(text.sent) for number, text in enumerate(texts)}
-        granted = shared_out(asked, self.plan.settings.branches)
+        rows = self.budget.rows(asked.values())
+        granted = shared_out(asked, rows)
         count = sum(len(chosen.outcomes) for chosen in granted.values())
         for number, text in enumerate(texts):
             text.text.now_s = self.clock.seconds
@@ -155,7 +168,7 @@ class _Batch:
         deepest = max((text.text.preparing.most for text in texts if text.text.preparing), default=0)
         opens = any(text.sent.tokens and not text.text.is_read for text in texts)
         reads_on = self.placement.beside and deepest > 0  # the branches' last tokens, if there is time
-        return (opens + deepest + reads_on) * self.pass_s
+        return (opens + deepest + reads_on) * self.pass_s(rows)
 
 
 def _steps(passes: Sequence[int], costs: JointCosts) -> float:

@@ -15,7 +15,9 @@ from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.drafters.base import Draft
 from decoding.models.runner import ModelRunner, Result, Steps, run_alone
+from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.fanout import Chosen
+from decoding.ssd.policy.together import Budget
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator import answering
 from decoding.ssd.speculator.answering import Ready
@@ -29,6 +31,7 @@ class Preparation(NamedTuple):
     branches: tuple[tuple[int, int, int], ...] = ()  # (accepted count, the target's token, depth reached)
     predicted_hit: float = 0.0
     fanout: tuple[int, ...] = ()  # entry k: how many branches for k accepted
+    rows: int = 0  # branches in each pass, of all texts that share it
     passes: int = 0  # opening the branches counts as one, whether or not the model had to run for it
     busy_ns: int = 0
     opening_ns: int = 0  # of that, the first pass: it brings the cache up to date and opens the branches
@@ -67,6 +70,17 @@ class Speculator:
         self._posted_depth = 0  # depth of the branches when `ready` last returned them
         self._is_open = True  # whether branches were opened, or had no reason to be, since the last answer
         self._preparation = NOTHING
+        self._rows = 0  # of a pass that prepares, over all texts
+
+    @property
+    def budget(self) -> Budget:
+        """Rows for branches, which texts that are decoded together share."""
+        return self._state.policy.budget
+
+    def share(self, breadth: Breadth, hides: bool = True) -> None:
+        """Learn with all texts of a run how many branches pay. `hides` says whether the draft prepares while the target
+        verifies."""
+        self._state.policy.share(breadth, hides)
 
     def read(self, text: Sequence[int]) -> None:
         """Read the prompt, so that `begin` starts warm."""
@@ -138,10 +152,10 @@ class Speculator:
         self._state.policy.pace.note_draft()
         return (yield from self._do(self._choose())) if not self._is_open else Chosen()
 
-    def branching(self, chosen: Chosen) -> Steps[None]:
-        """Prepare for these outcomes until nothing is worth preparing any more, in passes that other texts may
-        share."""
-        self.branch(chosen)
+    def branching(self, chosen: Chosen, rows: int) -> Steps[None]:
+        """Prepare for these outcomes until nothing is worth preparing any more, in passes that other texts may share.
+        They have so many rows."""
+        self.branch(chosen, rows)
         while self._tree and not self._tree.is_done:
             yield from self._deepen(self._tree.step())
 
@@ -183,7 +197,11 @@ class Speculator:
 
     def _take_verdict(self, accepted: int, token: int, asked_at_ns: int | None) -> int | None:
         """Note a verdict. Returns the row of the branch that was prepared for it."""
-        self._last = self._preparation, self._tree, time.perf_counter_ns()
+        now_ns = time.perf_counter_ns()
+        self._last = self._preparation, self._tree, now_ns
+        if drafted := len(self._current.draft.tokens):
+            opened_ns = self._preparation.start_ns + self._preparation.opening_ns
+            self.budget.breadth.note_round(drafted, (asked_at_ns or now_ns) - (opened_ns or now_ns))
         if not self._is_open:
             self._adopt()  # the verdict came before any step: these branches are of the round before
         row = self._tree.find(accepted, token) if self._tree else None
@@ -205,22 +223,26 @@ class Speculator:
         self._tree = None
 
     def _open(self) -> Steps[None]:
-        self.branch((yield from self._choose()))
+        chosen = self._state.policy.granted((yield from self._choose()))
+        self.branch(chosen, len(chosen.outcomes))
 
     def _choose(self) -> Steps[Chosen]:
         self._is_open = True
         self._adopt()
         return (yield from choose_outcomes(self._state, self._current))
 
-    def branch(self, chosen: Chosen) -> None:
-        """Open a branch for each of these outcomes."""
+    def branch(self, chosen: Chosen, rows: int) -> None:
+        """Open a branch for each of these outcomes, in passes of so many rows."""
+        self._rows = rows
         self._tree = open_tree(self._state, self._current, chosen)
-        self._preparation = self._preparation._replace(predicted_hit=chosen.predicted_hit, fanout=chosen.fanout)
+        self._preparation = self._preparation._replace(
+            predicted_hit=chosen.predicted_hit, fanout=chosen.fanout, rows=rows
+        )
 
     def _deepen(self, step: Steps[None]) -> Steps[None]:
         before_ns = self._preparation.busy_ns
         yield from self._do(step)
-        self._state.policy.pace.note_step(self._preparation.busy_ns - before_ns)
+        self._state.policy.note_step(self._rows, self._preparation.busy_ns - before_ns)
 
     def _do(self, work: Steps[Result]) -> Steps[Result]:
         """Do the work, and note how long it took."""

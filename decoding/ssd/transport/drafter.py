@@ -44,10 +44,8 @@ class InTurnDrafter(Drafter):
 
     shares_preparation = True
 
-    def __init__(self, speculator: Speculator, branches: int, clock: Clock) -> None:
-        """`branches` is the number of rows that all texts of the batch have in one pass of the draft."""
+    def __init__(self, speculator: Speculator, clock: Clock) -> None:
         self._speculator = speculator
-        self._branches = branches
         self._clock = clock
         self._rows = BranchRows()
         self._preparation = Preparation()
@@ -74,7 +72,8 @@ class InTurnDrafter(Drafter):
         self._rows.ask(self, (yield from self._speculator.opening()))
 
     def branching(self) -> Steps[None]:
-        return self._speculator.branching(self._rows.granted(self, self._branches))
+        granted = self._rows.granted(self, self._speculator.budget)
+        return self._speculator.branching(granted, self._rows.count)
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         self._verdict = verdict
@@ -124,6 +123,7 @@ def anticipated_event(number: int, found: Preparation, clock: Clock) -> Anticipa
         start_ns=clock.at(found.start_ns),
         end_ns=clock.at(found.end_ns),
         fanout=found.fanout,
+        pass_rows=found.rows,
         passes=found.passes,
         busy_ns=found.busy_ns,
         idle_ns=found.idle_ns,

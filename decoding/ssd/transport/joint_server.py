@@ -6,6 +6,7 @@ brings all drafts. Until the next question, all texts prepare.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,8 +14,10 @@ from decoding.crowd import Crowd
 from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner, Steps, run_together
+from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.together import shared_out
+from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.speculator import Speculator
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.mailbox import Mailbox
@@ -83,6 +86,7 @@ class Speculators:
         self._free = [runner]
         self._texts: dict[int, _Text] = {}
         self._crowd = Crowd()
+        self._breadths: dict[Settings, Breadth] = defaultdict(Breadth)
         self._is_open = True  # whether outcomes were chosen since the last answer
 
     def read(self, number: int, recipe: Recipe, prompt: list[int], runner: ModelRunner | None = None) -> None:
@@ -90,6 +94,7 @@ class Speculators:
         used = runner or (self._free.pop() if self._free else self._model.new_runner())
         speculator = recipe.speculator(used)
         self._texts[number] = _Text(recipe, prompt, None if runner else used, speculator)
+        speculator.share(self._breadths[recipe.settings])
         speculator.join(self._crowd)
         speculator.read(prompt)
 
@@ -120,11 +125,13 @@ class Speculators:
         """Give the rows to the likeliest outcomes of all texts."""
         self._is_open = True
         run_together([text.opening() for text in texts])
-        rows = max((text.recipe.settings.branches for text in texts), default=0)
-        granted = shared_out({number: text.chosen for number, text in enumerate(texts)}, rows)
+        asked = {number: text.chosen for number, text in enumerate(texts)}
+        rows = texts[0].speculator.budget.rows(asked.values()) if texts else 0
+        granted = shared_out(asked, rows)
+        count = sum(len(chosen.outcomes) for chosen in granted.values())
         for number, text in enumerate(texts):
             if not text.error:
-                text.speculator.branch(granted[number])
+                text.speculator.branch(granted[number], count)
 
     def _keep(self, numbers: list[int]) -> None:
         for number in self._texts.keys() - set(numbers):

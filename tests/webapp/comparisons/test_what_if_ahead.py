@@ -164,6 +164,18 @@ def test_over_rest_a_run_with_several_users_shows_its_own_price_of_preparing_and
     assert ran["label"] == "ssd:4,branches=8,placement=in-turn @4" and ran["simulated"]
 
 
+def test_over_rest_a_number_of_branches_that_was_left_open_is_chosen_anew_for_each_number_of_users(world):
+    made = comparison(world, "static:3,ssd:3,placement=in-turn", prompts=4, concurrency=[1, 4])
+    decode(made)
+    bob = world.api(world.bob)
+    one, four, few = (ask(bob, made, f"strategy=ssd&{rest}").json() for rest in ("", "users=4", "branches=10"))
+    assert [answer["label"] for answer in (one, four, few)] == ["ssd:3", "ssd:3 @4", "ssd:3,branches=10"]
+    for answer in (one, four):
+        [ran] = [row for row in answer["measured"] if row["strategy"] == "ssd"]
+        assert ran["params"]["branches"] == "auto" and ran["simulated"] and 0 < answer["hit_rate"] <= 1
+    assert "branches is 'some', which is neither" in ask(bob, made, "strategy=ssd&branches=some").json()["detail"]
+
+
 def test_over_rest_a_place_where_the_slider_has_been_is_not_played_again(world):
     made = comparison(world, "static:3,ssd:4,branches=8,placement=in-turn")
     decode(made)

@@ -120,7 +120,7 @@ def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> di
 
 def _tells_apart(axis: Column, runs: Sequence[Run]) -> bool:
     """Whether the axis tells runs apart. A parameter that only one run has, or that is equal in all, does not."""
-    values = {axis.of(run) for run in runs} - {None}
+    values = {_short(axis.of(run)) for run in runs} - {None}
     return len(values) > (1 if axis.source.startswith("params__") else 0)
 
 
@@ -141,8 +141,8 @@ def _point(run: Run, name: str, axes: Sequence[Column]) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:
-    """Round as exactly as a picture can show."""
-    return float(f"{value:.4g}") if isinstance(value, float) else value
+    """Round as exactly as a picture can show; None for a parameter that is left open."""
+    return float(f"{value:.4g}") if isinstance(value, float) else None if isinstance(value, str) else value
 
 
 def in_words(chart: dict[str, Any]) -> str:

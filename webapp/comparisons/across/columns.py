@@ -33,6 +33,8 @@ class Column:
         """A number as the table writes it; static/js/core/axes.js writes it alike."""
         if value is None:
             return "–"
+        if isinstance(value, str):
+            return value  # a parameter that is left open
         if self.kind == "share":
             return f"{100 * value:.0f}\u202f%"
         if self.kind == "times":

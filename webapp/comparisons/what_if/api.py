@@ -77,7 +77,7 @@ def _parameter(name: str) -> OpenApiParameter:
     takers = [strategy for strategy in ASKABLE if any(slider.param == name for slider in strategy.sliders)]
     [param] = [param for param in takers[0].params if param.name == name]
     options = next(slider.options for slider in takers[0].sliders if slider.param == name)
-    kinds = {"int": int, "float": float}
+    kinds = {} if options else {"int": int, "float": float}
     return OpenApiParameter(
         name,
         kinds.get(param.kind, str),

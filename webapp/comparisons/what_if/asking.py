@@ -158,9 +158,10 @@ def _why(strategy: str) -> str:
 def _check(choice: Choice, slider: Slider) -> None:
     """Raise Invalid for values that a run takes but a simulation does not."""
     value = choice.params[slider.param]
-    if slider.options and value not in slider.options:
+    is_word = isinstance(value, str)
+    if is_word and value not in slider.options:
         raise Invalid(f"{choice.strategy} can be simulated with a {slider.param} of {', '.join(slider.options)} only.")
-    if choice.spec.prepares_ahead and not slider.options and not slider.low <= float(value) <= slider.high:
+    if choice.spec.prepares_ahead and not is_word and not slider.low <= float(value) <= slider.high:
         raise Invalid(f"{choice.strategy} can be simulated with {slider.param} up to {slider.high:g} only.")
 
 

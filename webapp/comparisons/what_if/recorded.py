@@ -133,9 +133,10 @@ def _shared_passes(comparison: Comparison) -> dict[int, Shared]:
 
 def _preparing(comparison: Comparison, joint: JointCosts) -> dict[int, Preparing]:
     """Read what preparing ahead costs for several users, from the runs that did."""
-    traces: dict[int, list[tuple[int, list[list[Event]]]]] = {}
+    traces: dict[int, list[tuple[int | None, list[list[Event]]]]] = {}
     for run, events in _at_load(comparison, AHEAD):
-        traces.setdefault(run.concurrency or 1, []).append((int(run.choice.settled["branches"]), events))
+        if ahead := run.choice.ahead:
+            traces.setdefault(run.concurrency or 1, []).append((ahead.branches, events))
     found = {users: Preparing.traced(of, joint, users) for users, of in traces.items()}
     return {users: at for users, at in found.items() if at}
 
