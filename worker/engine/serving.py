@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging.config
 import os
 import queue
+import sys
 import threading
+import time
 import traceback
 from multiprocessing.connection import Connection
 
@@ -13,8 +15,9 @@ from decoding.errors import DrafthouseError
 from decoding.models.devices import set_threads, usual_threads
 from webapp.core import logs
 from worker.engine.residents import Residents
-from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere
+from worker.messages import NEXT, AtWork, Cancel, Emit, Ended, Failed, Order, Report, StillHere
 
+AT_WORK_EVERY = 2.0  # s
 SILENCE = 15.0  # s without a word from the worker: it is gone or frozen, and its job is somebody else's
 
 
@@ -33,14 +36,19 @@ class Sender:
 class Receiver(threading.Thread):
     """Thread that receives orders, and obeys those that cannot wait."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, emit: Emit) -> None:
         super().__init__(daemon=True)
-        self._connection = connection
+        self._connection, self._emit = connection, emit
+        self._told = 0.0  # when the last sign of life was sent
         self.orders: queue.SimpleQueue[Order] = queue.SimpleQueue()
         self._is_cancelled = False
 
     def cancelled(self) -> bool:
-        """Whether the order in hand is cancelled. The loop asks before every round."""
+        """Whether the order in hand is cancelled. The loop asks before every round, so whoever asks is at work, and the
+        worker hears so."""
+        if time.monotonic() - self._told > AT_WORK_EVERY:
+            self._told = time.monotonic()
+            self._emit(AtWork())
         return self._is_cancelled
 
     def next(self) -> Order:
@@ -69,10 +77,13 @@ class Receiver(threading.Thread):
 def serve(connection: Connection) -> None:
     logging.config.dictConfig(logs.configuration(os.environ.get("DRAFTHOUSE_LOG", ""), level="WARNING"))
     set_threads(usual_threads())  # a core stays free for queue, pages and database
-    sender, receiver, residents = Sender(connection), Receiver(connection), Residents()
+    sender, residents = Sender(connection), Residents()
+    receiver = Receiver(connection, sender.emit)
     receiver.start()
     while True:
         order = receiver.next()
+        sys.stderr.write(f"{NEXT}\n")
+        sys.stderr.flush()
         try:
             order.carry_out(residents, sender.emit, receiver.cancelled)
             sender.emit(Ended())
