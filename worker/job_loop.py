@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import socket
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Queue
 from webapp.uploads.storing import StoreTrouble
-from worker import evidence, gauges, heartbeat
+from worker import evidence, gauges, heartbeat, noise
 from worker.attempt import Attempt
 from worker.database import Stopped, insist
 from worker.disk import DISK_FULL, NotNow
@@ -43,6 +44,7 @@ class JobLoop:
         self.engine = EngineProcess()
         self.past = Past(name, has_crashed=has_crashed)
         self.pulse = Pulse(self._announce)
+        self._mark = noise.mark(os.getpid())  # of the machine when it was last announced
 
     def begin(self) -> None:
         """Start the heartbeat, before the first look. Jobs of a killed worker of this name go back at once."""
@@ -128,6 +130,7 @@ class JobLoop:
 
     def _announce(self) -> None:
         self.past.settle()
+        before, self._mark = self._mark, noise.mark(os.getpid())
         jobs.announce(
             name=self.name,
             queues=[self.queue],
@@ -137,6 +140,7 @@ class JobLoop:
             machine=gauges.boot() or socket.gethostname(),
             memory=_memory(self.queue),
             marks=evidence.marks().to_dict(),
+            others=noise.share_of_others(before, self._mark),
         )
         heartbeat.beat()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from webapp.jobs import log
 from webapp.jobs import queue as broker
@@ -18,11 +18,11 @@ def held(job: Job) -> Any:
 
 
 def end(job: Job, state: State, reason: str) -> bool:
-    return move(job, State.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None)
+    return move(job, State.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None, step={})
 
 
 def requeue(job: Job, reason: str, **changes: Any) -> bool:
-    free = {"worker": "", "lease_until": None, **changes}
+    free = {"worker": "", "lease_until": None, "step": {}, "setback": reason.splitlines()[0], **changes}
     moved = move(job, State.RUNNING, State.QUEUED, reason, attempt_now=job.attempt, **free)
     if moved:
         transaction.on_commit(lambda: broker.nudge(job.queue))
@@ -37,7 +37,7 @@ def move(
     row = Job.objects.filter(pk=job.pk, state=expected)
     if attempt_now is not None:
         row = row.filter(attempt=attempt_now)
-    finished = timezone.now() if to in FINAL else None
+    finished = Now() if to in FINAL else None  # by the database's clock: those of workers may be wrong
     if not row.update(state=to, reason=sentence, finished=finished, **changes):
         return False
     job.refresh_from_db()

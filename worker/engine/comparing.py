@@ -19,9 +19,10 @@ from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Weigh
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
-from worker.messages import Cancelled, Emit, Loaded
+from worker.messages import Cancelled, Emit, Loaded, Step
 
 LAST_LINES = 6
+WARMING, WEIGHING = "warming up", "measuring costs"
 ELSEWHERE = "the servers' own machines"
 
 
@@ -39,9 +40,11 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             sink_for=tracing.sink_for,
             cancelled=cancelled,
         )
-        comparison.warm_up()
+        comparison.warm_up(on_progress=lambda done, due: emit(Step(WARMING, done, due)))
         trouble = list[str]()
-        prices = settle_prices(comparison, order.prices, trouble.append)
+        prices = settle_prices(
+            comparison, order.prices, trouble.append, lambda done, due: emit(Step(WEIGHING, done, due))
+        )
         if prices or trouble:
             emit(Weighed(prices, *trouble))
         running = {choice.label for choice in comparison.choices}
