@@ -17,6 +17,7 @@ from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
+from webapp.core import logs
 from worker import evidence, gauges, leash
 from worker.backlog import Backlog
 from worker.memory import LOOK_EVERY, Gauge, OverLimit, limit
@@ -165,8 +166,8 @@ class EngineProcess:
                 if line.rstrip() == NEXT:
                     self._last_lines.clear()  # what follows is said in the order in hand
                     continue
-                self._last_lines.append(line.rstrip())
-                sys.stderr.write(f"engine: {line}")
+                self._last_lines.extend(logs.said(line))
+                sys.stderr.write(f"{logs.pass_on('engine', line)}\n")
                 sys.stderr.flush()
 
     def _keep_alive(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:

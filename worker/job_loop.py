@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import socket
+import time
 from collections.abc import Callable
 from functools import partial
 from importlib import metadata
@@ -13,6 +14,7 @@ from importlib import metadata
 from django.db import Error, InterfaceError, OperationalError, close_old_connections, connection
 
 from decoding.errors import DrafthouseError
+from webapp.core import logs
 from webapp.core.disk import is_disk_full
 from webapp.core.problems import Problem
 from webapp.core.version import version
@@ -83,10 +85,17 @@ class JobLoop:
             self.engine.end()
 
     def _work(self, hold: Hold) -> None:
-        try:
-            insist(hold, self._done(hold))
-        except Stopped:
-            self._let_go(hold)
+        """Do the job. Its first and last lines in the log name it by its id: its title is its owner's."""
+        job, began = hold.job, time.monotonic()
+        with logs.fields(job=job.pk, kind=job.kind, attempt=job.attempt, team=job.team_id):
+            logger.info("took job %s, attempt %d", job.pk, job.attempt)
+            try:
+                insist(hold, self._done(hold))
+            except Stopped:
+                self._let_go(hold)
+            state = Job.objects.filter(pk=job.pk).values_list("state", flat=True).first() or "deleted"
+            took_s = round(time.monotonic() - began, 1)
+            logger.info("job %s is %s after %.1f s", job.pk, state, took_s, extra={"state": state, "took_s": took_s})
 
     def _done(self, hold: Hold) -> Callable[[], bool]:
         """Do the job, and return how to write its outcome: the database may be away just then."""
@@ -121,7 +130,7 @@ class JobLoop:
 
     def _let_go(self, hold: Hold) -> None:
         if hold.is_lost:
-            logger.warning("The lease on %s is lost; what was not written stays unwritten.", hold.job)
+            logger.warning("The lease on job %s is lost; what was not written stays unwritten.", hold.job.pk)
             self.past.lost_touch()
         elif hold.is_cancelled:
             jobs.stop(job=hold.job)

@@ -31,10 +31,11 @@ def main() -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    from webapp.core import damage
+    from webapp.core import damage, logs
     from webapp.core.outage import Outage
     from webapp.jobs.leases import Reaper
 
+    logs.name_process("scheduler")
     damage.look()
     reaper, rounds = Reaper(), 0
     outage = Outage("the database", logger, meanwhile=f"the scheduler looks again every {EVERY:.0f} s")

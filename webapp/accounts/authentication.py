@@ -11,6 +11,7 @@ from webapp.accounts import actor as actors
 from webapp.accounts import services
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import User
+from webapp.core import logs
 from webapp.core.limits import Limit
 from webapp.core.problems import Forbidden, NotSignedIn
 from webapp.core.proxies import address_of
@@ -33,6 +34,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
                 hint="Send `Authorization: Bearer dh_<key>.<secret>`; make one under Account, API tokens.",
                 code="bad-token",
             )
+        logs.note(user=token.user_id, team=token.team_id, token=token.key)
         REQUESTS.spend(token.key)
         return token.user, actors.of_token(token)
 
@@ -47,6 +49,7 @@ class SessionAuthentication(authentication.SessionAuthentication):
         found = super().authenticate(request)
         if found is None:
             return None
+        logs.note(user=found[0].pk, team=found[0].current_team_id)
         REQUESTS_BY_SESSION.spend(str(found[0].pk))
         return found[0], actors.of_user(found[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -21,6 +22,7 @@ from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
 from worker.messages import Cancelled, Emit, Loaded, Step
 
+logger = logging.getLogger("drafthouse.engine")
 LAST_LINES = 6
 WARMING, WEIGHING = "warming up", "measuring costs"
 ELSEWHERE = "the servers' own machines"
@@ -119,7 +121,7 @@ def decode(comparison: Comparison, stint: Sequence[Key], tracing: Tracing, emit:
     except DrafthouseError as error:
         _broke(left, str(error), emit)
     except Exception as error:
-        traceback.print_exc()
+        logger.exception("an error of our own")
         last = "\n".join(traceback.format_exc().splitlines()[-LAST_LINES:])
         _broke(left, f"The engine met an error of its own, {type(error).__name__}. It said last:\n{last}", emit)
 

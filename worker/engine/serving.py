@@ -8,7 +8,6 @@ import queue
 import sys
 import threading
 import time
-import traceback
 from multiprocessing.connection import Connection
 
 from decoding.errors import DrafthouseError
@@ -17,6 +16,7 @@ from webapp.core import logs
 from worker.engine.residents import Residents
 from worker.messages import NEXT, AtWork, Cancel, Emit, Ended, Failed, Order, Report, StillHere
 
+logger = logging.getLogger("drafthouse.engine")
 AT_WORK_EVERY = 2.0  # s
 SILENCE = 15.0  # s without a word from the worker: it is gone or frozen, and its job is somebody else's
 
@@ -61,7 +61,7 @@ class Receiver(threading.Thread):
             except (EOFError, OSError):
                 break
             except Exception:  # the order's module cannot be imported here: it imports Django, say
-                traceback.print_exc()
+                logger.exception("this order cannot be read")
                 os._exit(1)
             match order:
                 case StillHere():
@@ -76,6 +76,7 @@ class Receiver(threading.Thread):
 
 def serve(connection: Connection) -> None:
     logging.config.dictConfig(logs.configuration(os.environ.get("DRAFTHOUSE_LOG", ""), level="WARNING"))
+    logs.name_process("engine")
     set_threads(usual_threads())  # a core stays free for queue, pages and database
     sender, residents = Sender(connection), Residents()
     receiver = Receiver(connection, sender.emit)
@@ -90,5 +91,5 @@ def serve(connection: Connection) -> None:
         except DrafthouseError as error:
             sender.emit(Failed(str(error), error.code))
         except Exception as error:
-            traceback.print_exc()
+            logger.exception("an error of our own")
             sender.emit(Failed(f"The engine met an error of its own: {type(error).__name__}: {error}", "internal"))
