@@ -12,6 +12,7 @@ from webapp.accounts import services
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import User
 from webapp.core import logs
+from webapp.core.counters import sign_ins_refused
 from webapp.core.limits import Limit
 from webapp.core.problems import Forbidden, NotSignedIn
 from webapp.core.proxies import address_of
@@ -28,6 +29,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
             return None
         token = services.find_token(text) if scheme.lower() == "bearer" and text.startswith("dh_") else None
         if token is None:
+            sign_ins_refused.labels("token").inc()
             WRONG_TOKENS.spend(address_of(request))
             raise NotSignedIn(
                 "This token is unknown, revoked or expired.",

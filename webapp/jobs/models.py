@@ -234,18 +234,6 @@ class Workers(models.QuerySet["Worker"]):
         return sorted({device for worker in here for device in worker.devices if NAMED in device})
 
 
-class Tally(models.Model):
-    """Running total that outlives the rows it counted: webapp/jobs/tallies.py."""
-
-    name = models.CharField(max_length=40)
-    kind = models.CharField(max_length=40, blank=True)
-    cause = models.CharField(max_length=40, blank=True)
-    count = models.PositiveBigIntegerField(default=0)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["name", "kind", "cause"], name="one_tally_per_cause")]
-
-
 class Worker(models.Model):
     """A worker process as it last described itself."""
 

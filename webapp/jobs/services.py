@@ -215,7 +215,8 @@ def give_back(*, job: Job, reason: str, counts: bool, is_silence: bool = False) 
     verdict = ends.counted(blamed) if counts else ends.OUTSIDE
     later = {"blamed": blamed, "setbacks": held.setbacks + 1, "not_before": Now() + wait if wait else None}
     later["setback"] = f"{reason.splitlines()[0]} {verdict}"
-    return moves.requeue(job, f"{reason} {verdict}", **later)
+    cause = "silent" if is_silence else "counted" if counts else "outside"
+    return moves.requeue(job, f"{reason} {verdict}", cause, **later)
 
 
 @transaction.atomic
@@ -227,13 +228,13 @@ def refuse(*, job: Job, reason: str) -> bool:
     others = [worker.name for worker in Worker.objects.that_could(job)]
     if not others:
         return moves.end(job, State.FAILED, line.nobody_can(job))
-    return moves.requeue(job, f"{job.worker} cannot do it: {reason} {_listed(others)} may be able to.")
+    return moves.requeue(job, f"{job.worker} cannot do it: {reason} {_listed(others)} may be able to.", "refused")
 
 
 @transaction.atomic
 def release(*, job: Job) -> bool:
     """Give the job back because the worker was told to stop. That is nobody's failure."""
-    return moves.requeue(job, f"{job.worker} was stopped; what it had finished is kept.")
+    return moves.requeue(job, f"{job.worker} was stopped; what it had finished is kept.", "stopped")
 
 
 def take_back_from_silent(*, job: Job) -> bool:

@@ -18,6 +18,7 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import Team
 from webapp.accounts.rights import Right
+from webapp.core import tallies
 from webapp.core.problems import Conflict, Invalid, NotFound
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -168,6 +169,7 @@ def refuse(*, upload: Upload, reason: str, job: Job) -> None:
     """Refuse an upload that can never be unpacked."""
     jobs.require_lease(job)
     Upload.objects.filter(pk=upload.pk).update(state=Upload.State.REFUSED, reason=reason)
+    tallies.add(tallies.UPLOADS_REFUSED)
 
 
 @transaction.atomic

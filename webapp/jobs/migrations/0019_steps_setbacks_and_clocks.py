@@ -29,17 +29,4 @@ class Migration(migrations.Migration):
             name="others",
             field=models.FloatField(null=True),
         ),
-        migrations.CreateModel(
-            name="Tally",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("name", models.CharField(max_length=40)),
-                ("kind", models.CharField(blank=True, max_length=40)),
-                ("cause", models.CharField(blank=True, max_length=40)),
-                ("count", models.PositiveBigIntegerField(default=0)),
-            ],
-            options={
-                "constraints": [models.UniqueConstraint(fields=("name", "kind", "cause"), name="one_tally_per_cause")],
-            },
-        ),
     ]
