@@ -50,6 +50,7 @@ def look(reaper: Reaper, rounds: int, outage: Outage) -> None:
 
     from webapp.comparisons import figures
     from webapp.entries.purge import purge
+    from webapp.jobs import retention
     from webapp.jobs import services as jobs
     from webapp.uploads import services as uploads
 
@@ -60,6 +61,7 @@ def look(reaper: Reaper, rounds: int, outage: Outage) -> None:
         figures.sum_up_ended(seconds=SUM_UP_FOR)
         if rounds % SWEEP_FILES_EVERY == SWEEP_FILES_EVERY - 1:
             purge()
+            retention.sweep()
             uploads.sweep()
         outage.ends()
         heartbeat.beat()

@@ -17,5 +17,5 @@ def add(name: str, kind: str = "", cause: str = "") -> None:
     one = {"name": name, "kind": kind, "cause": cause}
     grown = {"count": F("count") + 1, "latest": Now()}
     if not Tally.objects.filter(**one).update(**grown):
-        Tally.objects.get_or_create(**one)
+        Tally.objects.get_or_create(name=name, kind=kind, cause=cause)
         Tally.objects.filter(**one).update(**grown)
