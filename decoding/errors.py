@@ -15,6 +15,7 @@ DrafthouseError
 ├── BadServer            a server that cannot be asked: its address, key, dialect or model
 ├── BrokenModel          the model's output is no distribution
 │   └── ServerFailed     a server's answer is missing, torn or late
+├── Cancelled            somebody asked to stop before there was a result
 └── OutOfMemory          the device has too little memory for what was asked
 """
 
@@ -34,6 +35,10 @@ class DrafthouseError(Exception):
     """Error that a user can fix. `code` is its stable name for programs; the message is for people."""
 
     code = "error"
+
+
+class Cancelled(DrafthouseError):
+    code = "cancelled"
 
 
 class BadPrompt(DrafthouseError):

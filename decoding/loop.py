@@ -19,8 +19,15 @@ from decoding.sequence import Sequence, SharedPass
 PIECE = 64  # tokens of prompts that one step reads while other texts grow
 
 
+OnProgress = abc.Callable[[int, int], None]  # how many are done, and how many are due
+
+
 def never() -> bool:
     return False
+
+
+def unheard(done: int, due: int) -> None:
+    """Progress that nobody follows."""
 
 
 def decode(sequence: Sequence, cancelled: abc.Callable[[], bool] = never) -> Decoded:

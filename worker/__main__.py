@@ -28,12 +28,13 @@ def main(argv: Sequence[str]) -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
     django.setup()
-    from webapp.core import damage
+    from webapp.core import damage, logs
     from webapp.core.broker import app
     from worker.job_loop import JobLoop
     from worker.past import crash_note
     from worker.tasks import listen
 
+    logs.name_process("worker", worker=name)
     damage.look()
     note = crash_note(name)
     if note.left:

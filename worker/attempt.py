@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from webapp.core import tallies
 from webapp.jobs.models import Job
 from webapp.registry.models import LanguageModel, Pair
 from webapp.studies.models import Classifier
 from worker import database, listening, materials
-from worker.engine_process import EngineProcess
+from worker.engine_process import EngineDied, EngineProcess
+from worker.memory import OverLimit
 from worker.messages import LocalPair, Order, Report, Step
 from worker.pulse import Hold
 from worker.steps import Steps
@@ -34,7 +36,12 @@ class Attempt:
 
     def reports(self, order: Order) -> Iterator[Report]:
         """Have the engine carry out an order, and yield its reports."""
-        return listening.reports(self.hold, self.engine, order)
+        try:
+            yield from listening.reports(self.hold, self.engine, order)
+        except (EngineDied, OverLimit) as death:
+            cause = "memory" if isinstance(death, OverLimit) else "counted" if death.counts else "outside"
+            self.insist(lambda: tallies.add(tallies.ENGINE_DEATHS, self.job.kind, cause))
+            raise
 
     def folder_of(self, model: LanguageModel, on_progress: materials.OnProgress = materials.ignore) -> Path:
         """Bring a model here. `on_progress` hears how many bytes of how many."""

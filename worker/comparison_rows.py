@@ -25,7 +25,7 @@ from worker.attempt import Attempt
 from worker.comparison_messages import Audited, Began, Broke, Decoded, Grown, ToCompare, Weighed, Which
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
-from worker.messages import Loaded, Report
+from worker.messages import Loaded, Report, Step
 from worker.servers import local_pids, servers_asked
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
@@ -82,25 +82,34 @@ class ComparisonRows:
     def note(self, report: Report) -> None:
         match report:
             case Loaded():
-                hardware = {"drafthouse": version(), **report.hardware}
-                self.attempt.insist(lambda: comparisons.begin(job=self.job, hardware=hardware))
-                self.device = _device(hardware)
+                self._begin_on({"drafthouse": version(), **report.hardware})
+            case Step():
+                self.attempt.record(report)
             case Weighed():
                 self._keep_prices(report)
-            case Began():
-                self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid, self._beside), True
-                self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))
             case Grown():
                 self.attempt.insist(lambda: self._append(report))
                 self.attempt.hold.stored_event(min(grew.since_ns for grew in report.traces))
+            case Audited():
+                self.attempt.insist(lambda: self._audit(report))
+            case Began() | Decoded() | Broke():
+                self._note_sample(report)
+
+    def _note_sample(self, report: Began | Decoded | Broke) -> None:
+        match report:
+            case Began():
+                self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid, self._beside), True
+                self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))
             case Decoded():
                 self.attempt.insist(lambda: self._finish(report))
             case Broke():
                 self._at.pop(report.which, None)
                 self.broken[report.which] = report.sentence
                 self._note(f"{_called(report.which)}: {report.sentence}")
-            case Audited():
-                self.attempt.insist(lambda: self._audit(report))
+
+    def _begin_on(self, hardware: Mapping[str, object]) -> None:
+        self.attempt.insist(lambda: comparisons.begin(job=self.job, hardware=hardware))
+        self.device = _device(hardware)
 
     def _keep_prices(self, found: Weighed) -> None:
         if found.trouble:

@@ -17,13 +17,15 @@ from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
+from webapp.core import logs
 from worker import evidence, gauges, leash
 from worker.backlog import Backlog
 from worker.memory import LOOK_EVERY, Gauge, OverLimit, limit
-from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere
+from worker.messages import NEXT, Cancel, Ended, Failed, Order, Report, StillHere
+from worker.spent import Spent
 
 STILL_HERE_EVERY = 2.0  # s
-PATIENCE = 300.0  # s without a word; a large model may read a long prompt for minutes, but no round takes so long
+PATIENCE = 300.0  # s of work without a word; a large model may read a long prompt for minutes, but no round so long
 RECENTLY = 3 * STILL_HERE_EVERY  # s
 TIME_TO_OBEY = 0.5  # s after TERM
 LAST_LINES = 12
@@ -85,15 +87,21 @@ class EngineProcess:
         self.is_busy = False
         raise self._excess or self._why_it_died()
 
-    def give_up(self, patience: float) -> EngineDied:
-        """End an engine that hangs, and return the sentence about it."""
+    def give_up(self, silence: Spent) -> EngineDied:
+        """End an engine that hangs, and return the sentence about it. The job did not cause it if somebody has paused
+        the engine, or if the machine was too busy to let it work."""
         last = self._last_output()
         was_paused = self.pid is not None and gauges.is_stopped(self.pid)
+        is_starved, worked = not silence.is_idle and not silence.is_over, silence.worked
         self.end()
+        why = (
+            f"Its machine was so busy that it got only {worked:.0f} s of processor time."
+            if is_starved
+            else "If its machine was only slow, try again when it has less to do."
+        )
         return EngineDied(
-            f"The engine process said nothing for {patience:.0f} s and was ended. If its machine was only slow, try "
-            f"again when it has less to do.{last}",
-            counts=not was_paused,
+            f"The engine process said nothing for {silence.waited:.0f} s and was ended. {why}{last}",
+            counts=not was_paused and not is_starved,
         )
 
     def end(self) -> None:
@@ -155,8 +163,11 @@ class EngineProcess:
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:
-                self._last_lines.append(line.rstrip())
-                sys.stderr.write(f"engine: {line}")
+                if line.rstrip() == NEXT:
+                    self._last_lines.clear()  # what follows is said in the order in hand
+                    continue
+                self._last_lines.extend(logs.said(line))
+                sys.stderr.write(f"{logs.pass_on('engine', line)}\n")
                 sys.stderr.flush()
 
     def _keep_alive(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
@@ -187,4 +198,4 @@ class EngineProcess:
         return EngineDied(f"{how}{advice}{self._last_output()}", counts=counts)
 
     def _last_output(self) -> str:
-        return "\n".join([" It said last:", *self._last_lines]) if self._last_lines else ""
+        return "\n".join(["\nIt said last:", *self._last_lines]) if self._last_lines else ""

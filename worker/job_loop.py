@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import socket
+import time
 from collections.abc import Callable
 from functools import partial
 from importlib import metadata
@@ -12,13 +14,14 @@ from importlib import metadata
 from django.db import Error, InterfaceError, OperationalError, close_old_connections, connection
 
 from decoding.errors import DrafthouseError
+from webapp.core import logs
 from webapp.core.disk import is_disk_full
 from webapp.core.problems import Problem
 from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Queue
 from webapp.uploads.storing import StoreTrouble
-from worker import evidence, gauges, heartbeat
+from worker import evidence, gauges, heartbeat, noise
 from worker.attempt import Attempt
 from worker.database import Stopped, insist
 from worker.disk import DISK_FULL, NotNow
@@ -43,6 +46,7 @@ class JobLoop:
         self.engine = EngineProcess()
         self.past = Past(name, has_crashed=has_crashed)
         self.pulse = Pulse(self._announce)
+        self._mark = noise.mark(os.getpid())  # of the machine when it was last announced
 
     def begin(self) -> None:
         """Start the heartbeat, before the first look. Jobs of a killed worker of this name go back at once."""
@@ -81,10 +85,17 @@ class JobLoop:
             self.engine.end()
 
     def _work(self, hold: Hold) -> None:
-        try:
-            insist(hold, self._done(hold))
-        except Stopped:
-            self._let_go(hold)
+        """Do the job. Its first and last lines in the log name it by its id: its title is its owner's."""
+        job, began = hold.job, time.monotonic()
+        with logs.fields(job=job.pk, kind=job.kind, attempt=job.attempt, team=job.team_id):
+            logger.info("took job %s, attempt %d", job.pk, job.attempt)
+            try:
+                insist(hold, self._done(hold))
+            except Stopped:
+                self._let_go(hold)
+            state = Job.objects.filter(pk=job.pk).values_list("state", flat=True).first() or "deleted"
+            took_s = round(time.monotonic() - began, 1)
+            logger.info("job %s is %s after %.1f s", job.pk, state, took_s, extra={"state": state, "took_s": took_s})
 
     def _done(self, hold: Hold) -> Callable[[], bool]:
         """Do the job, and return how to write its outcome: the database may be away just then."""
@@ -119,7 +130,7 @@ class JobLoop:
 
     def _let_go(self, hold: Hold) -> None:
         if hold.is_lost:
-            logger.warning("The lease on %s is lost; what was not written stays unwritten.", hold.job)
+            logger.warning("The lease on job %s is lost; what was not written stays unwritten.", hold.job.pk)
             self.past.lost_touch()
         elif hold.is_cancelled:
             jobs.stop(job=hold.job)
@@ -130,6 +141,7 @@ class JobLoop:
 
     def _announce(self) -> None:
         self.past.settle()
+        before, self._mark = self._mark, noise.mark(os.getpid())
         jobs.announce(
             name=self.name,
             queues=[self.queue],
@@ -139,6 +151,7 @@ class JobLoop:
             machine=gauges.boot() or socket.gethostname(),
             memory=_memory(self.queue),
             marks=evidence.marks().to_dict(),
+            others=noise.share_of_others(before, self._mark),
         )
         heartbeat.beat()
 

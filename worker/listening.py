@@ -12,9 +12,9 @@ from worker.disk import DISK_FULL, NotNow, tells_of_full_disk
 from worker.engine_process import EngineDied, EngineProcess
 from worker.materials import NotHere
 from worker.memory import limit
-from worker.messages import Ended, Failed, Order, Report
-from worker.opening import Opening, OverTime
+from worker.messages import AtWork, Ended, Failed, Order, Report
 from worker.pulse import Hold
+from worker.spent import OverTime, Spent
 
 TIME_TO_LOAD = 1800.0  # s until the first word: a large model comes from a slow disk
 TIME_TO_CANCEL = 0.5  # s for the flag, which is looked at before every round; then TERM, then KILL
@@ -32,7 +32,7 @@ def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]
             raise Stopped
         silence.goes_on() if report is None else silence.ends()
         match report:
-            case None:
+            case None | AtWork():
                 continue
             case Ended():
                 return
@@ -43,32 +43,27 @@ def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]
 
 
 class Silence:
-    """Waits for the engine's next word as long as its order deserves."""
+    """Waits for the engine's next word as long as its order deserves, by the processor time that the engine gets: on a
+    busy machine a sound engine is silent many times as long."""
 
     def __init__(self, engine: EngineProcess, order: Order) -> None:
-        self._engine, self._order = engine, order
+        self._engine, self._opens_within_s = engine, order.opens_within_s
         self._has_spoken = False
-        self._begin()
-
-    def _begin(self) -> None:
-        seconds = self._order.opens_within_s
-        self._opening = Opening(self._engine.pid, seconds) if self._engine.pid and seconds else None
-        self._since = time.monotonic()
+        self._spent: Spent | None = None  # since it fell silent
 
     def ends(self) -> None:
-        self._has_spoken = True
-        self._begin()
+        self._has_spoken, self._spent = True, None
 
     def goes_on(self) -> None:
         """Refuse files on which the engine works too long: another try would take as long. Give up an engine that says
         nothing."""
-        waited = time.monotonic() - self._since
-        patience = self._engine.patience if self._has_spoken else TIME_TO_LOAD
-        if self._opening and self._opening.is_over:
+        self._spent = spent = self._spent or Spent(self._engine.pid, 0.0)
+        spent.seconds = self._opens_within_s or (self._engine.patience if self._has_spoken else TIME_TO_LOAD)
+        if spent.is_over and self._opens_within_s:
             self._engine.end()
-            raise OverTime("Opening these files", self._opening.seconds)
-        if self._opening.is_stuck if self._opening else waited > patience:
-            raise self._engine.give_up(waited)
+            raise OverTime("Opening these files", spent.seconds)
+        if spent.is_stuck or (not self._opens_within_s and (spent.is_over or spent.is_idle)):
+            raise self._engine.give_up(spent)
 
 
 def hush(engine: EngineProcess) -> None:

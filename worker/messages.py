@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Emit = Callable[["Report"], None]
 Cancelled = Callable[[], bool]
+NEXT = "\x1e next order"  # line between the engine's outputs in two orders
 
 
 # To the engine -------------------------------------------------------------------------------------------------------
@@ -90,6 +91,11 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class AtWork(Report):
+    """Sign of life: the engine works on, and has nothing to tell."""
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded(Report):
     """The pair is in memory. Says which runner runs each strategy, on which hardware."""
 
@@ -99,14 +105,15 @@ class Loaded(Report):
 
 @dataclass(frozen=True, slots=True)
 class Step(Report):
-    """Progress of a study or a training: in this phase, and in samples decoded on the whole."""
+    """Progress in this phase, and of a study or a training in samples decoded on the whole."""
 
     phase: str
     done: int
     due: int
-    detail: str
-    numbers: Mapping[str, float]  # an epoch's losses and the like, to be drawn
-    whole: tuple[int, int]
+    detail: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)  # an epoch's losses and the like, to be drawn
+    whole: tuple[int, int] | None = None
+    is_counted: bool = False  # whether this phase decodes samples of the whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,15 +47,21 @@ def between(before: Mark | None, after: Mark | None) -> str:
     for one, other in zip(before.gpus, after.gpus, strict=False):
         if sentence := _gpu(one, other):
             return sentence
-    whole = after.all - before.all
-    if whole < LEAST_TICKS:
+    others = share_of_others(before, after)
+    if others is None:
         return ""
-    others = (whole - (after.idle - before.idle) - (after.engine - before.engine)) / whole
     if others > SHARED:
         return f"Other programs used {100 * others:.0f} % of the {os.cpu_count()} cores."
     if _moved(before.clock, after.clock):
         return f"The processor's clock went from {before.clock / 1e3:.2f} to {after.clock / 1e3:.2f} GHz."
     return ""
+
+
+def share_of_others(before: Mark | None, after: Mark | None) -> float | None:
+    """Share of all cores that other programs used in between; None if nobody can say."""
+    if before is None or after is None or (whole := after.all - before.all) < LEAST_TICKS:
+        return None
+    return max(0.0, (whole - (after.idle - before.idle) - (after.engine - before.engine)) / whole)
 
 
 def _gpu(before: Gpu, after: Gpu) -> str:

@@ -32,10 +32,11 @@ def main() -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    from webapp.core import damage
+    from webapp.core import damage, logs
     from webapp.core.outage import Outage
     from webapp.jobs.leases import Reaper
 
+    logs.name_process("scheduler")
     damage.look()
     reaper, rounds = Reaper(), 0
     outage = Outage("the database", logger, meanwhile=f"the scheduler looks again every {EVERY:.0f} s")
@@ -50,6 +51,7 @@ def look(reaper: Reaper, rounds: int, outage: Outage) -> None:
 
     from webapp.comparisons import figures
     from webapp.entries.purge import purge
+    from webapp.jobs import retention
     from webapp.jobs import services as jobs
     from webapp.registry import prompt_sets
     from webapp.uploads import services as uploads
@@ -63,6 +65,7 @@ def look(reaper: Reaper, rounds: int, outage: Outage) -> None:
         if rounds % SWEEP_FILES_EVERY == SWEEP_FILES_EVERY - 1:
             purge()
             prompt_sets.sweep()
+            retention.sweep()
             uploads.sweep()
         outage.ends()
         heartbeat.beat()

@@ -1,4 +1,4 @@
-"""Write the progress of a study or a training: its counts into the job, its phases and numbers into the job's log."""
+"""Write the progress of a job: its counts and the step that runs into its row, phases and numbers into its log."""
 
 from __future__ import annotations
 
@@ -17,22 +17,27 @@ class Steps:
     def __init__(self, hold: Hold) -> None:
         self._hold = hold
         self._phase = ""
+        self._since = 0.0  # when the phase began
         self._written = 0.0
 
     def write(self, step: Step) -> None:
-        hold, (done, total) = self._hold, step.whole
+        """Write how far the engine is. Its log gets the first step of a phase, and steps with numbers to draw."""
+        hold, now = self._hold, time.monotonic()
+        done, total = step.whole or (hold.done, hold.total)
         hold.progress(done, total)
-        if step.phase != self._phase:
+        is_new = step.phase != self._phase
+        if is_new:
+            self._phase, self._since = step.phase, now
             insist(hold, lambda: jobs.reached(job=hold.job, place=f"the phase “{step.phase}”"))
-        if step.phase != self._phase or step.numbers:
-            self._phase = step.phase
+        if is_new or step.numbers:
             sentence = "" if step.numbers and step.done % EPOCHS_A_LINE else _sentence(step)
             numbers = {"phase": step.phase, "done": step.done, "due": step.due, **step.numbers}
             insist(hold, lambda: jobs.note(job=hold.job, sentence=sentence, numbers=numbers))
-        now = time.monotonic()
-        if now - self._written > WRITE_EVERY or done == total:
+        if is_new or now - self._written > WRITE_EVERY or step.done == step.due:
             self._written = now
-            insist(hold, lambda: jobs.renew(job=hold.job, done=done, total=total))
+            reached = {"phase": step.phase, "done": step.done, "due": step.due, "is_counted": step.is_counted}
+            reached["spent_s"] = round(now - self._since, 1)
+            insist(hold, lambda: jobs.renew(job=hold.job, done=done, total=total, step=reached))
 
 
 def _sentence(step: Step) -> str:

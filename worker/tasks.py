@@ -20,6 +20,7 @@ def listen(app: Celery, job_loop: JobLoop, queue: str, name: str) -> None:
         job_loop.look()
 
     def begin(**_: Any) -> None:
+        warnings.simplefilter("ignore", CPendingDeprecationWarning)  # Celery has switched them on since
         job_loop.begin()
 
     def end(**_: Any) -> None:  # from the signal's handler, while a job may be running
@@ -28,7 +29,6 @@ def listen(app: Celery, job_loop: JobLoop, queue: str, name: str) -> None:
     signals.worker_ready.connect(begin)
     signals.worker_shutting_down.connect(end)
     warnings.simplefilter("ignore", SecurityWarning)  # the messages are empty JSON: root or not, nothing is unpickled
-    warnings.simplefilter("ignore", CPendingDeprecationWarning)  # jobs go on without the broker, as they should
     app.conf.update(worker_hijack_root_logger=False, worker_redirect_stdouts=False)
     app.conf.update(broker_connection_max_retries=None)  # a broker may be away for longer than a hundred tries
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel=WARNING")

@@ -27,6 +27,7 @@ from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.splits import Splits
 from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
+from decoding.errors import Cancelled
 from decoding.loop import never
 from decoding.measure.definitions import DEFINITIONS_VERSION
 from decoding.pair import Pair
@@ -93,11 +94,13 @@ def make_classifier(
     cancelled: Callable[[], bool] = never,
 ) -> Classifier:
     """Make the classifier and fill in its card; the caller stores it. `others` are further prompt sets, by name, to
-    test it on. `texts` are texts that earlier runs have written."""
+    test it on. `texts` are texts that earlier runs have written. Raise `Cancelled` if the recording is cancelled."""
     how.check(pair.draft is None)
     recorded = record(
         pair, material, sampling, others=others, texts=texts, on_progress=on_progress, cancelled=cancelled
     )
+    if cancelled():
+        raise Cancelled("The training was cancelled while it recorded.")
     return learn(pair, recorded, material, sampling, on_progress, how)
 
 
@@ -243,9 +246,8 @@ def _fastest_network(
     candidates = how.train_each(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
     for network, candidate in zip(networks, candidates, strict=True):
         pair.hold(network.name, candidate)
-    on_progress(Step("measuring costs", 0, 1))
-    prices = probing.probe_each(pair, material.validation, sampling, [network.name for network in networks])
-    on_progress(Step("measuring costs", 1, 1))
+    names = [network.name for network in networks]
+    prices = probing.probe_each(pair, material.validation, sampling, names, partial(_measuring, on_progress))
     if len(networks) == 1:
         return networks[0], candidates[0], prices[0]
     classifier, costs = fastest(recorded.validation, list(zip(candidates, prices, strict=True)))
@@ -284,6 +286,10 @@ def _digest(prompts: Sequence[Prompt]) -> str:
 
 def _recorded(on_progress: OnProgress, name: str, due: int, done: int) -> None:
     on_progress(Step(f"recording {name}", done, due))
+
+
+def _measuring(on_progress: OnProgress, done: int, due: int) -> None:
+    on_progress(Step("measuring costs", done, due))
 
 
 def _epoch(progress: training.Progress) -> Step:

@@ -59,13 +59,17 @@ class Work:
 
 
 @torch.inference_mode()
-def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Recording:
+def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Recording | None:
+    """Write the text of a prompt and record the draft along it; None after a cancellation, which leaves no whole
+    text."""
     sampling, prompt = work.sampling, work.prompt
     writer = WRITER if sampling.fixes_the_text else DEEP_WRITER
     comparison = Comparison(pair, [prompt], [writer], sampling, cancelled=cancelled)
     if work.text:
         _check(comparison, prompt, work.text)
     text = work.text or comparison.decode(Key(writer, prompt, 0), Recorder()).tokens
+    if cancelled():
+        return None
     return record(
         prompt.id,
         comparison.tokens(prompt),
@@ -157,8 +161,8 @@ class Scribes:
                 if waiting:
                     number = waiting.popleft()
                     recording = write(self.pair, works[number], cancelled)
-                    if cancelled():
-                        return  # this recording is incomplete
+                    if recording is None:
+                        return
                     yield number, recording
                 yield from self._from_copies(waiting, 0.0 if waiting else PATIENCE)
         finally:
@@ -218,7 +222,7 @@ def serve(again: Callable[[], Pair], connection: Connection) -> None:
         while True:
             work = pickle.loads(connection.recv_bytes())
             try:
-                answer: Recording | DrafthouseError = write(pair, work)
+                answer: Recording | DrafthouseError | None = write(pair, work)
             except DrafthouseError as error:
                 answer = error
             connection.send_bytes(pickle.dumps(answer))

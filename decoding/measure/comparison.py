@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from decoding.errors import BadPrompt, BrokenModel, DrafthouseError, OutOfMemory
 from decoding.events import Event, EventSink, Prompted, Recorder, Silence, Started
 from decoding.ground import Ground
 from decoding.load import ONE, due_times
-from decoding.loop import never
+from decoding.loop import OnProgress, never, unheard
 from decoding.measure.audit import alike, audit, respelled, with_end
 from decoding.measure.reading import Reading
 from decoding.measure.sample import Audit, Sample, sample_from_events
@@ -28,7 +29,9 @@ from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import BASELINE
 
-WARM_UP_TOKENS = 16
+WARM_UP_TOKENS = 16  # at most, on a CPU
+WARM_UP_S, LONGEST_WARM_UP_S = 1.0, 10.0  # of one choice: from here on alike rounds are enough, and then any
+ALIKE = 0.2  # share by which two rounds may differ
 ARRIVALS = 8  # requests of an open loop that arrive before the first that counts
 
 
@@ -54,6 +57,24 @@ def no_sink(key: Key) -> EventSink:
     return Recorder()
 
 
+class Warmed:
+    """Tells when a choice is warm: a second after it began, as soon as two rounds in a row cost alike, and in any case
+    after some seconds. Rounds of a small model take milliseconds, so it decodes all that it may. The loop asks before
+    every round."""
+
+    def __init__(self, cancelled: Callable[[], bool], now: Callable[[], float] = time.perf_counter) -> None:
+        self._cancelled, self._now = cancelled, now
+        self._asked: list[float] = []
+
+    def __call__(self) -> bool:
+        self._asked.append(self._now())
+        _, *rounds = [after - before for before, after in itertools.pairwise(self._asked)] or [0.0]  # first the prompt
+        spent = self._asked[-1] - self._asked[0]
+        is_alike = len(rounds) > 1 and abs(rounds[-1] - rounds[-2]) <= ALIKE * max(rounds[-2:])
+        is_warm = (spent > WARM_UP_S and is_alike) or (spent > LONGEST_WARM_UP_S and bool(rounds))
+        return self._cancelled() or is_warm
+
+
 @dataclass
 class Comparison:
     pair: Ground
@@ -70,11 +91,12 @@ class Comparison:
     def __post_init__(self) -> None:
         self.reading = Reading(self.pair, self.prompts, self.sampling)
 
-    def warm_up(self, is_thorough: bool | None = None) -> None:
+    def warm_up(self, is_thorough: bool | None = None, on_progress: OnProgress = unheard) -> None:
         """Run each choice shortly: first passes pay for allocation and compilation. Nothing of it counts.
 
         A GPU captures each form of a pass when the form comes a second time, and a longer text has other forms. So
-        there (`is_thorough`) the shortest and the longest prompt are continued to the end, twice."""
+        there (`is_thorough`) the shortest and the longest prompt are continued to the end, twice. Elsewhere a choice
+        is warm when its rounds cost alike. `on_progress` gets the texts done and due."""
         if is_thorough is None:
             is_thorough = self.pair.target is not None and self.pair.target.device.type != "cpu"
         sampling = self.sampling
@@ -85,11 +107,15 @@ class Comparison:
         else:
             prompts = list(itertools.islice(able, 1))
             sampling = dataclasses.replace(sampling, max_new_tokens=min(WARM_UP_TOKENS, sampling.max_new_tokens))
-        for prompt in prompts:
-            for choice in self.choices:
-                users = [self._request(Key(choice, prompt, 0), sampling)] * choice.load.concurrency
-                for _ in self.pair.contestant(choice).run(users, lambda _: Recorder(), self.cancelled, choice.load):
-                    pass
+        texts = list(itertools.product(prompts, self.choices))
+        for done, (prompt, choice) in enumerate(texts):
+            on_progress(done, len(texts))
+            users = [self._request(Key(choice, prompt, 0), sampling)] * choice.load.concurrency
+            may_end_early = not is_thorough and choice.spec.role != "server"
+            ends = Warmed(self.cancelled) if may_end_early else self.cancelled
+            for _ in self.pair.contestant(choice).run(users, lambda _: Recorder(), ends, choice.load):
+                pass
+        on_progress(len(texts), len(texts))
 
     @cached_property
     def longest(self) -> int:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import cycle, islice
+from itertools import cycle, islice, product
 
 import torch
 
@@ -23,7 +23,7 @@ from decoding.drafters.rule import DraftStep, StopRule
 from decoding.drafters.tree import Shaped, TreeDrafter
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
-from decoding.loop import decode
+from decoding.loop import OnProgress, decode, unheard
 from decoding.measure.comparison import Comparison, memory_for
 from decoding.measure.schedule import Key
 from decoding.models.runner import ModelRunner
@@ -61,19 +61,31 @@ def samples(prompt_count: int, *, classifiers: int, is_alone: bool = False) -> i
     return min(PROMPTS, prompt_count) * (len(UNAIDED) + VARIED + with_draft)
 
 
-def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
+def probe(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    classifier: str | None = None,
+    on_progress: OnProgress = unheard,
+) -> Costs:
     """Costs of a verification by rows, a drafted token, a look at the draft's own probability, a tree, a choice between
     two sources, and a classifier's decision. A target alone has only the first."""
-    return probe_each(pair, prompts, sampling, [classifier] if classifier is not None else [])[0]
+    return probe_each(pair, prompts, sampling, [classifier] if classifier is not None else [], on_progress)[0]
 
 
-def probe_each(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifiers: Sequence[str]) -> list[Costs]:
+def probe_each(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    classifiers: Sequence[str],
+    on_progress: OnProgress = unheard,
+) -> list[Costs]:
     """Probe several classifiers at once. The costs differ only in the decision. Without a classifier there is one
-    result, whose decision costs nothing. On a target alone no decision does."""
+    result, whose decision costs nothing. On a target alone no decision does. `on_progress` gets the turns done."""
     if pair.draft is None:
-        return [probed_alone(pair, prompts, sampling)] * max(1, len(classifiers))
+        return [probed_alone(pair, prompts, sampling, on_progress)] * max(1, len(classifiers))
     rules = [partial(estimating, Below(EVEN_ODDS, CAP), pair.classifier(name), no_words) for name in classifiers]
-    costs, decisions = probed(pair, prompts, sampling, rules, pair.target.device.type != "cpu")
+    costs, decisions = probed(pair, prompts, sampling, rules, pair.target.device.type != "cpu", on_progress)
     return [dataclasses.replace(costs, decision=decision) for decision in decisions or [0.0]]
 
 
@@ -83,15 +95,15 @@ def probed(
     sampling: Sampling,
     deciding: Sequence[Callable[[], StopRule]],
     is_launched: bool,
+    on_progress: OnProgress = unheard,
 ) -> tuple[Costs, list[float]]:
     """Costs of drafting and verifying, and of one decision by each of these rules. `is_launched` says whether passes
     are launched on a GPU."""
     comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
     comparison.warm_up(is_launched)
     rules: list[Callable[[], StopRule]] = [partial(Reading, Unsure(EVEN_ODDS, CAP), no_words), *deciding]
-    found = _measured(comparison, rules)
-    if is_launched:  # the first run captured the forms that this one replays
-        found = _measured(comparison, rules)
+    for _ in range(1 + is_launched):  # a first run captures the forms that the second replays
+        found = _measured(comparison, rules, on_progress)
     # A GPU's thread waits for the token before it asks the rule, so there only whole drafts show what asking costs.
     reading, *decisions = (
         decision_cost(each.traces, found.chains) if is_launched else each.answers.price for each in found.asked
@@ -100,22 +112,30 @@ def probed(
     return with_mixes(costs, found.mixes, MIX.spec.sees or "nothing"), decisions
 
 
-def probed_alone(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling) -> Costs:
+def probed_alone(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, on_progress: OnProgress = unheard) -> Costs:
     """Costs of verifying drafts that no model makes. Finding a copy takes microseconds."""
     comparison, is_launched = Comparison(pair, typical(prompts), [ALONE], sampling), pair.target.device.type != "cpu"
     comparison.warm_up(is_launched)
-    found = _copied(comparison)
-    return costs_from(_copied(comparison) if is_launched else found)
+    found = _copied(comparison, on_progress)
+    return costs_from(_copied(comparison, on_progress) if is_launched else found)
 
 
-def _copied(comparison: Comparison) -> list[list[Event]]:
+def _copied(comparison: Comparison, on_progress: OnProgress) -> list[list[Event]]:
     found: list[list[Event]] = []
-    for number, prompt in enumerate(comparison.prompts):
-        for turn in range(VARIED):
-            found.append(copied(comparison, prompt, AnyTokens(every_length(number * VARIED + turn))))
-            if turn in UNAIDED:
-                found.append(_traced(comparison, prompt, ALONE))
+    for number, prompt, turn in _turns(comparison, on_progress):
+        found.append(copied(comparison, prompt, AnyTokens(every_length(number))))
+        if turn in UNAIDED:
+            found.append(_traced(comparison, prompt, ALONE))
     return found
+
+
+def _turns(comparison: Comparison, on_progress: OnProgress) -> Iterator[tuple[int, Prompt, int]]:
+    """Yield every turn of every prompt, numbered, and report how many are over."""
+    turns = list(product(comparison.prompts, range(VARIED)))
+    for number, (prompt, turn) in enumerate(turns):
+        on_progress(number, len(turns))
+        yield number, prompt, turn
+    on_progress(len(turns), len(turns))
 
 
 @dataclass
@@ -137,21 +157,20 @@ class Measured:
     mixes: list[list[Event]] = field(default_factory=list)
 
 
-def _measured(comparison: Comparison, rules: Sequence[Callable[[], StopRule]]) -> Measured:
+def _measured(comparison: Comparison, rules: Sequence[Callable[[], StopRule]], on_progress: OnProgress) -> Measured:
     """Decode samples of all kinds in turn."""
     found = Measured([Asked(rule, Answers(), []) for rule in rules])
-    for number, prompt in enumerate(comparison.prompts):
-        for turn in range(VARIED):
-            found.chains.append(ruled(comparison, prompt, EveryLength(number * VARIED + turn)))
-            if turn in UNAIDED:
-                found.chains.append(_traced(comparison, prompt, ALONE))
-            if turn in MIXED:
-                found.mixes.append(_traced(comparison, prompt, MIX))
-            if turn in GROWN:
-                found.trees.append(grown(comparison, prompt, EveryShape(number * VARIED + turn)))
-            if turn == VARIED // 2:
-                for each in found.asked:
-                    each.traces.append(ruled(comparison, prompt, Timed(each.rule(), each.answers)))
+    for number, prompt, turn in _turns(comparison, on_progress):
+        found.chains.append(ruled(comparison, prompt, EveryLength(number)))
+        if turn in UNAIDED:
+            found.chains.append(_traced(comparison, prompt, ALONE))
+        if turn in MIXED:
+            found.mixes.append(_traced(comparison, prompt, MIX))
+        if turn in GROWN:
+            found.trees.append(grown(comparison, prompt, EveryShape(number)))
+        if turn == VARIED // 2:
+            for each in found.asked:
+                each.traces.append(ruled(comparison, prompt, Timed(each.rule(), each.answers)))
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from decoding.disco.prices import COPIED, PRICED, Prices, prices_at
 from decoding.errors import DrafthouseError
 from decoding.events import Event, Recorder
+from decoding.loop import OnProgress, unheard
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import Key
 from decoding.pair import Pair
@@ -30,11 +31,15 @@ Turn = list[Sequence[Event]]
 
 
 def settle_prices(
-    comparison: Comparison, known: Mapping[str, Any], on_trouble: Callable[[str], None] = lambda sentence: None
+    comparison: Comparison,
+    known: Mapping[str, Any],
+    on_trouble: Callable[[str], None] = lambda sentence: None,
+    on_progress: OnProgress = unheard,
 ) -> dict[str, Any]:
     """Let the classifiers of this comparison use its own prices where they lie far from their cards'. Return all prices
     by the classifier's name, to be stored. `known` are those that the same comparison stored before it was
-    interrupted. `on_trouble` gets the reason if nothing can be weighed: a prompt may break the model."""
+    interrupted. `on_trouble` gets the reason if nothing can be weighed: a prompt may break the model. `on_progress`
+    gets the turns that are weighed, and due."""
     pair = comparison.pair
     names = {str(choice.settled[CLASSIFIER.name]) for choice in comparison.choices if choice.price_rule}
     if not isinstance(pair, Pair):
@@ -43,7 +48,7 @@ def settle_prices(
     card = lambda name: pair.classifier(name, comparison.sampling).card  # noqa: E731
     found = {name: Prices.from_dict(known[name]) for name in names if name in known}
     if missing := sorted(names - found.keys()):
-        costs = _weighed(comparison, on_trouble)
+        costs = _weighed(comparison, on_trouble, on_progress)
         weighed_anew = {name: prices_at(card(name), *costs, rules) for name in missing} if costs else {}
         found |= {name: prices for name, prices in weighed_anew.items() if prices}
     for name, prices in found.items():
@@ -51,9 +56,11 @@ def settle_prices(
     return {name: prices.to_dict() for name, prices in found.items()}
 
 
-def _weighed(comparison: Comparison, on_trouble: Callable[[str], None]) -> tuple[Costs, list[Costs]] | None:
+def _weighed(
+    comparison: Comparison, on_trouble: Callable[[str], None], on_progress: OnProgress
+) -> tuple[Costs, list[Costs]] | None:
     try:
-        return weighed(comparison)
+        return weighed(comparison, on_progress)
     except DrafthouseError as error:
         on_trouble(
             f"This run did not weigh its own passes, so the prices of the classifiers' cards stay in use. {error}"
@@ -61,7 +68,7 @@ def _weighed(comparison: Comparison, on_trouble: Callable[[str], None]) -> tuple
         return None
 
 
-def weighed(comparison: Comparison) -> tuple[Costs, list[Costs]] | None:
+def weighed(comparison: Comparison, on_progress: OnProgress = unheard) -> tuple[Costs, list[Costs]] | None:
     """Costs by all passes, and by those of each turn; None if no prompt leaves room for so many tokens, or if the run
     was cancelled."""
     sampling = dataclasses.replace(comparison.sampling, max_new_tokens=TOKENS, ignore_eos=True, stop=())
@@ -76,6 +83,7 @@ def weighed(comparison: Comparison) -> tuple[Costs, list[Costs]] | None:
         _turn(probe, 0)  # the first passes capture the forms that later ones replay
     turns, began = list[Turn](), time.perf_counter()
     while len(turns) < LEAST_TURNS or (len(turns) < MOST_TURNS and time.perf_counter() - began < ENOUGH_S):
+        on_progress(len(turns), max(LEAST_TURNS, len(turns) + 1))
         turns.append(_turn(probe, len(turns)))
         if probe.cancelled():
             return None  # the turn may have ended in the middle

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from decoding.disco import training
@@ -112,9 +112,12 @@ class Evidence(Recordings):
         )
         self.on_progress(phase, 0, due)
         name = self.classifier_name if self.classifier else None
-        kept = self._kept(
-            "costs", lambda: dataclasses.asdict(probing.probe(self.pair, self.prompts, self.sampling, name))
-        )
+
+        def probed() -> dict[str, Any]:
+            costs = probing.probe(self.pair, self.prompts, self.sampling, name, partial(self.on_progress, phase))
+            return dataclasses.asdict(costs)
+
+        kept = self._kept("costs", probed)
         self.on_progress(phase, due, due)
         return _costs(kept)
 

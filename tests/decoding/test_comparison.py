@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,7 +16,8 @@ from torch import Tensor
 from decoding.errors import BadPrompt, OutOfMemory
 from decoding.events import Event, EventSink, Finished, Recorder
 from decoding.load import Load
-from decoding.measure.comparison import Comparison
+from decoding.loop import never
+from decoding.measure.comparison import Comparison, Warmed
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, order
 from decoding.models.table import TableRunner
@@ -125,6 +127,28 @@ def test_the_sink_of_a_sample_gets_its_whole_trace_and_the_warm_up_gets_none() -
         events: list[Event] = sinks[sample.strategy, sample.prompt].events
         assert isinstance(events[-1], Finished)
         assert sum(isinstance(event, Finished) for event in events) == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds_each", "round_count"),
+    [
+        ([0.01] * 40, 16),  # a small model decodes all that it may
+        ([5.0, 3.0, 2.9, 3.0, 3.0], 2),  # the prompt, and two rounds that cost alike
+        ([9.0, 4.0, 1.0, 1.1, 1.0], 1),  # time is up after the first round
+        ([0.1, 2.0, 1.0, 0.4, 0.39, 0.4], 4),
+    ],
+)
+def test_a_choice_is_warm_when_its_rounds_cost_alike(seconds_each: list[float], round_count: int) -> None:
+    now = itertools.accumulate([0.0, *seconds_each])
+    is_warm = Warmed(never, lambda: next(now))
+    asked = sum(1 for _ in itertools.takewhile(lambda done: not done, (is_warm() for _ in range(18))))
+    assert min(asked - 1, 16) == round_count
+
+
+def test_a_warm_up_says_how_far_it_is() -> None:
+    told: list[tuple[int, int]] = []
+    comparison().warm_up(on_progress=lambda done, due: told.append((done, due)))
+    assert told == [(done, len(comparison().choices)) for done in range(len(comparison().choices) + 1)]
 
 
 def test_after_a_gpus_warm_up_no_sample_has_to_capture(tmp_path: Path) -> None:

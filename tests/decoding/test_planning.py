@@ -21,7 +21,7 @@ from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.making import Step, fastest, make_classifier
 from decoding.disco.splits import Splits
 from decoding.disco.training import Labelled, label, train
-from decoding.errors import BadPrompts, BadStrategy
+from decoding.errors import BadPrompts, BadStrategy, Cancelled
 from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
@@ -226,6 +226,11 @@ def test_prompts_without_splits_are_dealt_out_and_a_missing_split_is_named() -> 
 def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
     with pytest.raises(BadStrategy, match="at least 200 are needed"):
         make_classifier(pair(), Splits.of(ALL[38:40] + ALL[58:62]), SHARED)
+
+
+def test_a_training_that_is_cancelled_while_it_records_ends_without_a_classifier() -> None:
+    with pytest.raises(Cancelled):
+        make_classifier(pair(), Material.of(ALL), SHARED, cancelled=lambda: True)
 
 
 def test_a_pair_without_a_classifier_says_so() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -76,6 +77,12 @@ def test_a_cancelled_recording_leaves_no_half_text_and_no_copy_with_work_in_hand
     assert len(found) == len(told) == 3
     assert all(len(recording.matches) == 20 for recording in found)
     assert not multiprocessing.active_children()
+
+
+def test_a_text_that_is_cancelled_before_its_first_token_is_not_recorded() -> None:
+    asked = itertools.count()
+    found = Scribes(pair()).record(PROMPTS, SHARED, 0, cancelled=lambda: next(asked) > 0)
+    assert found == []
 
 
 def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None:

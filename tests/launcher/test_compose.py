@@ -38,6 +38,13 @@ def test_every_module_that_is_started_exists() -> None:
     assert all(importlib.util.find_spec(module) for module in modules)
 
 
+def test_every_worker_keeps_a_name_of_its_own_when_it_starts_again() -> None:
+    """Metrics have one series for it, and its jobs are given back at once."""
+    commands = [service["command"] for name, service in SERVICES.items() if name.startswith("worker")]
+    names = [dict(pairwise(command))["--name"] for command in commands]
+    assert len(set(names)) == len(names) == 3 and all("${WORKER_HOST:-" in name for name in names)
+
+
 def test_every_setting_is_one_that_is_read() -> None:
     readers = [*(ROOT / "webapp" / "config").glob("*.py"), ROOT / "worker" / "heartbeat.py"]
     program = "".join(path.read_text() for path in readers)

@@ -1,6 +1,6 @@
 import io
 
-from worker.terminal.progress import Progress, duration
+from worker.terminal.progress import Bar, Progress, duration
 
 
 class Terminal(io.StringIO):
@@ -40,6 +40,18 @@ def test_elsewhere_a_plain_line_is_written_now_and_then() -> None:
         "20/30 samples · 10 tokens/s · 10 s left\n"
         "30/30 samples · 10 tokens/s · 0 s left\n"
     )
+
+
+def test_a_slow_warm_up_says_how_far_it_is_and_a_quick_one_nothing() -> None:
+    stream, time = io.StringIO(), Time()
+    slow = Bar(stream, time)
+    for done in range(10):
+        slow.show(done, 9, "warmed up")
+        time.s += 6.0
+    assert stream.getvalue().splitlines()[0] == "2/9 warmed up · 42 s left"
+    quick = Bar(said := io.StringIO(), time)
+    quick.show(9, 9, "warmed up")
+    assert said.getvalue() == ""
 
 
 def test_durations_are_said_as_a_person_would() -> None:

@@ -23,7 +23,7 @@ from webapp.comparisons import services as comparisons
 from webapp.comparisons.specs import specify
 from webapp.comparisons.models import Comparison
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
-from tests.worker.staged import Staged
+from tests.worker.staged import Staged, is_awaited
 from worker import gauges
 from worker.engine_process import PATIENCE, EngineProcess
 from worker.job_loop import JobLoop
@@ -78,7 +78,7 @@ class Stage(EngineProcess):
             action, self._action = self._action, None
             action()
         report = super().receive(timeout)
-        if self._action and isinstance(report, self._awaited):
+        if self._action and is_awaited(report, self._awaited):
             self._left -= 1
         return report
 

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from worker.engine.residents import Residents
 
 
+def is_awaited(report: Report | None, awaited: tuple[type[Report], ...]) -> bool:
+    """Whether the report counts. A comparison's steps come before its samples and do not."""
+    return isinstance(report, awaited) and getattr(report, "whole", ()) is not None
+
+
 @dataclass
 class Staged(Order):
     order: Order
@@ -22,7 +27,7 @@ class Staged(Order):
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         def emit_and_stop(report: Report) -> None:
             emit(report)
-            if isinstance(report, self.awaited):
+            if is_awaited(report, self.awaited):
                 self.left -= 1
                 if not self.left:
                     signal.raise_signal(signal.SIGSTOP)

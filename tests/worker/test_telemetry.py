@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -45,6 +46,17 @@ def test_a_job_leaves_readings_of_its_machine(launch, make_worker):
     assert 0 < values["engine_memory"] < values["memory_total"]
     assert 0 <= values["engine"] <= 1 and 0 <= values["others"] <= 1
     assert any((reading.values["event_lag_s"] or 0) > 0 for reading in readings)
+
+
+def test_the_log_tells_of_a_job_that_is_taken_and_of_its_end_and_not_its_title(launch, make_worker, caplog):
+    caplog.set_level(logging.INFO, "drafthouse.worker")
+    job = launch(texts=1).job
+    Job.objects.update(title="Secret of the owner")
+    make_worker("w1").look()
+    began, ended = [record for record in caplog.records if record.name == "drafthouse.worker"]
+    assert began.getMessage() == f"took job {job.pk}, attempt 1"
+    assert ended.getMessage().startswith(f"job {job.pk} is succeeded after") and ended.took_s >= 0
+    assert "Secret" not in caplog.text
 
 
 def test_what_the_engine_has_started_is_counted_as_the_engine(parent_and_child):

@@ -16,6 +16,8 @@ from webapp.accounts import actor as actors
 from webapp.accounts import services
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import User
+from webapp.core import logs
+from webapp.core.counters import sign_ins_refused
 from webapp.core.limits import Limit
 from webapp.core.problems import Forbidden, NotSignedIn
 from webapp.core.proxies import address_of
@@ -32,12 +34,14 @@ class TokenAuthentication(authentication.BaseAuthentication):
             return None
         token = services.find_token(text) if scheme.lower() == "bearer" and text.startswith("dh_") else None
         if token is None:
+            sign_ins_refused.labels("token").inc()
             WRONG_TOKENS.spend(address_of(request))
             raise NotSignedIn(
                 "This token is unknown, revoked or expired.",
                 hint="Send `Authorization: Bearer dh_<key>.<secret>`; make one under Account, API tokens.",
                 code="bad-token",
             )
+        logs.note(user=token.user_id, team=token.team_id, token=token.key)
         REQUESTS.spend(token.key)
         return token.user, actors.of_token(token)
 
@@ -52,6 +56,7 @@ class SessionAuthentication(authentication.SessionAuthentication):
         found = super().authenticate(request)
         if found is None:
             return None
+        logs.note(user=found[0].pk, team=found[0].current_team_id)
         REQUESTS_BY_SESSION.spend(str(found[0].pk))
         return found[0], actors.of_user(found[0])
 

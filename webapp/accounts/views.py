@@ -19,6 +19,7 @@ from webapp.accounts import people, serializers, services
 from webapp.accounts.asked import Asked
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, Team, User
 from webapp.accounts.rights import Right
+from webapp.core.counters import sign_ins_refused
 from webapp.core.forms import Form
 from webapp.core.limits import Limit
 from webapp.core.pages import listing, one, page
@@ -48,6 +49,7 @@ def sign_in(request: Asked) -> HttpResponse:
         with BY_ADDRESS.on_failure(address), BY_NAME.on_failure(name):
             user = auth.authenticate(request, username=username, password=password)
             if user is None:
+                sign_ins_refused.labels("password").inc()
                 raise Invalid("The name or the password is wrong.")
         BY_NAME.forget(name)
         auth.login(request, user)
@@ -105,6 +107,7 @@ def _by_link(request: Asked, use: Callable[[], Found]) -> Found:
     try:
         return use()
     except Gone:
+        sign_ins_refused.labels("link").inc()
         BY_ADDRESS.spend(address_of(request))
         raise
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Count
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from decoding.public import (
     Objective,
@@ -149,9 +149,8 @@ def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str
     jobs.require_lease(job)
     Sample.objects.filter(run=run, prompt=prompt, repeat=repeat, finished=None).delete()
     trace.nudge(run.comparison_id)
-    return Sample.objects.create(
-        run=run, prompt=prompt, repeat=repeat, attempt=job.attempt, worker=job.worker, device=device
-    )
+    made = {"attempt": job.attempt, "worker": job.worker, "device": device}
+    return Sample.objects.create(run=run, prompt=prompt, repeat=repeat, created=Now(), **made)
 
 
 @transaction.atomic
@@ -159,7 +158,7 @@ def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[s
     """Store a sample's numbers (a decoding.measure.sample.Sample); its trace is already whole."""
     jobs.require_lease(job)
     written = Sample.objects.filter(pk=sample.pk, finished=None).update(
-        finished=timezone.now(),
+        finished=Now(),
         last_seq=last_seq,
         new_tokens=len(numbers["tokens"]) or numbers.get("delivered", 0),  # without a tokenizer here, a server counts
         tokens_per_s=numbers["tokens_per_s"],

@@ -18,6 +18,7 @@ from typing import Any
 import uvicorn
 
 from webapp.config.connections import Config, Limits
+from webapp.core import logs
 
 logger = logging.getLogger("drafthouse.server")
 FILES_EACH = 2  # a connection, and the file a body is kept in
@@ -59,6 +60,7 @@ def serve(listener: socket.socket, app: Any = "webapp.config.asgi:application") 
     allow_files(config.limits.connections * FILES_EACH + OTHER_FILES)
     config.load()
     sys.setswitchinterval(SWITCH_S)
+    logs.name_process("web")
     logger.info("serving on %s port %s", *listener.getsockname()[:2])
     uvicorn.Server(config).run(sockets=[listener])
 

@@ -124,6 +124,7 @@ def _warnings(
         found.append(f"{database['missing_migrations']} migrations are not applied; run `manage.py migrate`.")
     if disk["free_bytes"] < LITTLE_SPACE:
         found.append(f"Only {disk['free_bytes'] // 1024**2} MiB of disk are left.")
+    found += [sentence for worker in workers for sentence in (worker.crowd, worker.clock_trouble) if sentence]
     if settings.DEBUG:
         found.append("Debugging is on; errors show their insides. Unset DRAFTHOUSE_DEBUG.")
     return found

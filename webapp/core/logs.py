@@ -10,9 +10,15 @@ import json
 import logging
 import os
 import re
+import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import TracebackType
 from typing import Any
 from urllib.parse import unquote, urlsplit
+from uuid import UUID
 
 _SECRETS = re.compile(
     r"""
@@ -29,6 +35,32 @@ _SECRETS = re.compile(
 _NAMES = re.compile(r"(?:^|_)(?:PASSWORD|SECRET|TOKEN|PEPPER|KEY)(?:_|$)(?!.*FILE$)", re.IGNORECASE)
 SHORTEST = 6  # characters; a shorter value would also match innocent words
 _values: set[str] = set()
+_process: dict[str, Any] = {}  # fields of every line of this process
+_work: ContextVar[dict[str, Any] | None] = ContextVar("fields", default=None)  # and of the request or job in hand
+_PLAIN = (str, int, float, UUID)  # others, such as Django's request, may hold paths and more
+_OWN = {*vars(logging.LogRecord("", 0, "", 0, "", None, None)), "message", "asctime", "taskName"}
+
+
+def name_process(service: str, **more: str) -> None:
+    """Say which service this process is, for the fields of its lines."""
+    _process.update(service=service, **more)
+
+
+@contextmanager
+def fields(**known: Any) -> Iterator[dict[str, Any]]:
+    """Give these fields to every line that is logged meanwhile."""
+    mine = dict(known)
+    token = _work.set(mine)
+    try:
+        yield mine
+    finally:
+        _work.reset(token)
+
+
+def note(**known: Any) -> None:
+    """Add fields to those of the request or job in hand, if there is one."""
+    if (work := _work.get()) is not None:
+        work.update(known)
 
 
 def hide(*values: str) -> None:
@@ -70,7 +102,8 @@ class Line(logging.Formatter):
 
 
 class Json(logging.Formatter):
-    """One JSON object a line, for collectors of logs."""
+    """One JSON object a line, for collectors of logs. Fields of the process, of the work in hand and of the line itself
+    (`extra`) stand beside the message."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -79,9 +112,40 @@ class Json(logging.Formatter):
             "logger": record.name,
             "message": redact(record.getMessage()),
         }
+        extra = {name: value for name, value in vars(record).items() if name not in _OWN}
+        more = {**_process, **(_work.get() or {}), **extra}
+        line |= {name: _plain(value) for name, value in more.items() if isinstance(value, _PLAIN)}
         if record.exc_info:
             line["exception"] = redact(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (int, float)) else redact(str(value))
+
+
+def said(line: str) -> list[str]:
+    """Return what a process said in a line of its log, as people read it."""
+    try:
+        told = json.loads(line)
+        return [told["message"], *told.get("exception", "").splitlines()]
+    except (ValueError, KeyError, TypeError):
+        return [line.rstrip()]
+
+
+def pass_on(service: str, line: str) -> str:
+    """Return a line of another process, as it stands in our log."""
+    if _form() != "json":
+        return f"{service}: {line.rstrip()}"
+    if line.startswith("{"):
+        return line.rstrip()
+    record = logging.LogRecord(service, logging.WARNING, "", 0, "%s", (line.rstrip(),), None)
+    record.service = service
+    return Json().format(record)
+
+
+def _form() -> str:
+    return os.environ.get("DRAFTHOUSE_LOG", "")
 
 
 class Routes(logging.Filter):
@@ -99,12 +163,23 @@ def _route(record: Any) -> str:
     return f"/{found.route}" if found else "(no route)"
 
 
+def _log_end(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    """Log what ends the process or a thread, in one line as all else."""
+    if error is None or issubclass(kind, KeyboardInterrupt):
+        return sys.__excepthook__(kind, error or kind(), trace)
+    logging.getLogger("drafthouse").critical("an error that nobody caught", exc_info=(kind, error, trace))
+
+
 def configuration(form: str, *, level: str = "INFO") -> dict[str, Any]:
     """Return logging's configuration for `logging.config.dictConfig`. `form` is the value of DRAFTHOUSE_LOG: `json` or
     empty."""
     if form not in ("", "json"):
         raise ValueError(f"DRAFTHOUSE_LOG is {form!r}; it can be json, or be left out.")
     hide(*in_environment())
+    if form:
+        logging.captureWarnings(True)
+        sys.excepthook = _log_end
+        threading.excepthook = lambda end: _log_end(end.exc_type, end.exc_value, end.exc_traceback)
     handler = {"class": "logging.StreamHandler", "formatter": form or "line", "filters": ["routes"]}
     return {
         "version": 1,

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.middleware.common import CommonMiddleware
 
+from webapp.core import logs
 from webapp.core.version import version
 
 logger = logging.getLogger("drafthouse.request")
@@ -45,7 +46,8 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         token = current_request_id.set(name)
         start = perf_counter_ns()
         try:
-            response = get_response(request)
+            with logs.fields(request_id=name) as known:
+                response = get_response(request)
         finally:
             current_request_id.reset(token)
         response["X-Request-ID"] = name
@@ -57,7 +59,8 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         def note(status: int) -> None:
             took_ms = (perf_counter_ns() - start) / 1e6
             level = logging.DEBUG if request.path.startswith(settings.STATIC_URL) else logging.INFO
-            logger.log(level, "%s /%s %s %.0fms %s", request.method, route, status, took_ms, name)
+            told = {**known, "method": request.method, "route": f"/{route}", "status": status, "ms": round(took_ms, 1)}
+            logger.log(level, "%s /%s %s %.0fms %s", request.method, route, status, took_ms, name, extra=told)
 
         if hasattr(response, "when_answered"):  # held back until there is news
             response.when_answered = note

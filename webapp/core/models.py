@@ -1,4 +1,4 @@
-"""Base models of every app: public ids, and answers that are given only once."""
+"""Base models of every app: public ids, answers that are given only once, and running totals."""
 
 from __future__ import annotations
 
@@ -31,3 +31,16 @@ class Answer(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["asker", "key"], name="answer_once_per_asker_and_key")]
+
+
+class Tally(models.Model):
+    """Running total that outlives the rows it counted: webapp/core/tallies.py."""
+
+    name = models.CharField(max_length=40)
+    kind = models.CharField(max_length=40, blank=True)
+    cause = models.CharField(max_length=40, blank=True)
+    count = models.PositiveBigIntegerField(default=0)
+    latest = models.DateTimeField(null=True)  # when it was last counted, by the database's clock
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["name", "kind", "cause"], name="one_tally_per_cause")]

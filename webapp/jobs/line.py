@@ -15,7 +15,8 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, Max
+from django.db.models import BooleanField, Count, ExpressionWrapper, Max, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from webapp.jobs import devices
@@ -106,9 +107,14 @@ def outlook(queue: str) -> str:
 
 
 def trouble(job: Job) -> str:
-    """Sentence about the worker of a running job if it has gone silent; empty otherwise."""
-    if job.state != State.RUNNING or not Worker.objects.silent().filter(name=job.worker).exists():
+    """Sentence about the worker of a running job if it has gone silent, or if its machine is too busy; empty
+    otherwise."""
+    if job.state != State.RUNNING:
         return ""
+    is_silent = ExpressionWrapper(Q(seen__lte=Now() - Worker.SUSPICIOUS), BooleanField())
+    worker = Worker.objects.filter(name=job.worker).annotate(is_silent=is_silent).first()
+    if worker is None or not worker.is_silent:  # type: ignore[attr-defined]  # it is annotated
+        return worker.crowd if worker else ""
     return f"Worker {job.worker} does not answer. If it stays silent, another worker takes over and keeps what is done."
 
 
@@ -168,8 +174,7 @@ class _Pace:
         self._known: dict[str, float | None] = {}
 
     def left_s(self, job: Job) -> float | None:
-        pace = job.part_s()
-        return self.to_do_s(job) if pace is None else pace * max(0, job.total_count - job.done_count)
+        return self.to_do_s(job) if job.part_s() is None and not job.is_in_step else job.left_s()
 
     def to_do_s(self, job: Job) -> float | None:
         """Seconds for a job that waits or has only begun."""

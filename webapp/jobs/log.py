@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Max
+from django.db.models.functions import Now
 
 from webapp.core import nudges
 from webapp.core.bells import Source
@@ -16,7 +17,8 @@ from webapp.jobs.models import Job, JobEvent, State
 
 def add(job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
     last = JobEvent.objects.filter(job=job).aggregate(last=Max("seq"))["last"] or 0
-    JobEvent.objects.create(job=job, seq=last + 1, state=job.state, sentence=sentence, numbers=dict(numbers or {}))
+    what = {"state": job.state, "sentence": sentence, "numbers": dict(numbers or {})}
+    JobEvent.objects.create(job=job, seq=last + 1, at=Now(), **what)
 
 
 def read(*, job: UUID, after: int, limit: int) -> list[JobEvent]:
@@ -26,7 +28,7 @@ def read(*, job: UUID, after: int, limit: int) -> list[JobEvent]:
 
 def source(job: UUID) -> Source:
     """Source to wait on, for more lines or another state."""
-    rows = Job.objects.filter(pk=job).values_list("state", "done_count").annotate(Max("events__seq"))
+    rows = Job.objects.filter(pk=job).values_list("state", "done_count", "step").annotate(Max("events__seq"))
     return Source(f"job {job}", group(job), lambda: list(rows.all()))
 
 
@@ -52,10 +54,12 @@ def status_of(job: Job, *, done: int, total: int, part_s: float | None = None) -
         "sentence": place.reason,
         "position": place.position,
         "attempt": job.attempt,
+        "setback": job.setback,
         "trouble": line.trouble(job),
         "done": done,
         "total": total,
-        "seconds_left": _seconds_left(job, done, total, part_s),
+        "step": job.running_step,
+        "seconds_left": _seconds_left(job, part_s),
     }
 
 
@@ -64,10 +68,9 @@ def is_same_status(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return {**one, "seconds_left": 0} == {**other, "seconds_left": 0}
 
 
-def _seconds_left(job: Job, done: int, total: int, part_s: float | None) -> int | None:
-    """Seconds left at the job's own pace so far. None while nothing is known or nothing is left."""
-    pace = part_s or job.part_s()
-    return round(pace * max(0, total - done)) if pace is not None and job.state == State.RUNNING else None
+def _seconds_left(job: Job, part_s: float | None) -> int | None:
+    left = job.left_s(part_s) if job.state == State.RUNNING else None
+    return None if left is None else max(1, round(left))
 
 
 def group(job: UUID) -> str:

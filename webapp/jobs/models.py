@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -72,6 +73,8 @@ class Job(Noun):
     attempt = models.PositiveIntegerField(default=0)
     at = models.CharField(max_length=200, blank=True)  # the part under way: a sample, or a phase of a study
     blamed = models.JSONField(default=list)  # the ends that count against it since it last got on: webapp/jobs/ends.py
+    step = models.JSONField(default=dict)  # that runs: its phase, what is done and due of it, and how long it has run
+    setback = models.TextField(blank=True, default="")  # why the attempt before this one ended, in one line
     setbacks = models.PositiveIntegerField(default=0)  # all ends since it last got on
     not_before = models.DateTimeField(null=True)  # the next attempt, by the database's clock
     worker = models.CharField(max_length=120, blank=True)
@@ -120,7 +123,26 @@ class Job(Noun):
         done = self.done_count - self.done_before
         if self.started is None or done <= 0:
             return None
-        return ((self.finished or timezone.now()) - self.started).total_seconds() / done
+        return max(0.0, ((self.finished or timezone.now()) - self.started).total_seconds()) / done
+
+    @property
+    def is_in_step(self) -> bool:
+        """Whether its progress is that of the step that runs: the step counts no parts, or all of them are done."""
+        return bool(self.step) and (not self.step["is_counted"] or self.done_count >= self.total_count)
+
+    @property
+    def running_step(self) -> dict[str, Any] | None:
+        """The step that tells how far the job is, where its parts do not."""
+        return {name: self.step[name] for name in ("phase", "done", "due")} if self.is_in_step else None
+
+    def left_s(self, part_s: float | None = None) -> float | None:
+        """Seconds left at the pace of this attempt: of the step that runs, or of all parts. None: nobody can tell.
+        `part_s`, where it is known, is the time for one part."""
+        if self.is_in_step:
+            done, due = self.step["done"], self.step["due"]
+            return self.step["spent_s"] / done * (due - done) if 0 < done < due else None
+        pace, left = part_s or self.part_s(), self.total_count - self.done_count
+        return pace * left if pace is not None and left > 0 else None
 
     @property
     def limit_minutes(self) -> float:
@@ -199,6 +221,10 @@ class Workers(models.QuerySet["Worker"]):
         """Workers seen lately, by the database's clock: the clocks of their machines may differ."""
         return self.filter(seen__gt=Now() - Worker.SILENCE)
 
+    def lately(self, since: timedelta) -> Workers:
+        """Workers seen in this time, alive or gone."""
+        return self.filter(seen__gt=Now() - since)
+
     def silent(self) -> Workers:
         """Workers that have missed two reports."""
         return self.filter(seen__lte=Now() - Worker.SUSPICIOUS)
@@ -217,6 +243,8 @@ class Worker(models.Model):
     """A worker process as it last described itself."""
 
     SUSPICIOUS = timedelta(seconds=8)  # pages tell that a worker is silent
+    CROWDED = 0.5  # share of the cores that others use: pages tell that the machine is too busy
+    CLOCK_OFF = timedelta(seconds=2)  # pages tell that a machine's clock is wrong
     SILENCE = timedelta(seconds=20)  # longer, and it counts as gone
 
     name = models.CharField(max_length=120, unique=True)
@@ -227,10 +255,35 @@ class Worker(models.Model):
     marks = models.JSONField(default=dict)  # of its machine's health when it was last seen: worker/evidence.py
     memory = models.BigIntegerField(null=True)  # bytes, where a draft of its queue has most; null: it does not say
     cached = models.JSONField(default=list)  # models that lie on its machine's disk, by the hash of what they hold
+    others = models.FloatField(null=True)  # share of its machine's cores that other programs used lately
+    clock = models.DateTimeField(null=True)  # what its machine's clock said when it was last seen
     started = models.DateTimeField(default=timezone.now)
-    seen = models.DateTimeField(default=timezone.now)
+    seen = models.DateTimeField(default=timezone.now)  # by the database's clock
 
     objects = Workers.as_manager()
 
     class Meta:
         ordering = ["name"]
+
+    @property
+    def crowd(self) -> str:
+        """Sentence about other programs on its machine if they slow it down; empty otherwise. Beside light jobs others
+        measure, as they should."""
+        if self.others is None or self.others < Worker.CROWDED or self.queues == [Queue.LIGHT]:
+            return ""
+        return (
+            f"Other programs use over {10 * min(9, int(10 * self.others))} % of the cores that {self.name} runs on, so "
+            "everything takes longer and its figures are unsteady."
+        )
+
+    @property
+    def clock_trouble(self) -> str:
+        """Sentence about its machine's clock if that is wrong; empty otherwise."""
+        off = self.clock - self.seen if self.clock else timedelta()
+        if abs(off) <= Worker.CLOCK_OFF:
+            return ""
+        side = "ahead of" if off > timedelta() else "behind"
+        return (
+            f"The clock of {self.name}'s machine is {abs(off).total_seconds():.0f} s {side} the database's, so its log "
+            "has wrong times. Synchronise the clock, with NTP for example."
+        )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
+from webapp.core import tallies
 from webapp.jobs import log
 from webapp.jobs import queue as broker
 from webapp.jobs.models import FINAL, MOVES, Job, State
@@ -18,13 +19,16 @@ def held(job: Job) -> Any:
 
 
 def end(job: Job, state: State, reason: str) -> bool:
-    return move(job, State.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None)
+    """End a job whose attempt this is."""
+    return move(job, State.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None, step={})
 
 
-def requeue(job: Job, reason: str, **changes: Any) -> bool:
-    free = {"worker": "", "lease_until": None, **changes}
+def requeue(job: Job, reason: str, cause: str, **changes: Any) -> bool:
+    """Give a job back to its queue. `cause` is what metrics call the end of its attempt."""
+    free = {"worker": "", "lease_until": None, "step": {}, "setback": reason.splitlines()[0], **changes}
     moved = move(job, State.RUNNING, State.QUEUED, reason, attempt_now=job.attempt, **free)
     if moved:
+        tallies.add(tallies.ATTEMPT_ENDS, job.kind, cause)
         transaction.on_commit(lambda: broker.nudge(job.queue))
     return moved
 
@@ -37,10 +41,20 @@ def move(
     row = Job.objects.filter(pk=job.pk, state=expected)
     if attempt_now is not None:
         row = row.filter(attempt=attempt_now)
-    finished = timezone.now() if to in FINAL else None
+    finished = Now() if to in FINAL else None  # by the database's clock: those of workers may be wrong
     if not row.update(state=to, reason=sentence, finished=finished, **changes):
         return False
     job.refresh_from_db()
+    if to in FINAL:
+        tallies.add(tallies.JOB_ENDS, job.kind, _cause(job))
     log.add(job, sentence)
     log.nudge(job.pk)
     return True
+
+
+def _cause(job: Job) -> str:
+    """Name the end of a job for metrics. It failed because no worker could do it, because its attempts were used up,
+    or because its work is impossible."""
+    if job.state != State.FAILED:
+        return job.state
+    return "refused" if job.refusals else "attempts" if job.blamed else "error"

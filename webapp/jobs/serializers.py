@@ -20,20 +20,28 @@ class PlaceOut(serializers.Serializer[Any]):
     eta_s = serializers.FloatField(allow_null=True, help_text="until it may begin; null where nobody can tell")
 
 
+class StepOut(serializers.Serializer[Any]):
+    phase = serializers.CharField()
+    done = serializers.IntegerField()
+    due = serializers.IntegerField()
+
+
 class JobOut(Output):
     created_by = UserOut(allow_null=True)
     place = serializers.SerializerMethodField()
+    step = StepOut(source="running_step", allow_null=True, help_text="the step that runs, where no parts tell how far")
 
     class Meta:
         model = Job
         extra_kwargs = {
             "parts": {"help_text": "what done_count and total_count count, such as samples"},
             "limit_s": {"help_text": "the longest that an attempt may take, in seconds"},
+            "setback": {"help_text": "why the attempt before this one ended; empty if there was none"},
         }
         fields = (
             "id", "kind", "kind_label", "queue", "title", "state", "priority", "attempt", "counted_ends", "worker",
-            "reason", "is_cancel_asked", "done_count", "total_count", "parts", "created", "created_by", "started",
-            "finished", "limit_s", "place",
+            "reason", "setback", "is_cancel_asked", "done_count", "total_count", "parts", "step", "created",
+            "created_by", "started", "finished", "limit_s", "place",
         )  # fmt: skip
 
     def get_place(self, job: Job) -> PlaceOut:
@@ -43,6 +51,8 @@ class JobOut(Output):
 
 class JobRow(Output):
     """Job in a list, without its place, which would cost a query each."""
+
+    step = StepOut(source="running_step", allow_null=True)
 
     class Meta:
         model = Job

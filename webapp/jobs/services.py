@@ -129,6 +129,7 @@ def retry(*, job: Job, by: Actor) -> Job:
         worker="",
         limit_s=settings.JOB_LIMIT_S,
         created_by=by.user if is_left else job.created_by,
+        setback="",
     ):
         raise Conflict(
             f"This job is {job.state}; only a failed or cancelled one can be tried again.",
@@ -159,9 +160,10 @@ def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
             worker=worker,
             attempt=job.attempt + 1,
             at="",
+            step={},
             not_before=None,
-            lease_until=timezone.now() + LEASE,
-            started=timezone.now(),
+            lease_until=Now() + LEASE,
+            started=Now(),
             done_count=kept,
             done_before=kept,
         )
@@ -170,14 +172,18 @@ def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
     return job
 
 
-def renew(*, job: Job, done: int | None = None, total: int | None = None) -> bool:
-    """Extend the lease, and write how far the attempt is. False: the job is no longer ours, stop."""
-    changes: dict[str, Any] = {"lease_until": timezone.now() + LEASE}
+def renew(
+    *, job: Job, done: int | None = None, total: int | None = None, step: Mapping[str, Any] | None = None
+) -> bool:
+    """Extend the lease, and write how far the attempt and its step are. False: the job is no longer ours, stop."""
+    changes: dict[str, Any] = {"lease_until": Now() + LEASE}
     if done is not None:
         changes["done_count"] = done
         changes["done_before"] = Least("done_before", Value(done))  # what an earlier attempt had begun is lost
     if total is not None:
         changes["total_count"] = total
+    if step is not None:
+        changes["step"] = dict(step)
     is_ours = bool(moves.held(job).update(**changes))
     if done is not None:
         log.nudge(job.pk)
@@ -186,7 +192,7 @@ def renew(*, job: Job, done: int | None = None, total: int | None = None) -> boo
 
 def reached(*, job: Job, place: str) -> None:
     """Name the part that is under way from now on: ends of attempts are counted by place."""
-    moves.held(job).update(at=place[:200])
+    moves.held(job).update(at=place[:200], step={})
 
 
 def progressed(*, job: Job, done: int) -> bool:
@@ -251,7 +257,9 @@ def give_back(*, job: Job, reason: str, counts: bool, is_silence: bool = False) 
     wait = timedelta(seconds=ends.wait_s(held.setbacks + 1))
     verdict = ends.counted(blamed) if counts else ends.OUTSIDE
     later = {"blamed": blamed, "setbacks": held.setbacks + 1, "not_before": Now() + wait if wait else None}
-    return moves.requeue(job, f"{reason} {verdict}", **later)
+    later["setback"] = f"{reason.splitlines()[0]} {verdict}"
+    cause = "silent" if is_silence else "counted" if counts else "outside"
+    return moves.requeue(job, f"{reason} {verdict}", cause, **later)
 
 
 @transaction.atomic
@@ -263,13 +271,13 @@ def refuse(*, job: Job, reason: str) -> bool:
     others = [worker.name for worker in Worker.objects.that_could(job)]
     if not others:
         return moves.end(job, State.FAILED, line.nobody_can(job))
-    return moves.requeue(job, f"{job.worker} cannot do it: {reason} {_listed(others)} may be able to.")
+    return moves.requeue(job, f"{job.worker} cannot do it: {reason} {_listed(others)} may be able to.", "refused")
 
 
 @transaction.atomic
 def release(*, job: Job) -> bool:
     """Give the job back because the worker was told to stop. That is nobody's failure."""
-    return moves.requeue(job, f"{job.worker} was stopped; what it had finished is kept.")
+    return moves.requeue(job, f"{job.worker} was stopped; what it had finished is kept.", "stopped")
 
 
 def take_back_from_silent(*, job: Job) -> bool:
@@ -323,11 +331,20 @@ def announce(
     machine: str = "",
     memory: int | None = None,
     marks: Mapping[str, Any] | None = None,
+    others: float | None = None,
 ) -> None:
-    """Write that a worker lives: its machine, what it can do, and which models lie on its disk."""
-    columns = {"machine": machine, "memory": memory, "queues": queues, "devices": devices, "versions": versions}
-    columns |= {"cached": list(cached), "marks": dict(marks or {})}
-    Worker.objects.update_or_create(name=name, defaults={**columns, "seen": Now()})
+    """Write that a worker lives: its machine, what it can do, which models lie on its disk, and the share of its cores
+    that other programs use."""
+    columns: dict[str, Any] = {
+        "machine": machine,
+        "memory": memory,
+        "queues": queues,
+        "devices": devices,
+        "versions": versions,
+    }
+    columns |= {"cached": list(cached), "marks": dict(marks or {}), "others": others, "clock": timezone.now()}
+    seen = {**columns, "seen": Now()}
+    Worker.objects.update_or_create(name=name, defaults=seen, create_defaults={**seen, "started": Now()})
 
 
 def _listed(names: Sequence[str]) -> str:

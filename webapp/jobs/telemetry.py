@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models.functions import Now
 
 from webapp.jobs.models import Job, Reading
 
@@ -15,7 +16,7 @@ MOST = 900  # of a job: a quarter of an hour at one a second; of longer jobs, th
 @transaction.atomic
 def keep(*, job: Job, values: Mapping[str, Any]) -> None:
     """Store a reading. When a job has too many, every second one goes."""
-    Reading.objects.create(job=job, attempt=job.attempt, worker=job.worker, values=dict(values))
+    Reading.objects.create(job=job, attempt=job.attempt, worker=job.worker, at=Now(), values=dict(values))
     if Reading.objects.filter(job=job).count() > MOST:
         every = list(Reading.objects.filter(job=job).values_list("pk", flat=True))
         Reading.objects.filter(pk__in=every[1::2]).delete()

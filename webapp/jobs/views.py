@@ -38,6 +38,7 @@ def job(request: Asked, id: UUID) -> HttpResponse:
     context = {
         "job": found,
         "place": line.place(found),
+        "trouble": line.trouble(found),
         "events": found.events.exclude(sentence="")[:200],
         "machine": telemetry.facts(telemetry.read(found)),
     }

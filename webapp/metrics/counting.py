@@ -12,6 +12,8 @@ from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTO
 from prometheus_client.metrics import disable_created_metrics
 from prometheus_client.registry import CollectorRegistry
 
+from webapp.core import counters
+
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
@@ -30,6 +32,7 @@ seconds = Histogram(
 in_flight = Gauge("drafthouse_http_requests_in_flight", "Requests that are waiting, worked on or sent.", registry=own)
 long_polls = Gauge("drafthouse_long_polls", "Requests that wait for news.", registry=own)
 sockets = Gauge("drafthouse_sockets", "Open sockets.", registry=own)
+own.register(counters.sign_ins_refused)
 database_errors = Counter("drafthouse_database_errors", "Queries of requests that failed.", ["kind"], registry=own)
 
 

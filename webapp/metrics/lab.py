@@ -14,15 +14,19 @@ from typing import Any
 
 from django.db.models import Case, Count, Max, Min, Q, Sum, Value, When
 from django.utils import timezone
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from webapp.comparisons.models import Sample
+from webapp.core import tallies
+from webapp.core.models import Tally
 from webapp.jobs.models import Job, Pause, Queue, Reading, State, Worker
 from webapp.jobs.services import LEASE
 
 WINDOW = timedelta(seconds=60)
+GONE_FOR = timedelta(days=1)  # that a worker was last seen before its series end
 
-Families = Iterator[GaugeMetricFamily]
+Families = Iterator[Metric]
 
 # Why a job failed, as its row says: no worker could do it, its attempts were used up, or its work is impossible.
 ENDS = Case(
@@ -39,6 +43,7 @@ def families() -> Families:
     yield from _jobs()
     yield from _leases(now)
     yield from _workers(now)
+    yield from _tallies(now)
     yield from _decoding(now)
 
 
@@ -89,13 +94,47 @@ def _leases(now: datetime) -> Families:
 def _workers(now: datetime) -> Families:
     alive = GaugeMetricFamily("drafthouse_workers", "Workers alive.", labels=["queue"])
     seen = GaugeMetricFamily("drafthouse_worker_seen_seconds", "Time since it was seen.", labels=["worker"])
-    workers = list(Worker.objects.alive().only("name", "queues", "seen"))
-    listening = Counter(queue for worker in workers for queue in worker.queues)
+    off = GaugeMetricFamily("drafthouse_worker_clock_off_seconds", "Its clock, less the database's.", labels=["worker"])
+    others = GaugeMetricFamily(
+        "drafthouse_worker_others", "Share of its cores that other programs use.", labels=["worker"]
+    )
+    columns = Worker.objects.only("name", "queues", "seen", "clock", "others")
+    listening = Counter(queue for worker in columns.alive() for queue in worker.queues)
     for queue in Queue.values:
         alive.add_metric([queue], listening[queue])
-    for worker in workers:
+    for worker in columns.lately(GONE_FOR):  # one that has died keeps its series, so that an alert can see it
         seen.add_metric([worker.name], _age(now, worker.seen))
-    yield from (alive, seen)
+        if worker.clock is not None:
+            off.add_metric([worker.name], (worker.clock - worker.seen).total_seconds())
+        if worker.others is not None:
+            others.add_metric([worker.name], worker.others)
+    yield from (alive, seen, off, others)
+
+
+def _tallies(now: datetime) -> Families:
+    """Yield totals since the lab began, which no bin and no restart sets back."""
+    ends = {
+        tallies.JOB_ENDS: CounterMetricFamily("drafthouse_job_ends", "Ended jobs.", labels=["kind", "cause"]),
+        tallies.ATTEMPT_ENDS: CounterMetricFamily(
+            "drafthouse_attempt_ends", "Attempts after which a job went back to its queue.", labels=["kind", "cause"]
+        ),
+        tallies.ENGINE_DEATHS: CounterMetricFamily(
+            "drafthouse_engine_deaths", "Engines that died or hung.", labels=["kind", "cause"]
+        ),
+    }
+    others = dict.fromkeys((tallies.UPLOADS_REFUSED, tallies.BACKUPS), 0)
+    for tally in Tally.objects.all():
+        if tally.name in ends:
+            ends[tally.name].add_metric([tally.kind, tally.cause], tally.count)
+        elif tally.name in others:
+            others[tally.name] = tally.count
+        if tally.name == tallies.BACKUPS and tally.latest:
+            age = _age(now, tally.latest)
+            yield GaugeMetricFamily("drafthouse_backup_age_seconds", "Time since the latest whole backup.", value=age)
+    yield from ends.values()
+    refused = others[tallies.UPLOADS_REFUSED]
+    yield CounterMetricFamily("drafthouse_uploads_refused", "Uploads that no worker could unpack.", value=refused)
+    yield CounterMetricFamily("drafthouse_backups", "Whole backups.", value=others[tallies.BACKUPS])
 
 
 def _decoding(now: datetime) -> Families:

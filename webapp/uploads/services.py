@@ -18,6 +18,7 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import Team
 from webapp.accounts.rights import Right
+from webapp.core import tallies
 from webapp.core.problems import Conflict, Invalid, NotFound
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -168,6 +169,7 @@ def refuse(*, upload: Upload, reason: str, job: Job) -> None:
     """Refuse an upload that can never be unpacked."""
     jobs.require_lease(job)
     Upload.objects.filter(pk=upload.pk).update(state=Upload.State.REFUSED, reason=reason)
+    tallies.add(tallies.UPLOADS_REFUSED)
 
 
 @transaction.atomic
@@ -184,13 +186,16 @@ def discard(*, upload: Upload, by: Actor) -> None:
 
 def used(rows: Iterable[Upload]) -> set[UUID]:
     """Return the ids of uploads that a model, a prompt set or a classifier was made of."""
-    wanted, found = [upload.pk for upload in rows], set[UUID]()
+    wanted = [upload.pk for upload in rows]
+    return {
+        pk for users, name in _users() for pk in users.filter(**{f"{name}__in": wanted}).values_list(name, flat=True)
+    }
+
+
+def _users() -> list[tuple[Any, str]]:
+    """Return the rows of each kind that can be made of an upload, and their field that names it."""
     links: list[Any] = [field for field in Upload._meta.get_fields(include_hidden=True) if field.one_to_many]
-    for link in links:
-        if link.on_delete is PROTECT:
-            users = link.related_model._base_manager.filter(**{f"{link.field.name}__in": wanted})
-            found.update(users.values_list(link.field.name, flat=True))
-    return found
+    return [(one.related_model._base_manager, one.field.name) for one in links if one.on_delete is PROTECT]
 
 
 def keep(*, team: Team, name: str, files: Iterable[tuple[str, bytes]], by: Actor) -> Upload:
@@ -208,13 +213,16 @@ def sweep() -> tuple[int, int]:
     """Delete uploads that nobody finished or used in a week, then chunks that no upload has. Return how many of
     each."""
     upload_count = 0
-    for upload in Upload.objects.filter(created__lt=timezone.now() - KEPT_UNUSED):
+    old = Upload.objects.filter(created__lt=timezone.now() - KEPT_UNUSED)
+    for users, name in _users():
+        old = old.exclude(pk__in=users.exclude(**{name: None}).values(name))
+    for upload in old:
         try:
             with transaction.atomic():
                 upload.delete()
             upload_count += 1
         except ProtectedError:
-            continue  # something uses it
+            continue  # somebody has just begun to use it
     store.current().sweep()
     return upload_count, sum(chunks.sweep(team) for team in Team.objects.filter(chunks__isnull=False).distinct())
 

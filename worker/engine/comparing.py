@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -19,9 +20,11 @@ from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Weigh
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
-from worker.messages import Cancelled, Emit, Loaded
+from worker.messages import Cancelled, Emit, Loaded, Step
 
+logger = logging.getLogger("drafthouse.engine")
 LAST_LINES = 6
+WARMING, WEIGHING = "warming up", "measuring costs"
 ELSEWHERE = "the servers' own machines"
 
 
@@ -39,9 +42,11 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             sink_for=tracing.sink_for,
             cancelled=cancelled,
         )
-        comparison.warm_up()
+        comparison.warm_up(on_progress=lambda done, due: emit(Step(WARMING, done, due)))
         trouble = list[str]()
-        prices = settle_prices(comparison, order.prices, trouble.append)
+        prices = settle_prices(
+            comparison, order.prices, trouble.append, lambda done, due: emit(Step(WEIGHING, done, due))
+        )
         if prices or trouble:
             emit(Weighed(prices, *trouble))
         running = {choice.label for choice in comparison.choices}
@@ -116,7 +121,7 @@ def decode(comparison: Comparison, stint: Sequence[Key], tracing: Tracing, emit:
     except DrafthouseError as error:
         _broke(left, str(error), emit)
     except Exception as error:
-        traceback.print_exc()
+        logger.exception("an error of our own")
         last = "\n".join(traceback.format_exc().splitlines()[-LAST_LINES:])
         _broke(left, f"The engine met an error of its own, {type(error).__name__}. It said last:\n{last}", emit)
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging.config
 import os
 import queue
+import sys
 import threading
-import traceback
+import time
 from multiprocessing.connection import Connection
 
 from decoding.errors import DrafthouseError
 from decoding.models.devices import set_threads, usual_threads
 from webapp.core import logs
 from worker.engine.residents import Residents
-from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere
+from worker.messages import NEXT, AtWork, Cancel, Emit, Ended, Failed, Order, Report, StillHere
 
+logger = logging.getLogger("drafthouse.engine")
+AT_WORK_EVERY = 2.0  # s
 SILENCE = 15.0  # s without a word from the worker: it is gone or frozen, and its job is somebody else's
 
 
@@ -33,14 +36,19 @@ class Sender:
 class Receiver(threading.Thread):
     """Thread that receives orders, and obeys those that cannot wait."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, emit: Emit) -> None:
         super().__init__(daemon=True)
-        self._connection = connection
+        self._connection, self._emit = connection, emit
+        self._told = 0.0  # when the last sign of life was sent
         self.orders: queue.SimpleQueue[Order] = queue.SimpleQueue()
         self._is_cancelled = False
 
     def cancelled(self) -> bool:
-        """Whether the order in hand is cancelled. The loop asks before every round."""
+        """Whether the order in hand is cancelled. The loop asks before every round, so whoever asks is at work, and the
+        worker hears so."""
+        if time.monotonic() - self._told > AT_WORK_EVERY:
+            self._told = time.monotonic()
+            self._emit(AtWork())
         return self._is_cancelled
 
     def next(self) -> Order:
@@ -53,7 +61,7 @@ class Receiver(threading.Thread):
             except (EOFError, OSError):
                 break
             except Exception:  # the order's module cannot be imported here: it imports Django, say
-                traceback.print_exc()
+                logger.exception("this order cannot be read")
                 os._exit(1)
             match order:
                 case StillHere():
@@ -68,16 +76,20 @@ class Receiver(threading.Thread):
 
 def serve(connection: Connection) -> None:
     logging.config.dictConfig(logs.configuration(os.environ.get("DRAFTHOUSE_LOG", ""), level="WARNING"))
+    logs.name_process("engine")
     set_threads(usual_threads())  # a core stays free for queue, pages and database
-    sender, receiver, residents = Sender(connection), Receiver(connection), Residents()
+    sender, residents = Sender(connection), Residents()
+    receiver = Receiver(connection, sender.emit)
     receiver.start()
     while True:
         order = receiver.next()
+        sys.stderr.write(f"{NEXT}\n")
+        sys.stderr.flush()
         try:
             order.carry_out(residents, sender.emit, receiver.cancelled)
             sender.emit(Ended())
         except DrafthouseError as error:
             sender.emit(Failed(str(error), error.code))
         except Exception as error:
-            traceback.print_exc()
+            logger.exception("an error of our own")
             sender.emit(Failed(f"The engine met an error of its own: {type(error).__name__}: {error}", "internal"))

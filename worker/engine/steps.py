@@ -26,7 +26,8 @@ class Steps:
             self._done = self._finished_before(phase)
             if phase not in self.kept:
                 self._done += self.parts[phase] * done // max(1, due)
-        self.emit(Step(phase, done, due, detail, numbers or {}, (self._done, sum(self.parts.values()))))
+        whole, is_counted = (self._done, sum(self.parts.values())), self.parts.get(phase, 0) > 0
+        self.emit(Step(phase, done, due, detail, numbers or {}, whole, is_counted))
 
     def _finished_before(self, phase: str) -> int:
         """Samples of the phases before this one, and of all that are kept."""

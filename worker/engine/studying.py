@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from decoding.disco.classifier import Classifier
@@ -32,9 +32,8 @@ from worker.engine.steps import Steps
 from worker.messages import Cancelled, Emit, Found, PairOrder
 
 ORACLE_FORMAT = "drafthouse.oracle/1"
-SIMULATING = "measuring preparation"
+MEASURING, SIMULATING = "measuring costs", "measuring preparation"
 JOINTLY, AT_LOAD = "measuring joint passes", "confirming under load"
-TENTHS = 10
 
 
 def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
@@ -69,11 +68,9 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     recorded = _recorded(order, pair, steps, cancelled, for_replay=True)
     if cancelled():
         return {}
-    steps("measuring costs", 0, 1)
     before = noise.mark(os.getpid())
-    costs = probing.probe(pair, order.prompts, order.sampling, chosen)
+    costs = probing.probe(pair, order.prompts, order.sampling, chosen, partial(steps, MEASURING))
     classifiers = {name: pair.priced(name, costs, order.sampling) for name in usable}
-    steps("measuring costs", 1, 1)
     simulating = Simulating(
         pair,
         order.prompts,
@@ -143,7 +140,7 @@ def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, p
     run_count = len(planning.confirmed(has_classifier, judges, is_alone=is_alone)) + len(ahead)
     parts = {
         "recording": count,
-        "measuring costs": probing.samples(count, classifiers=int(has_classifier), is_alone=is_alone),
+        MEASURING: probing.samples(count, classifiers=int(has_classifier), is_alone=is_alone),
         SIMULATING: samples_ahead(count, ahead, pair),
         "confirming": run_count * count,
     }
@@ -162,22 +159,10 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
         return
     name = next(iter(pair.usable(order.pair.classifiers)), None)
     material = Material.of(recorded, pair.vocab, pair.classifier(name, order.sampling) if name else None)
-    often = Throttled(steps)
-    found = document(material, card, order.sampling, on_progress=often, cancelled=cancelled)
+    found = document(material, card, order.sampling, on_progress=steps, cancelled=cancelled)
     if not cancelled():
         about = {"classifier": name, "hardware": loaded.hardware, "draft_left_out": pair.draft_left_out}
         emit(Found({**found, **about}))
-
-
-@dataclass
-class Throttled:
-    """Reports a step when the next tenth of its phase is done: a projection has hundreds."""
-
-    steps: Steps
-
-    def __call__(self, phase: str, done: int, due: int) -> None:
-        if done * TENTHS // due > (done - 1) * TENTHS // due:
-            self.steps(phase, done, due)
 
 
 def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, *, for_replay: bool) -> Study:

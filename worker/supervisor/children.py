@@ -25,8 +25,8 @@ STEADY = 10.0  # s; who ran this long begins with the first pause again
 
 
 def say(name: str, line: str) -> None:
-    """One line, whole, whoever else is talking."""
-    sys.stdout.write(f"{name:9} │ {line.rstrip()}\n")
+    """One line, whole, whoever else is talking. One that is an object names its process itself."""
+    sys.stdout.write(f"{line.rstrip()}\n" if line.startswith('{"at": ') else f"{name:9} │ {line.rstrip()}\n")
     sys.stdout.flush()
 
 

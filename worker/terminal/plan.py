@@ -25,6 +25,7 @@ from worker.terminal.values import count_of, list_of
 if TYPE_CHECKING:
     from decoding.pair import Pair
     from decoding.replay.confirming import Confirmed
+    from decoding.replay.costs import Costs
     from decoding.replay.planning import Prediction, Study
     from worker.terminal.loading import LoadedPair
     from worker.terminal.studying import Material
@@ -73,13 +74,12 @@ def run(argv: Sequence[str]) -> None:
 
 def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bool, file: TextIO | None) -> None:
     from decoding.replay.planning_ahead import left_out
-    from decoding.replay.probing import probe
     from worker.terminal.studying import Material
 
     pair, study = ready.pair, recorded(bench, ready)
     before = noise.mark(os.getpid())
     classifier = usable_classifier(pair)
-    material = Material(bench, ready, study, probe(pair, bench.prompts, bench.sampling, classifier), classifier)
+    material = Material(bench, ready, study, measured(bench, ready, classifier), classifier)
     if classifier is not None:
         pair.priced(classifier, material.costs, bench.sampling)
     best: Sequence[Prediction] = ()
@@ -166,6 +166,22 @@ def recorded(bench: Bench, ready: LoadedPair) -> Study:
     )
     steps.close()
     return found
+
+
+def measured(bench: Bench, ready: LoadedPair, classifier: str | None) -> Costs:
+    """Measure what passes cost here."""
+    from decoding.disco.making import Step
+    from decoding.replay.probing import probe
+    from worker.terminal.studying import Steps
+
+    steps = Steps()
+
+    def on_progress(done: int, due: int) -> None:
+        steps(Step("measuring costs", done, due))
+
+    costs = probe(ready.pair, bench.prompts, bench.sampling, classifier, on_progress)
+    steps.close()
+    return costs
 
 
 def predicted(material: Material) -> list[Prediction]:

@@ -29,7 +29,7 @@ from worker.terminal.guarded import opening, spare
 from worker.terminal.interrupt import Interrupt
 from worker.terminal.loading import LoadedPair, LoadedServers, load_pair
 from worker.terminal.palette import palette_for
-from worker.terminal.progress import Progress
+from worker.terminal.progress import Bar, Progress
 from worker.terminal.servers import AskedServer, about, reach_of, shown
 from worker.terminal.table import result
 from worker.terminal.trace import Trace
@@ -64,9 +64,7 @@ def run(args: Arguments) -> bool:
         announce(args, loaded, comparison.longest, warnings)
         if others := noise.between(before, noise.mark(os.getpid(), beside)):
             say(crowded(others, loaded.threads))
-        say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
-        comparison.warm_up()
-        prices = settle_prices(comparison, {}, say)
+        prices = prepare(comparison)
         with interrupt:
             samples, noisy = decode_all(comparison, args, trace, beside)
         complete = len(samples) + len(comparison.left_out) == args.sample_count
@@ -88,6 +86,18 @@ def run(args: Arguments) -> bool:
     say_missing(comparison, len(samples), args.sample_count)
     print(result(outcome, palette_for(sys.stdout, os.environ)))
     return complete
+
+
+def prepare(comparison: Comparison) -> dict[str, Any]:
+    """Warm up and weigh the passes. Return the prices that the classifiers use."""
+    say(f"Warming up: at most the first {WARM_UP_TOKENS} tokens of each strategy, which do not count.\n")
+    warming = Bar(sys.stderr)
+    comparison.warm_up(on_progress=lambda done, due: warming.show(done, due, "warmed up"))
+    warming.close()
+    weighing = Bar(sys.stderr)
+    prices = settle_prices(comparison, {}, say, lambda done, due: weighing.show(done, due, "turns of measuring costs"))
+    weighing.close()
+    return prices
 
 
 def serving(server: AskedServer, outputs: ExitStack, cancelled: Interrupt) -> AskedServer:

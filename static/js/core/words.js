@@ -29,6 +29,8 @@ export function span(seconds) {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
+export const capital = (words) => words[0].toUpperCase() + words.slice(1);
+
 /** A number with commas between thousands. */
 export const grouped = (number) => String(number).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
 

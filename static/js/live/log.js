@@ -1,6 +1,6 @@
 // What a job's log adds up to: its phase, and the numbers of its epochs. No page, no clock.
 
-import { span } from "../core/words.js";
+import { capital, span } from "../core/words.js";
 
 export const begin = () => ({ seq: 0, phase: "", done: 0, due: 0, epochs: [], figures: 0 });
 
@@ -29,9 +29,21 @@ export function inWords(state, status) {
   const epoch = state.phase === "training" && state.epochs.length ? `, epoch ${state.done} of ${state.due}` : "";
   return {
     phase: status.state === "queued" ? "Waiting" : `${PHASES[state.phase] ?? capital(state.phase || "loading the pair")}${epoch}`,
-    count: status.total ? `${status.done} of ${status.total} samples decoded` : "",
+    count: status.step ? `${status.step.done} of ${status.step.due}` : status.total ? `${status.done} of ${status.total} samples decoded` : "",
     left: status.seconds_left ? `about ${span(status.seconds_left)} left` : "",
   };
 }
 
-const capital = (words) => words[0].toUpperCase() + words.slice(1);
+/** Trouble with this attempt, and why the one before it ended. */
+export const attempt = ({ trouble, attempt, setback }) =>
+  [trouble, attempt > 1 ? `Attempt ${attempt}. ${setback}` : ""].filter(Boolean).join(" ");
+
+/** How far the step that runs is, where the samples do not say it. */
+export function step({ step, seconds_left }) {
+  if (!step) return "";
+  const left = seconds_left ? `, about ${span(seconds_left)} left` : "";
+  return `${capital(step.phase)}: ${step.done} of ${step.due}${left}.`;
+}
+
+/** What its bar shows: the step that runs where that counts no samples, or all are decoded; else the samples. */
+export const counted = ({ step, done, total }) => step ? { done: step.done, total: step.due } : { done, total };

@@ -1,5 +1,6 @@
 // How far a comparison is: samples done, time left, and while nothing comes, why.
 
+import { attempt, step } from "./log.js";
 import { news } from "./news.js";
 import { say, span, tell } from "../core/words.js";
 
@@ -13,15 +14,14 @@ export function drawWay(status, isBegun) {
   say($("#done"), status.total ? `${status.done} of ${status.total} samples` : "");
   $("#progress").max = status.total || 1;
   $("#progress").value = status.done || 0;
-  say($("#left"), status.seconds_left ? `about ${span(status.seconds_left)} left` : "");
+  say($("#left"), status.seconds_left && !status.step ? `about ${span(status.seconds_left)} left` : "");
   tell($("#reason"), status.state === "running" ? running(status, isBegun) : status.sentence ?? "");
   news(status);
   for (const gone of document.querySelectorAll("[data-while-running]")) gone.hidden = status.is_final;
 }
 
-/** Trouble first; then which attempt it is, if not the first. */
-const running = (status, isBegun) =>
-  [status.trouble, status.attempt > 1 ? `Attempt ${status.attempt}.` : "", isBegun ? "" : WARMING].filter(Boolean).join(" ");
+/** Trouble first; then which attempt it is, if not the first; then what comes before the samples. */
+const running = (status, isBegun) => [attempt(status), isBegun ? "" : WARMING, step(status)].filter(Boolean).join(" ");
 
 /** How news come, or how it ended. */
 export function drawMode(mode, sentence, state) {

@@ -2,7 +2,7 @@
 
 import { say, tell } from "../core/words.js";
 import { Feed } from "./feed.js";
-import { begin, fold, inWords } from "./log.js";
+import { attempt, begin, counted, fold, inWords } from "./log.js";
 import { news } from "./news.js";
 
 const page = JSON.parse(document.getElementById("work").textContent);
@@ -44,16 +44,16 @@ function draw() {
   place("phase").textContent = words.phase;
   place("count").textContent = words.count;
   place("left").textContent = words.left;
-  const attempt = status.attempt > 1 ? `Attempt ${status.attempt}.` : "";
-  tell(place("reason"), status.state === "running" ? [status.trouble, attempt].filter(Boolean).join(" ") : status.sentence);
+  tell(place("reason"), status.state === "running" ? attempt(status) : status.sentence);
   const more = state.figures - shown;
   if (more > 0) {
     place("more").hidden = false;
     say(place("more-count"), `${more}${shown ? " more" : ""} figure${more === 1 ? " is" : "s are"} drawn.`);
   }
   const bar = place("bar");
-  bar.max = Math.max(1, status.total);
-  bar.value = status.done;
+  const { done, total } = counted(status);
+  bar.max = Math.max(1, total);
+  bar.value = done;
 }
 
 document.querySelector("[data-cancel]")?.addEventListener("submit", async (event) => {

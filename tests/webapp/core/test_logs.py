@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -87,6 +88,49 @@ def test_json_is_one_object_a_line():
         logs.configuration("xml")
 
 
+def test_fields_of_process_work_and_line_stand_beside_the_message(monkeypatch):
+    monkeypatch.setattr(logs, "_process", {})
+    logs.name_process("worker", worker="cpu-1")
+    line = record()
+    line.status, line.link, line.request = 200, "/join/abc/", object()
+    with logs.fields(job=uuid.UUID(int=1), attempt=2):
+        logs.note(team=7)
+        told = json.loads(logs.Json().format(line))
+    known = {"service": "worker", "worker": "cpu-1", "job": str(uuid.UUID(int=1)), "attempt": 2, "team": 7}
+    assert {name: told.get(name) for name in known} == known
+    assert (told["status"], told["link"]) == (200, "/join/…/") and "request" not in told
+    logs.note(team=8)  # nothing is in hand
+    assert {"job", "team"} & json.loads(logs.Json().format(record())).keys() == set()
+
+
+def test_lines_of_an_engine_are_objects_in_a_log_of_objects_and_read_alike(monkeypatch):
+    try:
+        raise ValueError("of the engine")
+    except ValueError:
+        failed = record(sinfo=None)
+        failed.exc_info = sys.exc_info()
+    line = logs.Json().format(failed)
+    assert logs.said(line)[0] == "of /join/…/" and logs.said(line)[-1] == "ValueError: of the engine"
+    assert logs.said("[1, 2]\n") == ["[1, 2]"] and logs.said("Killed\n") == ["Killed"]
+    monkeypatch.setenv("DRAFTHOUSE_LOG", "json")
+    assert logs.pass_on("engine", line) == line
+    told = json.loads(logs.pass_on("engine", "Segmentation fault\n"))
+    assert (told["service"], told["message"]) == ("engine", "Segmentation fault")
+    monkeypatch.setenv("DRAFTHOUSE_LOG", "")
+    assert logs.pass_on("engine", "Segmentation fault\n") == "engine: Segmentation fault"
+
+
+def test_what_ends_a_process_is_one_object_too():
+    program = (
+        "from webapp.core import logs; import logging.config as c, warnings; c.dictConfig(logs.configuration('json'))"
+    )
+    program += "; logs.name_process('web'); warnings.warn('old'); raise ValueError('many\\nlines')"
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    warned, failed = map(json.loads, ended.stderr.splitlines())
+    assert (warned["level"], failed["level"], failed["service"]) == ("WARNING", "CRITICAL", "web")
+    assert "ValueError: many\nlines" in failed["exception"]
+
+
 @contextmanager
 def web(log: Path, **environment: str) -> Iterator[str]:
     """A real server on the database and the secrets of these tests, whose log goes to a file."""
@@ -163,5 +207,12 @@ def test_no_secret_of_any_kind_reaches_the_log_of_a_real_server(world, tmp_path)
               django_settings.SECRET_KEY, django_settings.TOKEN_PEPPER)  # fmt: skip
     assert [secret for secret in (*secrets.values(), *others) if secret in written] == []
     assert "GET /shared/<str:secret>/events/ 200 " in written and "socket of a comparison closed" in written
+    with web(log, DRAFTHOUSE_LOG="json") as address:
+        ask(address, "/api/v1/me/", Authorization=f"Bearer {spelled}", **{"X-Request-ID": "mine-1234"})
+    told = next(line for line in map(json.loads, log.read_text().splitlines()) if line.get("route") == "/api/v1/me/")
+    known = {"service": "web", "method": "GET", "status": 200, "request_id": "mine-1234", "user": token.user_id}
+    known |= {"team": str(token.team_id), "token": token.key}
+    assert {name: str(told.get(name)) for name in known} == {name: str(value) for name, value in known.items()}
+    assert told["ms"] > 0
     starts = [line.split() for line in written.splitlines() if line[:2] == "20"]
     assert {line[2] for line in starts} <= {"INFO", "WARNING", "ERROR", "CRITICAL"}

@@ -15,7 +15,7 @@ from webapp.accounts.actor import of_user
 from webapp.accounts.models import User
 from webapp.comparisons.kinds import COMPARISON
 from webapp.core.problems import Conflict, Forbidden
-from webapp.jobs import line, pauses, services
+from webapp.jobs import line, log, pauses, services
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Queue, State, Worker
 from webapp.registry.kinds import CHECK_MODEL, COUNT_TOKENS, FETCH_MODEL
@@ -294,6 +294,38 @@ def test_an_attempt_is_timed_by_what_it_has_done_itself(world):
     listen("w1")
     under_way(world, "again", worker="w1", total=100, done=80, for_s=50, done_before=70)
     assert line.place(enqueue(world, "next", total=10)).eta_s == pytest.approx(100, abs=2)
+
+
+def test_the_step_that_runs_tells_how_far_a_job_is_when_its_parts_are_done(world):
+    listen("w1")
+    job = under_way(world, "projecting", worker="w1", total=2, done=2, for_s=500)
+    assert Job.objects.get(pk=job.pk).left_s() is None, "nobody can tell"
+    step = {"phase": "projecting", "done": 30, "due": 90, "is_counted": False, "spent_s": 20.0}
+    services.renew(job=Job.objects.get(pk=job.pk), done=2, total=2, step=step)
+    told = log.status_of(job := Job.objects.get(pk=job.pk), done=2, total=2)
+    assert (told["step"], told["seconds_left"]) == ({"phase": "projecting", "done": 30, "due": 90}, 40)
+    assert line.place(enqueue(world, "next", total=10)).eta_s == pytest.approx(40, abs=1)
+    shown = world.page(world.bob).get(f"/jobs/{job.pk}/").content.decode()
+    assert "Projecting: 30 of 90" in shown
+    assert world.api(world.bob).get(f"/api/v1/jobs/{job.pk}/").json()["step"] == told["step"]
+    services.reached(job=job, place="static:4 on prompt 1")
+    assert Job.objects.get(pk=job.pk).running_step is None
+
+
+def test_dates_come_from_the_databases_clock(world, monkeypatch):
+    """A worker's clock may be wrong."""
+    before, ahead = timezone.now(), timezone.now() + timedelta(hours=2)
+    enqueue(world)
+    with monkeypatch.context() as wrong:
+        wrong.setattr(timezone, "now", lambda: ahead)
+        services.announce(name="w1", queues=["cpu"], devices=[], versions={})
+        services.succeed(job=claim())
+    job, [worker] = Job.objects.get(), Worker.objects.alive()
+    assert before - timedelta(seconds=1) <= job.started <= job.finished < ahead - timedelta(hours=1)
+    assert job.events.last().at < ahead - timedelta(hours=1)
+    assert "s ahead of the database's" in worker.clock_trouble
+    listen("w1")
+    assert Worker.objects.get().clock_trouble == ""
 
 
 def test_an_attempt_that_lost_parts_is_timed_from_what_is_left_of_them(world):

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 import re
 import threading
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from django.conf import settings as django_settings
+from django.core.management import call_command
+from django.db.models.functions import Now
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.webapp import make
 from tests.webapp.everything import in_other_states, one_of_everything
+from webapp.comparisons.models import Comparison
+from webapp.core import tallies
 from webapp.jobs import services as jobs
 from webapp.jobs import telemetry
-from webapp.jobs.models import Job
+from webapp.jobs.models import Job, Worker
 from webapp.metrics import probes
 from webapp.metrics.door import Metrics
 
@@ -119,9 +127,45 @@ def test_failed_jobs_are_told_by_the_kind_of_their_end(world: Any) -> None:
         make.comparison(by)
     jobs.fail(job=jobs.claim(worker="w1", queues=["cpu"]), reason="It cannot be done.")
     jobs.refuse(job=jobs.claim(worker="w1", queues=["cpu"]), reason="No room.")
-    ends = told()["drafthouse_jobs"]
+    found = told()
+    ends, totals = found["drafthouse_jobs"], found["drafthouse_job_ends_total"]
+    assert totals["error", "comparison"] == totals["refused", "comparison"] == 1
+    Comparison.objects.all().delete()
+    Job.objects.all().delete()
+    assert told()["drafthouse_job_ends_total"] == totals, "the bin takes nothing from a total"
     assert sum(count for (_, reason, state), count in ends.items() if (state, reason) == ("failed", "error")) == 1
     assert sum(count for (_, reason, state), count in ends.items() if (state, reason) == ("failed", "refused")) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_has_gone_is_told_for_a_day(world: Any) -> None:
+    jobs.announce(name="w1", queues=["cpu"], devices=[], versions={}, others=0.25)
+    Worker.objects.update(seen=Now() - timedelta(hours=2))
+    found = told()
+    assert found["drafthouse_workers"]["cpu",] == 0
+    assert found["drafthouse_worker_seen_seconds"]["w1",] == pytest.approx(7200, abs=60)
+    assert found["drafthouse_worker_clock_off_seconds"]["w1",] == pytest.approx(7200, abs=60)
+    assert found["drafthouse_worker_others"]["w1",] == 0.25
+    Worker.objects.update(seen=Now() - timedelta(days=2))
+    assert "drafthouse_worker_seen_seconds" not in told()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_attempts_deaths_backups_and_wrong_sign_ins_are_counted(world: Any, tmp_path: Path) -> None:
+    make.comparison(world.actor(world.alice))
+    jobs.give_back(job=jobs.claim(worker="w1", queues=["cpu"]), reason="It broke.", counts=True)
+    tallies.add(tallies.ENGINE_DEATHS, "comparison", "outside")
+    before = told().get("drafthouse_sign_ins_refused_total", {})
+    Client().post("/sign-in/", {"username": "alice", "password": "wrong"})
+    Client().get("/api/v1/me/", headers={"authorization": "Bearer dh_x.y"})
+    call_command("backup", str(tmp_path / "file"), stderr=io.StringIO())
+    found = told()
+    assert found["drafthouse_attempt_ends_total"]["counted", "comparison"] == 1
+    assert found["drafthouse_engine_deaths_total"]["outside", "comparison"] == 1
+    refused = found["drafthouse_sign_ins_refused_total"]
+    assert all(refused[by,] == before.get((by,), 0) + 1 for by in ("password", "token"))
+    assert found["drafthouse_backups_total"][()] == 1
+    assert 0 <= found["drafthouse_backup_age_seconds"][()] < 3600
 
 
 @pytest.mark.django_db(transaction=True)
@@ -203,8 +247,37 @@ def test_while_the_database_hangs_the_rest_is_told_in_time() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_every_metric_is_in_the_table_and_no_other(world: Any) -> None:
+    tallies.add(tallies.BACKUPS)
     names = set(re.findall(r"^# TYPE (drafthouse_\w+) ", ask()[1], re.MULTILINE))
     listed = set(re.findall(r"^\| `(drafthouse_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE))
     pools = {name for name in listed if "_pool_" in name}  # of PostgreSQL alone
     assert {name.removesuffix("_created") for name in names} - listed == set()
     assert listed - pools <= names
+
+
+@pytest.mark.parametrize("name", ["alerts.yml", "dashboard.json"])
+def test_alerts_and_dashboard_ask_for_metrics_that_are_told(name: str) -> None:
+    """The table in the documentation is what is told, as the test above has it."""
+    text = (DOCS.parent / "docker" / "monitoring" / name).read_text()
+    asked = {re.sub("_bucket$", "", metric) for metric in re.findall(r"\bdrafthouse_\w+", text)}
+    listed = set(re.findall(r"^\| `(drafthouse_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE))
+    assert asked and asked - listed == set()
+
+
+def test_every_alert_says_how_grave_it_is_what_happens_and_what_to_do() -> None:
+    rules = yaml.safe_load((DOCS.parent / "docker" / "monitoring" / "alerts.yml").read_text())
+    [group] = rules["groups"]
+    names = [rule["alert"] for rule in group["rules"]]
+    assert len(set(names)) == len(names) > 10
+    for rule in group["rules"]:
+        assert rule["labels"]["severity"] in ("page", "ticket")
+        assert rule["expr"] and set(rule["annotations"]) == {"summary", "description"}
+
+
+def test_the_dashboard_has_panels_with_queries_in_places_of_their_own() -> None:
+    board = json.loads((DOCS.parent / "docker" / "monitoring" / "dashboard.json").read_text())
+    panels = [panel for panel in board["panels"] if panel["type"] != "row"]
+    assert all(target["expr"] for panel in panels for target in panel["targets"])
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in board["panels"]]
+    assert len(set(places)) == len(places)
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])

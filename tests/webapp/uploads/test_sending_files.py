@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.webapp import make
@@ -141,6 +142,21 @@ def test_the_sweep_removes_what_nobody_uses_and_only_that(world, stored):
     assert services.sweep() == (1, 1)
     assert stored() == [sha(b"kept")]
     assert services.missing(kept) == []
+
+
+def test_the_sweep_asks_only_for_what_it_can_delete(world):
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            assert services.sweep()[0] == 0
+        return len(asked)
+
+    make.model(world.actor(world.bob))
+    Upload.objects.update(created=timezone.now() - timedelta(days=8))
+    before = queries()
+    for _ in range(3):
+        make.model(world.actor(world.bob))
+    Upload.objects.update(created=timezone.now() - timedelta(days=8))
+    assert queries() == before
 
 
 def test_what_is_kept_again_while_the_sweep_is_at_work_stays(world, stored):

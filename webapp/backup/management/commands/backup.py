@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from webapp.backup import arguments, saving
 from webapp.backup.archive import BackupProblem, Manifest, in_words
+from webapp.core import tallies
 
 
 class Command(BaseCommand):
@@ -25,6 +28,8 @@ class Command(BaseCommand):
             manifest = self._save(file, with_bucket)
         except (BackupProblem, OSError) as error:
             raise CommandError(in_words(error)) from None
+        with suppress(DatabaseError):  # an older database has no tallies, and a full disk takes none
+            tallies.add(tallies.BACKUPS)
         self.stderr.write(manifest.describe())
 
     def _save(self, file: str, with_bucket: bool) -> Manifest:

@@ -1,0 +1,7 @@
+"""Counters of this process that lower apps add to. webapp/metrics tells them."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter
+
+sign_ins_refused = Counter("drafthouse_sign_ins_refused", "Wrong passwords, links and tokens.", ["by"], registry=None)
