@@ -79,7 +79,7 @@ def test_a_classifier_that_was_trained_at_a_temperature_is_calibrated_for_greedy
     assert losses[1] < losses[0]
     assert fitted.tuned("priced") == card["greedy"]["thresholds"]["priced"] != trained.tuned("priced")
     assert ready.misfits([choose("disco", {"classifier": "ours"})], greedy) == []
-    plainly = make_classifier(ready, Material.of(ALL), greedy)
+    plainly = make_classifier(ready, Splits.of(ALL), greedy)
     assert plainly.card["greedy"] is None and under(plainly, SHARED) is plainly is under(plainly, greedy)
 
 
@@ -230,7 +230,7 @@ def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
 
 def test_a_training_that_is_cancelled_while_it_records_ends_without_a_classifier() -> None:
     with pytest.raises(Cancelled):
-        make_classifier(pair(), Material.of(ALL), SHARED, cancelled=lambda: True)
+        make_classifier(pair(), Splits.of(ALL), SHARED, cancelled=lambda: True)
 
 
 def test_a_pair_without_a_classifier_says_so() -> None:

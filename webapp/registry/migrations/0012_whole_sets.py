@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("registry", "0010_endpoints"),
+        ("registry", "0011_endpoint_dtype_and_served_model"),
     ]
 
     operations = [
