@@ -182,7 +182,8 @@ def so_far(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     count = Sample.objects.filter(run__comparison=comparison).finished().count()
     if not comparison.job.is_final:
         count -= count % step(count, comparison.runs.count())
-    key = f"verdict:{DEFINITIONS_VERSION}:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}:{baseline}"
+    job = comparison.job
+    key = f"verdict:{DEFINITIONS_VERSION}:{comparison.pk}:{job.attempt}:{job.state}:{count}:{baseline}"
     return cached(key, lambda: report(comparison, baseline), KEPT_SECONDS)
 
 
