@@ -171,7 +171,7 @@ def loaded(label: str, **more: Any) -> dict[str, Any]:
 
 def lines_under_load(*rows: dict[str, Any], **objective: float) -> list[str]:
     shown = document(*rows) | {"objective": objective}
-    shown["loads"] = [{"concurrency": 8, "rate": None, "baseline": f"{ALONE} @8"}]
+    shown["loads"] = [{"concurrency": 8, "rate": row["rate"], "baseline": f"{ALONE} @8"} for row in rows]
     return result(shown, Palette(is_coloured=False)).splitlines()
 
 
@@ -183,9 +183,18 @@ def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput()
         f"412.2        51.5  1.00 (1.00 to 1.00)  {times_shown}  90 % (74 % to 97 %), 398.1  24 identical" in lines[4]
     )
     assert "goodput: requests within ttft 500 ms, and their tok/s/device" in lines
-    assert next(line for line in lines if line.startswith("static:4 @8, 95 % intervals: ")).endswith(
+    [intervals] = [line for line in lines if "95 % intervals: " in line]
+    assert intervals.startswith("autoregressive @8, static:4 @8, 95 % intervals: ")
+    assert intervals.endswith(
         "per token p50 16.0 to 20.0 ms · end to end p50 398 to 402 ms · too few prompts for p95, p99"
     )
+
+
+def test_requests_that_share_the_queue_of_an_open_loop_have_no_intervals() -> None:
+    lines = lines_under_load(loaded(ALONE, rate=2.0), loaded("static:4"))
+    told = [line for line in lines if "95 % intervals: " in line]
+    assert ["open loop share one queue" in line for line in told] == [True, False]
+    assert ["too few prompts" in line for line in told] == [False, True]
 
 
 def test_what_is_told_below_the_table_of_one_user_is_told_under_load_too() -> None:

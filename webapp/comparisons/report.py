@@ -99,9 +99,10 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
 
 def _stage(comparison: Comparison) -> Stage:
     """How far it has come. A job that ended as planned has no sample without an end."""
-    if not comparison.job.is_final:
-        return Stage(comparison.limit, is_over=False)
-    return ENDED if comparison.job.state == State.SUCCEEDED else Stage(comparison.limit)
+    if comparison.job.state == State.SUCCEEDED:
+        return ENDED
+    conversations = sum(prompt.turn == 1 for prompt in comparison.prompts)
+    return Stage(conversations, is_over=comparison.job.is_final)
 
 
 def _verdicts(rows: Rows, judged: Judged, *, is_noisy: bool, stage: Stage) -> dict[str, Any]:
@@ -181,7 +182,8 @@ def so_far(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     count = Sample.objects.filter(run__comparison=comparison).finished().count()
     if not comparison.job.is_final:
         count -= count % step(count, comparison.runs.count())
-    key = f"verdict:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}:{baseline}"
+    job = comparison.job
+    key = f"verdict:{DEFINITIONS_VERSION}:{comparison.pk}:{job.attempt}:{job.state}:{count}:{baseline}"
     return cached(key, lambda: report(comparison, baseline), KEPT_SECONDS)
 
 

@@ -19,7 +19,7 @@ from decoding.measure.ranking import Ranking
 from decoding.measure.sample import Sample
 from decoding.measure.summary import judge, report
 from decoding.measure.verdict import ENDED, Stage, is_heavy
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import Prompt, first_turns
 from decoding.strategies import BASELINE
 from webapp.core.version import version
 from worker.terminal.arguments import Arguments
@@ -41,7 +41,7 @@ def document(
     prices: Mapping[str, Any],
 ) -> dict[str, Any]:
     stated = hardware["by_strategy"]
-    stage = ENDED if complete else Stage(len(args.prompts))
+    stage = ENDED if complete else Stage(len(first_turns(args.prompts)))
     usual = args.choices[0].settings if args.is_alone else BASELINE
     judged = judge(
         args.choices, samples, args.baseline, usual=usual, planned=stage.planned, is_withheld=is_heavy([noise])

@@ -35,7 +35,7 @@ export function curve(picture, answer, onPick) {
     levels: bound === null ? [] : [{ at: bound, cls: "bound", label: `oracle ${times(bound)}` }],
     layers: [
       level(1), upright(params[param]), band(points),
-      ...pieces(points).map((piece) => line(piece.({ value, ratio }) => [value, ratio], piece.isExtended ? "extended" : "")),
+      ...pieces(points).map((piece) => line(piece.points.map(({ value, ratio }) => [value, ratio]), piece.isExtended ? "extended" : "")),
       ...here.flatMap((row) => [interval(row.params[param], row.speedup), markAt(row.strategy, [row.params[param], row.speedup.ratio], 6)]),
       dots([{ x: params[param], y: answer.speedup.ratio, r: 9 }], "asked"),
     ],

@@ -126,7 +126,7 @@ def test_a_comparison_that_ends_while_nobody_looks_is_shown_whole(window, worker
     watched.finish()
     worker.finish_all()
     arrives(page, "#mode", "Finished")
-    arrives(page, "h1", "3 prompts")
+    arrives(page, "h1", "On 3 prompts")
     expect(page.locator("#strip .token")).to_have_count(7)
 
     window.restore()

@@ -34,7 +34,7 @@ class CurveOut(serializers.Serializer[Any]):
         help_text="the parameter that varies; all others stay as asked; empty: the strategy has no slider"
     )
     points = serializers.ListField(
-        child=serializers.DictField(child=serializers.FloatField()), help_text="value, median, low, high, unmeasured"
+        child=serializers.DictField(child=serializers.FloatField()), help_text="value, ratio, low, high, unmeasured"
     )
     missing = serializers.ListField(
         child=serializers.FloatField(),
@@ -49,7 +49,7 @@ class WhatIfOut(serializers.Serializer[Any]):
     users = serializers.IntegerField(help_text="users at once")
     label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
     speedup = serializers.DictField(
-        help_text="median, low and high of a 95 % interval over prompts, and the number of prompts"
+        help_text="ratio of total times, low and high of its 95 % interval over prompts, and the number of prompts"
     )
     possible = serializers.DictField(
         help_text="low and high: if all drafts at unknown positions were refused, or accepted"
