@@ -40,7 +40,10 @@ class Comparison(Prompted, Entry):
     cloned_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="clones")
 
     class Meta:
-        indexes = [models.Index(fields=["team", "-created"], name="comparisons_by_team")]
+        indexes = [
+            models.Index(fields=["team", "-created"], name="comparisons_by_team"),
+            models.Index(fields=["team"], name="comparisons_in_bin", condition=Q(binned__isnull=False)),
+        ]
         constraints = [
             models.CheckConstraint(condition=Q(limit__gte=1), name="comparison_has_prompts"),
             models.CheckConstraint(condition=Q(repeats__range=(1, 100)), name="comparison_repeats_are_bounded"),

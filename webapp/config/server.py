@@ -6,6 +6,7 @@ This is the only place that configures uvicorn: in a container, under `./draftho
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import resource
@@ -55,6 +56,8 @@ def serve(listener: socket.socket, app: Any = "webapp.config.asgi:application") 
     config = configured(app)
     allow_files(config.limits.connections * FILES_EACH + OTHER_FILES)
     config.load()
+    gc.collect()
+    gc.freeze()  # what is loaded stays: no collection during a request need look at it again
     logger.info("serving on %s port %s", *listener.getsockname()[:2])
     uvicorn.Server(config).run(sockets=[listener])
 

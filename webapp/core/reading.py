@@ -43,6 +43,9 @@ def each(rows: QuerySet[Row]) -> Iterator[Row]:
 
 
 def _whole(rows: QuerySet[Row], ids: Sequence[Any]) -> list[Row]:
-    """Return rows in the order of these ids, without those that are gone."""
-    found = rows.order_by().in_bulk(ids)
+    """Return rows in the order of these ids, without those that are gone. The ids were filtered before: SQLite would
+    rather read all rows of a team again than look these up."""
+    known = rows.order_by()
+    known.query.clear_where()
+    found = known.in_bulk(ids)
     return [found[pk] for pk in ids if pk in found]
