@@ -59,7 +59,8 @@ def addresses(things: dict[str, Any], usual: Any) -> list[str]:
 
 @dataclass(slots=True)
 class Visits:
-    """Answers of one address: the last one's status and size, and the processor time of each."""
+    """Answers of one address: the last one's status and size, and the processor time of each. A redirect is an answer
+    of its own."""
 
     status: int = 0
     sent_kb: float = 0.0
@@ -72,22 +73,30 @@ class Visits:
         self.is_download = "attachment" in answer.headers.get("Content-Disposition", "")
 
 
-def visit(web: Web, base: str, addresses: list[str], session: str, times: int) -> dict[str, Visits]:
-    """Visit each address. Each request carries its own id, to find it in the log."""
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+def visit(web: Web, base: str, addresses: list[str], session: str, times: int) -> tuple[dict[str, Visits], float]:
+    """Visit each address. Each request carries its own id, to find it in the log. Returns also the most memory of its
+    own that the web process had, in MiB, without what it maps of the database's file."""
     found: dict[str, Visits] = defaultdict(Visits)
+    most_mib, opener = 0.0, urllib.request.build_opener(_Stay)
     for turn in range(times + 1):
         for number, address in enumerate(addresses):
             headers = {"Cookie": f"dh_session={session}", "X-Request-ID": f"visit-{turn}-{number}",
                        "Accept-Encoding": "gzip"}  # fmt: skip
             before = web.cpu_s()
             try:
-                with urllib.request.urlopen(urllib.request.Request(base + address, headers=headers)) as answer:
+                with opener.open(urllib.request.Request(base + address, headers=headers)) as answer:
                     found[address].read(answer)
             except urllib.error.HTTPError as refusal:
                 found[address].read(refusal)
             took = sum(now - before.get(pid, 0) for pid, now in web.cpu_s().items())
             found[address].cpu_ms.append(took * 1000)
-    return found
+            most_mib = max(most_mib, web.memory_mib("RssAnon"))
+    return found, most_mib
 
 
 def server_times(log: str, addresses: list[str]) -> dict[str, list[int]]:
@@ -133,9 +142,8 @@ def measure(folder: Path, comparison_count: int, times: int) -> dict[str, Any]:
     todo = addresses(things, usual)
     connection.close()
     with serving(folder) as up:
-        web = Web(up)
-        visited = visit(web, up.address, todo, session_of(reader), times)
-        log, memory_mib = up.said, web.memory_mib("VmHWM")
+        visited, memory_mib = visit(Web(up), up.address, todo, session_of(reader), times)
+        log = up.said
     seen, queries = server_times(log, todo), query_counts(todo, reader)
     named = {str(large.pk): "LARGE", str(one.pk): "USUAL"}
     rows = [

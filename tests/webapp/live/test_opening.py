@@ -12,7 +12,7 @@ from django.conf import settings
 
 from tests.webapp import make
 from webapp.comparisons import trace
-from webapp.comparisons.models import Sample, TraceChunk
+from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import unpack
 from webapp.comparisons.redaction import without_texts
 from webapp.core.templatetags.modules import charts_at
@@ -80,6 +80,25 @@ def test_a_page_shows_samples_that_came_since_it_was_opened_last(world, comparis
     shown = unpacked(data(opened(client, at)[0], "rows"))[0]
     told = {str(pk): finished is not None for pk, finished in Sample.objects.values_list("pk", "finished")}
     assert told and {row["id"]: row["is_finished"] for row in shown} == told
+
+
+def test_of_an_ended_page_nothing_is_kept_that_changes_or_belongs_to_a_reader(world, comparison):
+    make.decode_all(comparison)
+    at = f"/comparisons/{comparison.pk}/"
+    member, viewer, stranger = (world.page(user) for user in (world.bob, world.victor, world.charlie))
+    buttons = f'action="{at}bin/"', f'action="{at}describe/"'
+    assert all(button in opened(member, at)[0] for button in buttons)
+    assert not any(button in opened(viewer, at)[0] for button in buttons)
+    assert stranger.get(at).status_code == 404
+    member.post(f"{at}describe/", {"name": "renamed", "notes": "a note", "tags": "nightly"})
+    for client in (member, viewer):
+        text, _ = opened(client, at)
+        assert "renamed · Drafthouse" in text and '<p class="notes">a note</p>' in text and ">nightly</a>" in text
+        assert client.get(at)["Cache-Control"] == "private, no-store"
+    member.post(f"{at}bin/")
+    assert f'action="{at}restore/"' in opened(member, at)[0]
+    Comparison.objects.filter(pk=comparison.pk).update(team=world.other_team)
+    assert (member.get(at).status_code, stranger.get(at).status_code) == (404, 200)
 
 
 def test_what_a_page_brings_cannot_end_its_script(world, comparison):
