@@ -31,7 +31,7 @@ from webapp.comparisons import (
     worst,
 )
 from webapp.comparisons.behind import TITLES, asked_bar
-from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.comparisons.models import Comparison, Run, Sample, in_rows
 from webapp.comparisons.specs import specify
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
@@ -81,7 +81,7 @@ class Comparisons(Binned):
     def get_queryset(self) -> Any:
         rows = super().get_queryset()
         if self.action == "list":
-            return rows.in_rows()
+            return in_rows(rows)
         return rows.select_related("pair", "dataset", "job", "job__created_by").prefetch_related("runs", "tags")
 
     def get_serializer_class(self) -> Any:

@@ -12,20 +12,12 @@ from decoding.public import MOST_USERS, RATES, STRATEGIES, Choice, Load
 from webapp.accounts.models import Owned, Team
 from webapp.comparisons.packing import unpack
 from webapp.core.models import Noun
-from webapp.entries.models import Entry, Kept
+from webapp.entries.models import Entry
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Endpoint, Pair, Prompt
 from webapp.registry.recipes import Prompted
 
 SERVERS_ALONE = "servers alone"  # in place of a pair
-
-
-class ComparisonQuerySet(Kept):
-    def in_rows(self) -> ComparisonQuerySet:
-        """Read what lists show of each, without the long columns, which they do not."""
-        rows = self.select_related("pair", "dataset", "job").prefetch_related("tags")
-        return rows.defer("sampling", "slo", "hardware", "prices", "notes", "pair__findings", "dataset__template",
-                          "dataset__mapping", "dataset__splits", "dataset__categories")  # fmt: skip
 
 
 class Comparison(Prompted, Entry):
@@ -47,8 +39,6 @@ class Comparison(Prompted, Entry):
     notes = models.TextField(blank=True)
     cloned_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="clones")
 
-    objects = ComparisonQuerySet.as_manager()
-
     class Meta:
         indexes = [
             models.Index(fields=["team", "-created"], name="comparisons_by_team"),
@@ -63,6 +53,13 @@ class Comparison(Prompted, Entry):
         """Delete its traces first: they are most of it, and nothing points at them."""
         TraceChunk.objects.filter(sample__run__comparison=self).delete()
         self.delete()
+
+
+def in_rows(rows: models.QuerySet[Comparison]) -> models.QuerySet[Comparison]:
+    """Read what lists show of each comparison, without the long columns, which they do not."""
+    rows = rows.select_related("pair", "dataset", "job").prefetch_related("tags")
+    return rows.defer("sampling", "slo", "hardware", "prices", "notes", "pair__findings", "dataset__template",
+                      "dataset__mapping", "dataset__splits", "dataset__categories")  # fmt: skip
 
 
 class Tag(models.Model):

@@ -296,7 +296,7 @@ def _first_traced(comparison: Comparison) -> Traced:
     samples = Sample.objects.filter(run__comparison=comparison)
     last = samples.order_by("created").values("prompt", "repeat").last() if comparison.job.is_final else None
     heat = samples.finished().filter(**last).order_by("created").values_list("pk", "last_seq") if last else ()
-    found = dict(heat)
+    found = {pk: last_seq or 0 for pk, last_seq in heat}
     return found if sum(found.values()) <= MOST_EVENTS else {}
 
 
@@ -306,10 +306,10 @@ def _all_traced(comparison: Comparison) -> Traced:
     count = 0
     finished = Sample.objects.filter(run__comparison=comparison).finished()
     for pk, last_seq in finished.order_by("-created").values_list("pk", "last_seq"):
-        count += last_seq
+        count += last_seq or 0
         if count > MOST_EVENTS_IN_FILE:
             break
-        kept[pk] = last_seq
+        kept[pk] = last_seq or 0
     return kept
 
 

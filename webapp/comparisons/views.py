@@ -18,7 +18,7 @@ from webapp.accounts.rights import Right
 from webapp.comparisons import demo, services
 from webapp.comparisons.figures import verdicts
 from webapp.comparisons.forms import ComparisonForm
-from webapp.comparisons.models import Comparison, Tag
+from webapp.comparisons.models import Comparison, Tag, in_rows
 from webapp.comparisons.serializers import Description
 from webapp.comparisons.specs import specify
 from webapp.core.forms import Form
@@ -33,7 +33,7 @@ MOST_TAGS = 200  # offered as a filter
 
 @page(Right.READ)
 def comparisons(request: Asked) -> HttpResponse:
-    rows = listed(request, Comparison.objects.in_rows())
+    rows = in_rows(listed(request, Comparison.objects))
     tagged = Tag.objects.filter(Exists(rows.filter(pk=OuterRef("comparison"))))  # there are fewer tags than comparisons
     tags = tagged.order_by("name").values_list("name", flat=True).distinct()
     found = listing(

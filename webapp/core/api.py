@@ -165,7 +165,7 @@ class Output(serializers.ModelSerializer[Any]):
     def _reading(self) -> list[tuple[str, Callable[[Any], Any], Any]]:
         """Fields with the quickest way to read each."""
         return [
-            (name, attrgetter(field.source) if _is_plain(field) else field.get_attribute, field)
+            (name, attrgetter(str(field.source)) if _is_plain(field) else field.get_attribute, field)
             for name, field in self.fields.items()
         ]
 

@@ -19,9 +19,9 @@ class Picked(Func):
         super().__init__(column, output_field=JSONField())
         self.paths = paths
 
-    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, list[Any]]:
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, tuple[str | int, ...]]:
         column, params = compiler.compile(self.source_expressions[0])
-        return f"JSON_EXTRACT({column}{', %s' * len(self.paths)})", [*params, *(f"$.{path}" for path in self.paths)]
+        return f"JSON_EXTRACT({column}{', %s' * len(self.paths)})", (*params, *(f"$.{path}" for path in self.paths))
 
     def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, list[Any]]:
         column, params = compiler.compile(self.source_expressions[0])
