@@ -293,7 +293,7 @@ def _dashes(runs: list[Run]) -> dict[str, str]:
 
 def _first_traced(comparison: Comparison) -> Traced:
     """Samples of the prompt that is shown first, so that the page of an ended comparison need not ask for them."""
-    samples = Sample.objects.filter(run__comparison=comparison)
+    samples = Sample.objects.filter(run__in=list(comparison.runs.all()))  # by their index; not all of a prompt's
     last = samples.order_by("created").values("prompt", "repeat").last() if comparison.job.is_final else None
     heat = samples.finished().filter(**last).order_by("created").values_list("pk", "last_seq") if last else ()
     found = {pk: last_seq or 0 for pk, last_seq in heat}
