@@ -80,7 +80,8 @@ class Web:
         }  # clock id of each process, as from clock_getcpuclockid
 
     def memory_mib(self, which: str = "VmRSS") -> float:
-        """Memory in MiB: `VmRSS` is the present size, `VmHWM` the largest so far."""
+        """Memory in MiB: `VmRSS` is the present size, `VmHWM` the largest so far, `RssAnon` the present size without
+        files that are mapped, such as the database's, which each connection maps again."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(status.split(f"{which}:")[1].split()[0]) / 1024
 

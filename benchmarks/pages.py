@@ -1,13 +1,14 @@
-"""Measure the server time of every list, page and answer that can be read, with a busy year in the database.
+"""Measure processor and server time of every list, page and answer that can be read, with a busy year in the database.
 
     ./drafthouse bench pages [--comparisons 10000] [--times 20] [--postgres] [--data FOLDER] [--json FILE]
 
 10,000 comparisons are 20,000 runs (twice what the bar asks) and 1,100,000 rounds, with 200 models in a team that is one
 of 50; the opened comparison has 100 prompts and 8 strategies. A member of the team requests one address after another,
-in turns. Times come from the request log, where a CSV ends when its sending begins. Processor time is that of the web
-process and PostgreSQL until the whole answer is read; other programs disturb it less than the times. Queries are
-counted in a separate visit. `--data` keeps the filled folder, and the next time nothing is filled: its dates stay those
-of that day, and what visits leave behind (sessions) adds up.
+in turns, and takes compressed answers, as a browser does. Processor time is that of the web process and PostgreSQL
+until the whole answer is read; other programs disturb it less than the times, so it has the bar, which holds for all
+but downloads. Times come from the request log, where a download ends when its sending begins and which has no health
+checks. Queries are counted in a separate visit. `--data` keeps the filled folder, and the next time nothing is filled:
+its dates stay those of that day, and what visits leave behind (sessions) adds up.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ import sys
 import time
 import urllib.request
 from collections import defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks._serving import LINE, Web, load, place, serving, verdict
 
+CPU_BAR_MS = 80.0
 BAR_MS = 300.0
+BAR_MIB = 250.0
 MOST_QUERIES = 28  # as in tests/webapp/test_query_counts.py
 WIDE = {  # lists, searched as people search
     "/comparisons/?q=70&ordering=name",
@@ -53,23 +57,46 @@ def addresses(things: dict[str, Any], usual: Any) -> list[str]:
     return sorted(found | WIDE)
 
 
-def visit(web: Web, base: str, addresses: list[str], session: str, times: int) -> dict[str, tuple[int, list[float]]]:
-    """Visit each address. Each request carries its own id, to find it in the log. Returns address → status, processor
-    ms."""
-    answered: dict[str, tuple[int, list[float]]] = {}
+@dataclass(slots=True)
+class Visits:
+    """Answers of one address: the last one's status and size, and the processor time of each. A redirect is an answer
+    of its own."""
+
+    status: int = 0
+    sent_kb: float = 0.0
+    is_download: bool = False
+    cpu_ms: list[float] = field(default_factory=list)
+
+    def read(self, answer: Any) -> None:
+        self.sent_kb = round(len(answer.read()) / 1000, 1)
+        self.status = answer.status
+        self.is_download = "attachment" in answer.headers.get("Content-Disposition", "")
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+def visit(web: Web, base: str, addresses: list[str], session: str, times: int) -> tuple[dict[str, Visits], float]:
+    """Visit each address. Each request carries its own id, to find it in the log. Returns also the most memory of its
+    own that the web process had, in MiB, without what it maps of the database's file."""
+    found: dict[str, Visits] = defaultdict(Visits)
+    most_mib, opener = 0.0, urllib.request.build_opener(_Stay)
     for turn in range(times + 1):
         for number, address in enumerate(addresses):
-            headers = {"Cookie": f"dh_session={session}", "X-Request-ID": f"visit-{turn}-{number}"}
+            headers = {"Cookie": f"dh_session={session}", "X-Request-ID": f"visit-{turn}-{number}",
+                       "Accept-Encoding": "gzip"}  # fmt: skip
             before = web.cpu_s()
             try:
-                with urllib.request.urlopen(urllib.request.Request(base + address, headers=headers)) as answer:
-                    answer.read()
-                    status = answer.status
+                with opener.open(urllib.request.Request(base + address, headers=headers)) as answer:
+                    found[address].read(answer)
             except urllib.error.HTTPError as refusal:
-                status = refusal.code
+                found[address].read(refusal)
             took = sum(now - before.get(pid, 0) for pid, now in web.cpu_s().items())
-            answered.setdefault(address, (status, []))[1].append(took * 1000)
-    return answered
+            found[address].cpu_ms.append(took * 1000)
+            most_mib = max(most_mib, web.memory_mib("RssAnon"))
+    return found, most_mib
 
 
 def server_times(log: str, addresses: list[str]) -> dict[str, list[int]]:
@@ -115,20 +142,25 @@ def measure(folder: Path, comparison_count: int, times: int) -> dict[str, Any]:
     todo = addresses(things, usual)
     connection.close()
     with serving(folder) as up:
-        answered = visit(Web(up), up.address, todo, session_of(reader), times)
+        visited, memory_mib = visit(Web(up), up.address, todo, session_of(reader), times)
         log = up.said
     seen, queries = server_times(log, todo), query_counts(todo, reader)
     named = {str(large.pk): "LARGE", str(one.pk): "USUAL"}
     rows = [
-        {"address": _short(address, named), "status": 200, "queries": queries[address],
-         "median_ms": statistics.median(seen[address]), "least_ms": min(seen[address]),
-         "p95_ms": sorted(seen[address])[int(len(seen[address]) * 0.95) - 1],
-         "cpu_ms": round(statistics.median(cpu_ms[1:]), 1)}
-        for address in todo for status, cpu_ms in [answered[address]] if status == 200
+        {"address": _short(address, named), "queries": queries[address], "sent_kb": found.sent_kb,
+         "is_download": found.is_download, "cpu_ms": round(statistics.median(found.cpu_ms[1:]), 1),
+         "least_cpu_ms": round(min(found.cpu_ms[1:]), 1), **_times(seen[address])}
+        for address, found in visited.items() if found.status == 200
     ]  # fmt: skip
-    rows.sort(key=lambda row: -row["p95_ms"])
+    rows.sort(key=lambda row: -row["cpu_ms"])
     return {"database": connection.vendor, "comparisons": comparison_count, "times": times, "machine": load(),
-            "addresses": rows}  # fmt: skip
+            "memory_mib": round(memory_mib), "addresses": rows}  # fmt: skip
+
+
+def _times(seen_ms: list[int]) -> dict[str, float]:
+    """Times of an address from the log; 0 where the log leaves it out."""
+    ordered = sorted(seen_ms) or [0]
+    return {"median_ms": statistics.median(ordered), "p95_ms": ordered[int(len(ordered) * 0.95) - 1]}
 
 
 def _short(address: str, named: dict[str, str]) -> str:
@@ -146,19 +178,21 @@ def main() -> int:
     asked = parser.parse_args()
     with place(postgres=asked.postgres, kept=asked.data) as folder:
         outcome = measure(folder, asked.comparisons, asked.times)
-    print("  p95 ms  median   least  processor  queries")
+    print("processor ms   least  p95 ms  median  kB sent  queries")
     for row in outcome["addresses"]:
-        print("{p95_ms:8} {median_ms:7.0f} {least_ms:7} {cpu_ms:10} {queries:8}  {address}".format(**row))
+        line = "{cpu_ms:12} {least_cpu_ms:7} {p95_ms:7} {median_ms:7.0f} {sent_kb:8} {queries:8}  {address}"
+        print(line.format(**row), "(download)" if row["is_download"] else "")
     if asked.json:
         asked.json.write_text(json.dumps(outcome, indent=1) + "\n")
     print(f"{outcome['database']}, {outcome['machine']}")
-    slowest = outcome["addresses"][0]
-    pages = [row for row in outcome["addresses"] if not row["address"].endswith(".csv")]  # CSV asks once per 500 rows
-    most = max(pages, key=lambda row: row["queries"])
-    count = len(outcome["addresses"])
-    quick = verdict(f"p95 ms of the slowest of {count}: {slowest['address']}", slowest["p95_ms"], BAR_MS)
-    few = verdict(f"queries of the one with most: {most['address']}", most["queries"], MOST_QUERIES)
-    return int(not (quick and few))
+    shown = [row for row in outcome["addresses"] if not row["is_download"]]
+    bars = (("cpu_ms", "processor ms", CPU_BAR_MS), ("p95_ms", "p95 ms", BAR_MS), ("queries", "queries", MOST_QUERIES))
+    met = []
+    for name, title, bar in bars:
+        worst = max(shown, key=lambda row: row[name])
+        met.append(verdict(f"most {title} of {len(shown)} addresses: {worst['address']}", worst[name], bar))
+    met.append(verdict("most memory of the web process, MiB", outcome["memory_mib"], BAR_MIB))
+    return int(not all(met))
 
 
 if __name__ == "__main__":

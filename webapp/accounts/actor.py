@@ -65,11 +65,12 @@ class Actor:
 
 def of_user(user: User) -> Actor:
     """Make the actor of a person, in the team they switched to last, else in their oldest one."""
-    memberships = list(Membership.objects.filter(user=user).select_related("team").order_by("created"))
-    chosen = [m for m in memberships if m.team_id == user.current_team_id] or memberships[:1]
-    if not chosen:
+    own = Membership.objects.filter(user=user).select_related("team")
+    last = own.filter(team_id=user.current_team_id).first() if user.current_team_id else None
+    chosen = last or own.order_by("created").first()
+    if chosen is None:
         return Actor(user, None, Right.NONE)
-    return Actor(user, chosen[0].team, Role(chosen[0].role).right)
+    return Actor(user, chosen.team, Role(chosen.role).right)
 
 
 def of_token(token: ApiToken) -> Actor:

@@ -31,7 +31,7 @@ from webapp.comparisons import (
     worst,
 )
 from webapp.comparisons.behind import TITLES, asked_bar
-from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.comparisons.models import Comparison, Run, Sample, in_rows
 from webapp.comparisons.specs import specify
 from webapp.core.api import Act, Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
@@ -74,11 +74,15 @@ class ComparisonFilter(EntryFilter):
 
 
 class Comparisons(Binned):
-    queryset = Comparison.objects.select_related("pair", "dataset", "job", "job__created_by").prefetch_related(
-        "runs", "tags"
-    )
+    queryset = Comparison.objects.all()
     filterset_class = ComparisonFilter
     query_names = ("dry_run", "baseline", "strategy", "cause", "limit")
+
+    def get_queryset(self) -> Any:
+        rows = super().get_queryset()
+        if self.action == "list":
+            return in_rows(rows)
+        return rows.select_related("pair", "dataset", "job", "job__created_by").prefetch_related("runs", "tags")
 
     def get_serializer_class(self) -> Any:
         return serializers.ComparisonRow if self.action == "list" else serializers.ComparisonOut

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 
-from decoding.public import ONE
 from webapp.comparisons import trace
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Comparison, Sample, SampleQuerySet
+from webapp.core.reading import Picked
 from webapp.jobs import log
 
 EVENTS_AT_ONCE = 2000
+DRAWN = (
+    "pk", "run__number", "run__concurrency", "run__rate", "prompt__number", "repeat", "finished", "last_seq",
+    "new_tokens", "tokens_per_s",
+)  # fmt: skip
+PICKED = ("drafts_by_position", "accepted_by_position", "audit.outcome", "timing.arrived_ns", "timing.queued_ns",
+          "prefill_ns", "decode_ns")  # fmt: skip
 
 Frame = dict[str, Any]
 
@@ -32,28 +38,47 @@ def status(comparison: Comparison) -> Frame:
     return {"t": "comparison", **log.status_of(comparison.job, done=found["done"], total=total, part_s=part_s)}
 
 
-def row(sample: Sample) -> Frame:
-    """A sample as pages draw it. /api/v1/samples/ has the rest of its numbers."""
+class Traced(Protocol):
+    """A sample, or those of its columns that reading its trace takes."""
+
+    @property
+    def pk(self) -> UUID: ...
+    @property
+    def last_seq(self) -> int | None: ...
+
+
+def drawn(samples: SampleQuerySet) -> list[Any]:
+    """Read the columns of samples that pages draw, in the order in which the samples began: of their numbers a few,
+    because a page has thousands of samples, and each has a whole text in its numbers."""
+    read = samples.order_by("created").annotate(picked=Picked("numbers", *PICKED))
+    return list(read.values_list(*DRAWN, "picked", named=True))
+
+
+def row(sample: Any) -> Frame:
+    """A sample as pages draw it, of those that `drawn` read. /api/v1/samples/ has the rest of its numbers."""
+    drafts, accepted, audit, *times_ns = sample.picked
+    is_finished = sample.finished is not None
+    span = _span(*times_ns) if is_finished else []
     return {
         "id": str(sample.pk),
-        "run": sample.run.number,
-        "prompt": sample.prompt.number,
+        "run": sample.run__number,
+        "prompt": sample.prompt__number,
         "repeat": sample.repeat,
-        "is_finished": sample.finished is not None,
-        "speed": _speed(sample),
-        "span": _span(sample),
+        "is_finished": is_finished,
+        "speed": _speed(sample, span),
+        "span": span,
         "new_tokens": sample.new_tokens,
-        "drafts_by_position": sample.numbers.get("drafts_by_position", []),
-        "accepted_by_position": sample.numbers.get("accepted_by_position", []),
-        "audit": (sample.numbers.get("audit") or {}).get("outcome"),
+        "drafts_by_position": drafts or [],
+        "accepted_by_position": accepted or [],
+        "audit": audit,
     }
 
 
-def _speed(sample: Sample) -> float | None:
+def _speed(sample: Any, span: Sequence[int]) -> float | None:
     """Tokens per second that speed-ups compare: of decoding for one user, of the whole request under load."""
-    if sample.finished is None or sample.run.load == ONE:
+    if not span or (sample.run__concurrency == 1 and not sample.run__rate):
         return None if sample.tokens_per_s is None else _drawn(sample.tokens_per_s)
-    _, queued, served = _span(sample)
+    _, queued, served = span
     return _drawn((sample.new_tokens or 0) * 1e9 / (queued + served)) if queued + served else 0.0
 
 
@@ -62,18 +87,12 @@ def _drawn(speed: float) -> float:
     return float(f"{speed:.6g}")
 
 
-def _span(sample: Sample) -> list[int]:
-    """When the request arrived, since its load began; how long it waited; how long it was served. In ns, empty until it
-    is finished."""
-    if sample.finished is None:
-        return []
-    numbers = sample.numbers
-    timing = numbers.get("timing", {})
-    served = numbers.get("prefill_ns", 0) + numbers.get("decode_ns", 0)
-    return [timing.get("arrived_ns", 0), timing.get("queued_ns", 0), served]
+def _span(arrived: int | None, queued: int | None, prefill: int | None, decode: int | None) -> list[int]:
+    """When the request arrived, since its load began; how long it waited; how long it was served. In ns."""
+    return [arrived or 0, queued or 0, (prefill or 0) + (decode or 0)]
 
 
-def traces(samples: Sequence[Sample], cursors: dict[UUID, int]) -> list[Frame]:
+def traces(samples: Sequence[Traced], cursors: dict[UUID, int]) -> list[Frame]:
     """Read what follows each sample's cursor, and move the cursor on: one reading for all samples."""
     frames: dict[UUID, list[Frame]] = {sample.pk: [] for sample in samples}
     behind = {sample.pk: cursors[sample.pk] for sample in samples if not _is_whole(sample, cursors)}
@@ -86,5 +105,5 @@ def traces(samples: Sequence[Sample], cursors: dict[UUID, int]) -> list[Frame]:
     return [frame for its in frames.values() for frame in its]
 
 
-def _is_whole(sample: Sample, cursors: dict[UUID, int]) -> bool:
+def _is_whole(sample: Traced, cursors: dict[UUID, int]) -> bool:
     return sample.last_seq is not None and cursors[sample.pk] >= sample.last_seq

@@ -40,7 +40,10 @@ class Comparison(Prompted, Entry):
     cloned_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="clones")
 
     class Meta:
-        indexes = [models.Index(fields=["team", "-created"], name="comparisons_by_team")]
+        indexes = [
+            models.Index(fields=["team", "-created"], name="comparisons_by_team"),
+            models.Index(fields=["team"], name="comparisons_in_bin", condition=Q(binned__isnull=False)),
+        ]
         constraints = [
             models.CheckConstraint(condition=Q(limit__gte=1), name="comparison_has_prompts"),
             models.CheckConstraint(condition=Q(repeats__range=(1, 100)), name="comparison_repeats_are_bounded"),
@@ -50,6 +53,13 @@ class Comparison(Prompted, Entry):
         """Delete its traces first: they are most of it, and nothing points at them."""
         TraceChunk.objects.filter(sample__run__comparison=self).delete()
         self.delete()
+
+
+def in_rows(rows: models.QuerySet[Comparison]) -> models.QuerySet[Comparison]:
+    """Read what lists show of each comparison, without the long columns, which they do not."""
+    rows = rows.select_related("pair", "dataset", "job").prefetch_related("tags")
+    return rows.defer("sampling", "slo", "hardware", "prices", "notes", "pair__findings", "dataset__template",
+                      "dataset__mapping", "dataset__splits", "dataset__categories")  # fmt: skip
 
 
 class Tag(models.Model):

@@ -1,5 +1,6 @@
 """Pack many events into few bytes: column by column, because values of one field are alike, and whole numbers as
-differences, because most grow evenly. Anything that JSON can hold comes back unchanged."""
+differences, because most grow evenly. Anything that JSON can hold comes back unchanged. `static/js/live/packed.js`
+reads columns too."""
 
 from __future__ import annotations
 
@@ -13,7 +14,12 @@ Event = dict[str, Any]
 
 
 def pack(events: Sequence[Event], words: Mapping[str, str]) -> bytes:
-    """Pack events and words. Events of one kind have the same fields; the order of kinds is a column like any other."""
+    return zlib.compress(columns(events, words).encode(), 6)
+
+
+def columns(events: Sequence[Event], words: Mapping[str, str]) -> str:
+    """Write events and words as JSON. Events of one kind have the same fields; the order of kinds is a column like any
+    other."""
     tables: dict[tuple[str, ...], list[Event]] = {}
     for event in events:
         tables.setdefault(tuple(event), []).append(event)
@@ -25,11 +31,16 @@ def pack(events: Sequence[Event], words: Mapping[str, str]) -> bytes:
         ],
         "words": words,
     }
-    return zlib.compress(json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode(), 6)
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+
+
+def columns_of(packed: bytes | memoryview) -> str:
+    """Return the JSON that was packed."""
+    return zlib.decompress(packed).decode()
 
 
 def unpack(packed: bytes | memoryview) -> tuple[list[Event], dict[str, str]]:
-    document = json.loads(zlib.decompress(packed))
+    document = json.loads(columns_of(packed))
     rows = [_rows(table) for table in document["tables"]]
     return [next(rows[kind]) for kind in document["kinds"]], document["words"]
 

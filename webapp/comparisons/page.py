@@ -8,30 +8,30 @@ from typing import Any, Protocol
 from urllib.parse import urlencode
 from uuid import UUID
 
+from django.db.models import prefetch_related_objects
+from django.db.models.fields.json import KT
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.views.decorators.gzip import gzip_page
 
 from decoding.public import ONE, Load, load_of
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons import frames
-from webapp.comparisons.frames import Frame
+from webapp.comparisons import frames, trace
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.comparisons.redaction import shown_by, without_categories, without_words
-from webapp.comparisons.report import names_of, pinned, so_far, usual_baseline
+from webapp.comparisons.packing import columns
+from webapp.comparisons.redaction import shown_by, without_categories, without_texts, without_words
+from webapp.comparisons.report import KEPT_SECONDS, names_of, pinned, so_far, usual_baseline
 from webapp.comparisons.what_if.asking import knobs
 from webapp.comparisons.what_if.grid import grids, knobs_of
 from webapp.comparisons.what_if.refusals import refusal
+from webapp.core.caching import cached
 from webapp.core.one_file import one_file
 from webapp.core.pages import one, page
 from webapp.core.problems import Conflict
 
-DRAWN = (
-    "prompt__number", "repeat", "run__number", "run__concurrency", "run__rate", "created", "finished", "last_seq",
-    "new_tokens", "tokens_per_s", "numbers",
-)  # fmt: skip
 PARTS = {  # an open page asks for these
     "verdict": "comparisons/_verdict.html",
     "what-if": "comparisons/_what_if.html",
@@ -48,6 +48,9 @@ MOST_EVENTS_IN_FILE = 200_000
 DASHES = ("", "dash-2nd", "dash-3rd", "dash-4th")  # app.css draws them
 MOST_EVENTS = 20_000  # sent with a page; it asks for longer traces when it shows them
 LONGEST_PROMPT = 600  # characters shown before the text: the end of the prompt, which the text continues
+NO_ROWS = columns([], {})
+
+Traced = Mapping[UUID, int]  # finished samples, and the last seq of each
 
 
 class Link(Protocol):
@@ -85,13 +88,14 @@ def show(
 ) -> HttpResponse:
     """Render the page, or the part of it that `?part=` names. `addresses` say where the page asks for more, and where
     it is one file."""
+    prefetch_related_objects([comparison], "runs", "tags")
     report = so_far(comparison, pinned(comparison, request.GET.get("baseline", "")))
     context = _context(comparison, report, share)
     context["downloads"] = _downloads(context, addresses["file"])
     if part := PARTS.get(request.GET.get("part", "")):
         return render(request, part, context)
     context["refused"] = refusal(comparison) if comparison.job.is_final else None
-    context |= _with_data(context, {**addresses, "frames": _first_traces(comparison)})
+    context |= _with_data(context, addresses, _first_traced(comparison))
     return render(request, "comparisons/comparison.html", context)
 
 
@@ -103,7 +107,7 @@ def as_file(comparison: Comparison, baseline: str, share: Link | None) -> HttpRe
     context = _context(comparison, report, share or OwnFile())
     answers = grids(comparison)
     context |= {"what_if": knobs_of(answers, context["what_if"]), "refused": refusal(comparison)}
-    context |= _with_data(context, {"frames": _all_traces(comparison), "is_whole": True, "what_if": answers})
+    context |= _with_data(context, {"is_whole": True, "what_if": answers}, _all_traced(comparison))
     name, load = f"comparison-{comparison.pk}", ("comparison-load",) if context["is_loaded"] else ()
     sections = ("text", "comparison-top", *load, "comparison")
     return one_file("comparisons/comparison.html", context, entry=SCRIPT, sections=sections, name=name)
@@ -118,13 +122,28 @@ def _context(comparison: Comparison, report: dict[str, Any], share: Link | None)
     return {**context, **_of_report(comparison, report)}
 
 
-def _with_data(context: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Data that the page's script starts from."""
-    report, share = context["report"], context["share"]
-    data = {**_data(context["comparison"], report), "status": context["status"], "hides_texts": False, **more}
-    if share:
-        _redact(data, share.hides_texts)
-    return {"page": data, "shown_label": _shown(report)}
+def _with_data(context: Mapping[str, Any], more: Mapping[str, Any], traced: Traced) -> dict[str, Any]:
+    """Data that the page's script starts from: `page`, and two long texts beside it, columns of rows and of traces."""
+    comparison, report, share = context["comparison"], context["report"], context["share"]
+    hides_texts = bool(share and share.hides_texts)
+    since, rows = _rows(comparison)
+    data = {
+        **_data(comparison, report),
+        "since": since,
+        "status": context["status"],
+        "hides_texts": hides_texts,
+        **more,
+    }
+    if hides_texts:
+        data["prompts"] = [without_words(prompt) for prompt in data["prompts"]]
+    beside = _script("rows", rows) + _script("traces", _written(traced, hides_texts))
+    return {"page": data, "beside": beside, "has_begun": rows != NO_ROWS, "shown_label": _shown(report)}
+
+
+def _script(name: str, data: str) -> SafeString:
+    """Hand JSON to the page's script, as Django's `json_script` does with what is no text yet."""
+    data = data.replace("&", "\\u0026").replace("<", "\\u003C").replace(">", "\\u003E")
+    return SafeString(f'<script id="{name}" type="application/json">{data}</script>')
 
 
 def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
@@ -183,13 +202,6 @@ def _rows_at(load: Load, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
     return [row for row in rows if load_of(row) == load]
 
 
-def _redact(data: dict[str, Any], hides_texts: bool) -> None:
-    data["frames"] = [shown_by(hides_texts)(frame) for frame in data["frames"]]
-    data["hides_texts"] = hides_texts
-    if hides_texts:
-        data["prompts"] = [without_words(prompt) for prompt in data["prompts"]]
-
-
 def _shown(report: dict[str, Any]) -> str:
     """Label of the strategy whose text is shown first: the verdict's, else the first that could be deployed."""
     rows = report["strategies"]
@@ -199,24 +211,33 @@ def _shown(report: dict[str, Any]) -> str:
 
 
 def _data(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
-    """Data that the browser starts from. The status was read before it, so the socket tells what ends in between."""
-    samples = Sample.objects.filter(run__comparison=comparison).select_related("run", "prompt").order_by("created")
-    rows = list(samples.only(*DRAWN))
-    since = max([comparison.created, *(sample.finished for sample in rows if sample.finished)])
     return {
-        "since": since.isoformat(),
         "samples": report["samples"],
         "repeats": comparison.repeats,
         "is_loaded": _is_loaded(report),
         "runs": _runs(comparison, report),
-        "prompts": _prompts(comparison, rows),
-        "rows": [frames.row(sample) for sample in rows],
+        "prompts": _prompts(comparison),
     }
 
 
-def _prompts(comparison: Comparison, rows: Sequence[Sample]) -> list[dict[str, Any]]:
+def _rows(comparison: Comparison) -> tuple[str, str]:
+    """Return the moment up to which the page knows samples, and their rows as columns. The status was read before, so
+    the socket tells what ends in between. Of an ended comparison they never change, and are kept."""
+    job = comparison.job
+
+    def read() -> tuple[str, str]:
+        found = frames.drawn(Sample.objects.filter(run__comparison=comparison))
+        since = max([comparison.created, *(sample.finished for sample in found if sample.finished)])
+        return since.isoformat(), columns([frames.row(sample) for sample in found], {})
+
+    key = f"rows:{comparison.pk}:{job.attempt}:{job.state}:{job.finished and job.finished.timestamp()}"
+    return cached(key, read, KEPT_SECONDS) if job.is_final else read()
+
+
+def _prompts(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the end of each prompt: of a chat, as the target read it once its first sample is finished."""
-    rendered = {sample.prompt.number: sample.numbers["rendered"] for sample in rows if sample.numbers.get("rendered")}
+    prompts = comparison.prompts
+    rendered = _rendered(comparison) if any(prompt.chat for prompt in prompts) else {}
     return [
         {
             "number": prompt.number,
@@ -224,8 +245,14 @@ def _prompts(comparison: Comparison, rows: Sequence[Sample]) -> list[dict[str, A
             "text": rendered.get(prompt.number, prompt.text)[-LONGEST_PROMPT:],
             **({"turn": prompt.turn} if prompt.chat else {}),
         }
-        for prompt in comparison.prompts
+        for prompt in prompts
     ]
+
+
+def _rendered(comparison: Comparison) -> dict[int, str]:
+    finished = Sample.objects.filter(run__comparison=comparison).finished().order_by("created")
+    found = finished.values_list("prompt__number", KT("numbers__rendered"))
+    return {number: text for number, text in found if text}
 
 
 def _runs(comparison: Comparison, report: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -264,27 +291,37 @@ def _dashes(runs: list[Run]) -> dict[str, str]:
     return dashes
 
 
-def _first_traces(comparison: Comparison) -> list[Frame]:
-    """Traces of the prompt that is shown first, so that the page of an ended comparison need not ask for them."""
-    rows = _samples(comparison) if comparison.job.is_final else []
-    heat = [sample for sample in rows if (sample.prompt_id, sample.repeat) == (rows[-1].prompt_id, rows[-1].repeat)]
-    if sum(sample.last_seq or 0 for sample in heat) > MOST_EVENTS:
-        return []
-    return frames.traces(heat, {sample.pk: 0 for sample in heat})
+def _first_traced(comparison: Comparison) -> Traced:
+    """Samples of the prompt that is shown first, so that the page of an ended comparison need not ask for them."""
+    samples = Sample.objects.filter(run__in=list(comparison.runs.all()))  # by their index; not all of a prompt's
+    last = samples.order_by("created").values("prompt", "repeat").last() if comparison.job.is_final else None
+    heat = samples.finished().filter(**last).order_by("created").values_list("pk", "last_seq") if last else ()
+    found = {pk: last_seq or 0 for pk, last_seq in heat}
+    return found if sum(found.values()) <= MOST_EVENTS else {}
 
 
-def _all_traces(comparison: Comparison) -> list[Frame]:
-    """Traces of all prompts, or of the last ones that a file may hold: the page shows the last one first."""
-    kept: list[Sample] = []
+def _all_traced(comparison: Comparison) -> Traced:
+    """All samples, or the last ones whose traces a file may hold: the page shows the last one first."""
+    kept: dict[UUID, int] = {}
     count = 0
-    for sample in reversed(_samples(comparison)):
-        count += sample.last_seq or 0
+    finished = Sample.objects.filter(run__comparison=comparison).finished()
+    for pk, last_seq in finished.order_by("-created").values_list("pk", "last_seq"):
+        count += last_seq or 0
         if count > MOST_EVENTS_IN_FILE:
             break
-        kept.append(sample)
-    return frames.traces(kept, {sample.pk: 0 for sample in kept})
+        kept[pk] = last_seq or 0
+    return kept
 
 
-def _samples(comparison: Comparison) -> list[Sample]:
-    found = Sample.objects.filter(run__comparison=comparison).order_by("created")
-    return list(found.only("prompt", "repeat", "last_seq"))
+def _written(traced: Traced, hides_texts: bool) -> str:
+    """Write whole traces as JSON."""
+    if hides_texts:
+        whole = ((pk, without_texts({"t": "events", "events": events})) for pk, events, _ in trace.read_all(traced))
+        found = {pk: [columns(frame["events"], {})] for pk, frame in whole}
+    else:
+        found = trace.written(traced)
+    each = (
+        f'{{"sample":"{pk}","last_seq":{last_seq},"parts":[{",".join(found.get(pk, ()))}]}}'
+        for pk, last_seq in traced.items()
+    )
+    return f"[{','.join(each)}]"

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,7 +18,7 @@ from webapp.accounts.rights import Right
 from webapp.comparisons import demo, services
 from webapp.comparisons.figures import verdicts
 from webapp.comparisons.forms import ComparisonForm
-from webapp.comparisons.models import Comparison, Tag
+from webapp.comparisons.models import Comparison, Tag, in_rows
 from webapp.comparisons.serializers import Description
 from webapp.comparisons.specs import specify
 from webapp.core.forms import Form
@@ -32,8 +33,9 @@ MOST_TAGS = 200  # offered as a filter
 
 @page(Right.READ)
 def comparisons(request: Asked) -> HttpResponse:
-    rows = listed(request, Comparison.objects.select_related("pair", "dataset", "job").prefetch_related("tags"))
-    tags = Tag.objects.filter(comparison__in=rows).order_by("name").values_list("name", flat=True).distinct()
+    rows = in_rows(listed(request, Comparison.objects))
+    tagged = Tag.objects.filter(Exists(rows.filter(pk=OuterRef("comparison"))))  # there are fewer tags than comparisons
+    tags = tagged.order_by("name").values_list("name", flat=True).distinct()
     found = listing(
         request, rows, search=("name", "pair__name", "dataset__name", "notes"),
         filters={"state": State.values, "tag": list(tags[:MOST_TAGS])},

@@ -6,6 +6,7 @@ This is the only place that configures uvicorn: in a container, under `./draftho
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import resource
@@ -61,6 +62,8 @@ def serve(listener: socket.socket, app: Any = "webapp.config.asgi:application") 
     config.load()
     sys.setswitchinterval(SWITCH_S)
     logs.name_process("web")
+    gc.collect()
+    gc.freeze()  # what is loaded stays: no collection during a request need look at it again
     logger.info("serving on %s port %s", *listener.getsockname()[:2])
     uvicorn.Server(config).run(sockets=[listener])
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
 
 from webapp.comparisons import trace
-from webapp.comparisons.frames import Frame, row, status, traces
+from webapp.comparisons.frames import Frame, Traced, drawn, row, status, traces
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
 from webapp.jobs import log
@@ -128,11 +129,11 @@ class Watch:
         is_final = comparison.job.is_final
         is_first = not self._status
         rows = self._rows(comparison)
-        traces = self._traces(rows)
+        traces = self._traces([sample for sample, _ in rows])
         frames = self._comparison(comparison)
         if rows or is_first:
             since = self.since or comparison.created
-            frames.append({"t": "samples", "rows": [row(sample) for sample in rows], "since": since.isoformat()})
+            frames.append({"t": "samples", "rows": [row for _, row in rows], "since": since.isoformat()})
         frames += traces
         if with_report or is_final:
             frames += self._report(comparison)
@@ -144,28 +145,29 @@ class Watch:
     def report_news(self) -> list[Frame]:
         return self._report(Comparison.objects.select_related("job").get(pk=self.comparison))
 
-    def _rows(self, comparison: Comparison) -> list[Sample]:
-        """Read samples that began or finished, each once in each state."""
-        samples = Sample.objects.filter(run__comparison_id=self.comparison).select_related("run", "prompt")
+    def _rows(self, comparison: Comparison) -> list[tuple[Any, Frame]]:
+        """Read samples that began or finished, each once in each state, and their rows."""
+        samples = Sample.objects.filter(run__comparison_id=self.comparison)
         if self.since is not None:
             samples = samples.filter(Q(finished=None) | Q(finished__gte=self.since - OVERLAP))
-        fresh = [sample for sample in samples.order_by("created") if self.sent.get(sample.pk) != state_of(row(sample))]
-        self.sent |= {sample.pk: state_of(row(sample)) for sample in fresh}
-        self._follow_latest(fresh)
-        self.since = max([self.since or comparison.created, *(s.finished for s in fresh if s.finished)])
+        found = [(sample, row(sample)) for sample in drawn(samples)]
+        fresh = [(sample, shown) for sample, shown in found if self.sent.get(sample.pk) != state_of(shown)]
+        self.sent |= {sample.pk: state_of(shown) for sample, shown in fresh}
+        self._follow_latest([sample for sample, _ in fresh])
+        self.since = max([self.since or comparison.created, *(s.finished for s, _ in fresh if s.finished)])
         return fresh
 
-    def _follow_latest(self, fresh: list[Sample]) -> None:
+    def _follow_latest(self, fresh: list[Any]) -> None:
         """Follow samples that are being decoded, and those that began and ended since the last reading."""
         for sample in fresh[-MOST_UNSEEN:]:
             is_unseen = sample.finished is None or (self.since is not None and sample.finished > self.since)
             if is_unseen and sample.pk not in self.complete:
                 self.cursors.setdefault(sample.pk, 0)
 
-    def _traces(self, rows: list[Sample]) -> list[Frame]:
-        known = {sample.pk: sample for sample in rows}
+    def _traces(self, rows: list[Any]) -> list[Frame]:
+        known: dict[UUID, Traced] = {sample.pk: sample for sample in rows}
         missing = [pk for pk in self.cursors if pk not in known]
-        known |= Sample.objects.filter(run__comparison_id=self.comparison).in_bulk(missing)
+        known |= Sample.objects.filter(run__comparison_id=self.comparison).only("last_seq").in_bulk(missing)
         for pk in self.cursors.keys() - known.keys():  # another attempt began them anew, or another comparison has them
             del self.cursors[pk]
         sent = traces([known[pk] for pk in self.cursors], self.cursors)

@@ -7,6 +7,7 @@ import { Findings } from "../live/findings.js";
 import { Heats } from "../live/heats.js";
 import { LoadLanes } from "../live/load-lanes.js";
 import { Moment } from "../live/moment.js";
+import { framesOf, rowsOf } from "../live/packed.js";
 import { Part } from "../live/part.js";
 import { PromptTable } from "../live/prompt-table.js";
 import { Race } from "../live/race.js";
@@ -21,14 +22,15 @@ import { drawMode, drawWay } from "../live/way.js";
 import { fromGrids, fromServer, WhatIf } from "../forms/whatif.js";
 import { Whenever } from "../core/whenever.js";
 
-const page = JSON.parse(document.getElementById("page").textContent);
+const dataOf = (id) => JSON.parse(document.getElementById(id).textContent);
+const page = { ...dataOf("page"), rows: rowsOf(dataOf("rows")) };
 const $ = (selector) => document.querySelector(selector);
 const runs = page.runs;
 const heats = new Heats(page);
 const findings = new Findings(runs, heats.prompts);
 const runOf = (number) => runs.find((run) => run.number === number);
 const known = new Watching(page, (number) => runOf(number).baseline, page.is_whole ? Infinity : undefined);
-for (const frame of page.frames) known.hear(frame);
+for (const trace of dataOf("traces")) for (const frame of framesOf(trace)) known.hear(frame);
 for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== run.baseline; // out of the picture
 const race = page.is_loaded ? new LoadLanes($("#race"), runs, showRequest) : new Race($("#race"), runs, runs[0].baseline);
 const moment = new Moment(known, page.is_loaded ? race : null);

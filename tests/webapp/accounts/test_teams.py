@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -54,6 +55,16 @@ def test_someone_with_an_account_joins_as_themselves_and_switches(world):
     assert world.actor(world.charlie).team == world.team
     client.post(f"/team/{world.other_team.pk}/switch/")
     assert world.actor(world.charlie).team == world.other_team
+
+
+def test_the_menu_offers_the_other_teams_of_a_person(world):
+    client = world.page(world.bob)
+    assert b"Switch to" not in client.get("/account/").content
+    Membership.objects.create(team=world.other_team, user=world.bob, role=Role.VIEWER)
+    menu = client.get("/account/").content.decode()
+    assert re.findall('formaction="([^"]*)"', menu) == [f"/team/{world.other_team.pk}/switch/"]
+    assert client.post(f"/team/{world.other_team.pk}/switch/").status_code == 302
+    assert f'formaction="/team/{world.team.pk}/switch/"' in client.get("/account/").content.decode()
 
 
 def test_one_cannot_switch_to_a_team_one_is_not_in(world):

@@ -6,6 +6,7 @@ import csv
 import html
 import importlib
 import io
+import re
 
 import pytest
 from django.apps import apps
@@ -15,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from tests.webapp import make
 from webapp.accounts.models import AuditEntry
 from webapp.comparisons import figures
-from webapp.comparisons.across import charts, filters
+from webapp.comparisons.across import charts, columns, filters
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample, SavedView
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -38,8 +39,7 @@ def ready(world):
 
 
 def shown(world, **query):
-    answer = world.page(world.bob).get("/runs/", query)
-    return [row["run"].label for row in answer.context["rows"]]
+    return re.findall('title="([^"]*)" data-row>', world.page(world.bob).get("/runs/", query).content.decode())
 
 
 def test_figures_are_the_report_s_own(world, ready):
@@ -135,7 +135,8 @@ def test_another_device_is_another_condition_and_the_page_says_so(world, ready):
     assert "2 different conditions: they differ in device or number format." in page
     one = Conditions.objects.get(device="another")
     answer = world.page(world.bob).get("/runs/", {"conditions": str(one.pk)})
-    assert {row["run"].comparison_id for row in answer.context["rows"]} == {second.pk}
+    opened = re.findall('href="([^"]*)"[^>]* data-row>', answer.content.decode())
+    assert set(opened) == {f"/comparisons/{second.pk}/"}
     assert {run["comparison"] for run in answer.context["chart"]["runs"]} == {"one"}
 
 
@@ -151,6 +152,35 @@ def test_no_filter_changes_the_letter_of_conditions(world, ready):
     assert sorted(everything.values()) == ["A", "B"]
     assert len(some) == 1 and some.items() <= everything.items()
     assert list(some.values()) == ["B"]
+
+
+def test_runs_are_counted_by_their_conditions_whether_all_are_shown_or_some_and_those_in_the_bin_are_not(world, ready):
+    by, client = world.actor(world.bob), world.page(world.bob)
+    ended(by, **ready, limit=2)
+    kept, gone = (ended(by, **ready) for _ in range(2))
+    counts = lambda **query: [group.count for group in client.get("/runs/", query).context["groups"]]  # noqa: E731
+    assert counts() == counts(pair=str(ready["pair"].pk)) == [4, 2]
+    client.post(f"/comparisons/{gone.pk}/bin/")
+    assert counts() == counts(pair=str(ready["pair"].pk)) == [2, 2]
+    client.post(f"/comparisons/{kept.pk}/bin/")
+    assert counts() == counts(pair=str(ready["pair"].pk)) == [2]
+    client.post(f"/comparisons/{gone.pk}/restore/")
+    assert counts() == counts(pair=str(ready["pair"].pk)) == [2, 2]
+    assert client.get("/runs/").context["groups"][0].conditions.limit == 3  # of as many runs the newest
+    assert world.page(world.charlie).get("/runs/").context["groups"] == []
+
+
+def test_every_column_is_drawn_whatever_a_run_has_in_it(world, ready):
+    ended(world.actor(world.bob), **ready)
+    make.comparison(world.actor(world.bob), **ready)
+    Comparison.objects.update(name='<b>"one"')
+    Figures.objects.filter(run__number=2).update(noisy_count=1, exactness="divergent", speedup_low=None)
+    page = world.page(world.bob).get("/runs/", {"column": list(columns.COLUMNS)}).content.decode()
+    body = page.split("<tbody>")[-1].split("</tbody>")[0]
+    rows = [row.split("</th>")[1] for row in body.split("<tr")[1:]]
+    assert [row.count("<td") for row in rows] == [len(columns.COLUMNS)] * 4
+    assert "&lt;b&gt;&quot;one&quot;" in body and "<b>&quot;" not in body
+    assert ">diverges<" in rows[3] and "1 of 3" in rows[3] and "too few prompts" in rows[3] and "baseline" in rows[2]
 
 
 def test_runs_are_sought_sorted_filtered_and_paged_by_their_address(world, ready):

@@ -7,10 +7,12 @@ import re
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from rest_framework import serializers
 
 from tests.webapp.everything import one_of_everything
 from webapp.accounts.models import Team
 from webapp.core import reading
+from webapp.core.api import Output
 
 pytestmark = pytest.mark.django_db
 LISTS = ("/api/v1/samples/?limit=2&offset=1", "/comparisons/?ordering=name", "/runs/?ordering=-speedup")
@@ -44,3 +46,24 @@ def test_what_is_sorted_is_ids(world, address):
     pages = [query["sql"] for query in asked if re.search(r"\bcomparisons_.* ORDER BY .* LIMIT (2|50)\b", query["sql"])]
     assert pages
     assert all("," not in sql.split(" FROM ")[0] for sql in pages), pages
+
+
+def kinds_of_output() -> list[type[Output]]:
+    """Every serializer of rows that an app has."""
+    waiting, found = [Output], []
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        found += [kind] if hasattr(kind, "Meta") else []
+    return found
+
+
+def test_rows_are_shown_as_the_framework_shows_them(world):
+    one_of_everything(world)
+    actor, shown = world.actor(world.bob), set()
+    for kind in kinds_of_output():
+        for row in kind.Meta.model._default_manager.all()[:3]:
+            serializer = kind(row, context={"actor": actor})
+            assert serializer.data == serializers.ModelSerializer.to_representation(serializer, row), kind
+            shown.add(kind.Meta.model)
+    assert len(shown) > 15

@@ -5,18 +5,32 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import zlib
 
+import pytest
 from django.conf import settings
 
 from tests.webapp import make
-from webapp.comparisons.models import Sample
+from webapp.comparisons import trace
+from webapp.comparisons.models import Comparison, Sample, TraceChunk
+from webapp.comparisons.packing import unpack
 from webapp.comparisons.redaction import without_texts
 from webapp.core.templatetags.modules import charts_at
 
 
 def opened(client, path, **headers):
     text = client.get(path, **headers).content.decode()
-    return text, json.loads(re.search(r'<script id="page" type="application/json">(.*?)</script>', text)[1])
+    return text, data(text, "page")
+
+
+def data(text, name):
+    """What a page hands to its script."""
+    return json.loads(re.search(f'<script id="{name}" type="application/json">(.*?)</script>', text)[1])
+
+
+def unpacked(columns):
+    """Rows and words of what the page brings packed, as the script reads them."""
+    return unpack(zlib.compress(json.dumps(columns).encode()))
 
 
 def test_every_module_of_the_page_is_named_in_its_head(world, comparison):
@@ -35,27 +49,78 @@ def test_every_module_of_the_page_is_named_in_its_head(world, comparison):
 
 def test_a_finished_page_brings_the_traces_of_the_heat_it_shows(world, comparison):
     make.decode_all(comparison)
-    _, page = opened(world.page(world.bob), f"/comparisons/{comparison.pk}/")
+    text, _ = opened(world.page(world.bob), f"/comparisons/{comparison.pk}/")
     last = Sample.objects.filter(run__comparison=comparison).order_by("created").last()
     heat = Sample.objects.filter(run__comparison=comparison, prompt=last.prompt, repeat=last.repeat)
-    whole = [frame["sample"] for frame in page["frames"] if frame["t"] == "complete"]
-    assert sorted(whole) == sorted(str(sample.pk) for sample in heat)
-    seqs = [event["seq"] for frame in page["frames"] if frame["t"] == "events" for event in frame["events"]]
-    assert len(seqs) == sum(sample.last_seq for sample in heat)
+    whole = {one["sample"]: [unpacked(part) for part in one["parts"]] for one in data(text, "traces")}
+    told = {str(pk): [(events, words)] for pk, events, words in trace.read_all(heat.values_list("pk", flat=True))}
+    assert whole == told and len(whole) == heat.count()
 
 
-def test_a_page_that_is_live_asks_for_them_where_they_still_grow(world, comparison):
-    assert opened(world.page(world.bob), f"/comparisons/{comparison.pk}/")[1]["frames"] == []
+def test_a_page_brings_the_row_of_every_sample_as_watchers_are_told_it(world, comparison):
+    make.decode_all(comparison)
+    client = world.page(world.bob)
+    text, _ = opened(client, f"/comparisons/{comparison.pk}/")
+    news = client.get(f"/api/v1/comparisons/{comparison.pk}/events/").json()["frames"]
+    rows, _ = unpacked(data(text, "rows"))
+    assert rows == next(frame["rows"] for frame in news if frame["t"] == "samples")
+    assert len(rows) == Sample.objects.count() and {"drafts_by_position", "audit", "span"} <= rows[0].keys()
+
+
+def test_a_page_that_is_live_asks_for_traces_where_they_still_grow(world, comparison):
+    text, _ = opened(world.page(world.bob), f"/comparisons/{comparison.pk}/")
+    assert data(text, "traces") == [] == unpacked(data(text, "rows"))[0]
+
+
+@pytest.mark.parametrize("decode", [make.begin_a_heat, make.decode_all])
+def test_a_page_shows_samples_that_came_since_it_was_opened_last(world, comparison, decode):
+    client, at = world.page(world.bob), f"/comparisons/{comparison.pk}/"
+    assert unpacked(data(opened(client, at)[0], "rows"))[0] == []
+    decode(comparison)
+    shown = unpacked(data(opened(client, at)[0], "rows"))[0]
+    told = {str(pk): finished is not None for pk, finished in Sample.objects.values_list("pk", "finished")}
+    assert told and {row["id"]: row["is_finished"] for row in shown} == told
+
+
+def test_of_an_ended_page_nothing_is_kept_that_changes_or_belongs_to_a_reader(world, comparison):
+    make.decode_all(comparison)
+    at = f"/comparisons/{comparison.pk}/"
+    member, viewer, stranger = (world.page(user) for user in (world.bob, world.victor, world.charlie))
+    buttons = f'action="{at}bin/"', f'action="{at}describe/"'
+    assert all(button in opened(member, at)[0] for button in buttons)
+    assert not any(button in opened(viewer, at)[0] for button in buttons)
+    assert stranger.get(at).status_code == 404
+    member.post(f"{at}describe/", {"name": "renamed", "notes": "a note", "tags": "nightly"})
+    for client in (member, viewer):
+        text, _ = opened(client, at)
+        assert "renamed · Drafthouse" in text and '<p class="notes">a note</p>' in text and ">nightly</a>" in text
+        assert client.get(at)["Cache-Control"] == "private, no-store"
+    member.post(f"{at}bin/")
+    assert f'action="{at}restore/"' in opened(member, at)[0]
+    Comparison.objects.filter(pk=comparison.pk).update(team=world.other_team)
+    assert (member.get(at).status_code, stranger.get(at).status_code) == (404, 200)
+
+
+def test_what_a_page_brings_cannot_end_its_script(world, comparison):
+    make.decode_all(comparison)
+    chunk = TraceChunk.objects.order_by("pk").last()
+    TraceChunk.objects.filter(pk=chunk.pk).update(packed=None, events=chunk.content[0], words={"5": "</script><b>&"})
+    text, _ = opened(world.page(world.bob), f"/comparisons/{comparison.pk}/")
+    assert "</script><b>" not in text
+    assert "</script><b>&" in [
+        word for one in data(text, "traces") for part in one["parts"] for word in part["words"].values()
+    ]
 
 
 def test_a_link_that_hides_texts_hides_them_in_what_the_page_brings_too(world, comparison):
     make.decode_all(comparison)
     asked = {"hides_texts": True}
     link = world.api(world.bob).post(f"/api/v1/comparisons/{comparison.pk}/shares/", asked).json()["link"]
-    _, page = opened(world.page(None), link.removeprefix("http://testserver"))
-    told = [event for frame in page["frames"] if frame["t"] == "events" for event in frame["events"]]
+    text, _ = opened(world.page(None), link.removeprefix("http://testserver"))
+    parts = [unpacked(part) for one in data(text, "traces") for part in one["parts"]]
+    told = [event for events, _ in parts for event in events]
     assert told and all(set(event.get("tokens", [0])) <= {0} and event.get("token", 0) == 0 for event in told)
-    assert all(frame.get("words", {}) == {} for frame in page["frames"])
+    assert all(words == {} for _, words in parts)
 
 
 def test_it_travels_compressed(world, comparison):

@@ -60,7 +60,7 @@ class Runs(Nouns):
             raise Invalid(f"cost is {cost[:40]!r}; it can be {' or '.join(COSTS)}.", field="cost")
         rows: Any = self.filter_queryset(self.get_queryset())
         known = Conditions.objects.visible_to(self.actor).select_related("pair", "dataset")
-        found = charts.groups(rows, known)
+        found = charts.groups(charts.counted(rows), known)
         shown: dict[str, Any] = {"axes": [], "runs": []}
         if found:
             noisy_too = request.query_params.get("noisy") == "true"

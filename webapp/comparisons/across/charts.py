@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Max
+from django.db.models import Count
 from django.urls import reverse
 
 from decoding.public import ONE, STRATEGIES
@@ -49,13 +49,26 @@ def under_load(of: Conditions) -> list[str]:
     return [] if of.load == ONE else [str(of.load)]
 
 
-def groups(rows: RunQuerySet, known: Iterable[Conditions]) -> list[Group]:
-    """Return the conditions of these runs, most runs first. Letters follow age, so no filter changes them."""
-    counted = rows.filter(figures__isnull=False).order_by().values_list("figures__conditions_id")
-    counts = counted.annotate(count=Count("pk"), latest=Max("comparison__created")).order_by("-count", "-latest")
+def groups(counts: Mapping[UUID, int], known: Iterable[Conditions]) -> list[Group]:
+    """Return the conditions of so many runs, most runs first, and the newest. Letters follow age, so no filter changes
+    them."""
     by_age = sorted(known, key=lambda conditions: (conditions.created, conditions.pk))
-    lettered = {conditions.pk: (_letter(at), conditions) for at, conditions in enumerate(by_age)}
-    return [Group(*lettered[pk], count) for pk, count, _ in counts[:MOST_GROUPS] if pk in lettered]
+    found = [Group(_letter(at), of, counts[of.pk]) for at, of in enumerate(by_age) if counts.get(of.pk)]
+    return sorted(reversed(found), key=lambda group: -group.count)[:MOST_GROUPS]
+
+
+def counted(rows: RunQuerySet) -> dict[UUID, int]:
+    """Count runs with figures by their conditions."""
+    found = rows.filter(figures__isnull=False).order_by().values_list("figures__conditions_id")
+    return dict(found.annotate(Count("pk")))
+
+
+def counted_all(actor: Any) -> dict[UUID, int]:
+    """Count all runs of a team: those in the bin are few, so nothing reads the others."""
+    of_team: Any = Figures.objects.filter(conditions__in=Conditions.objects.visible_to(actor))
+    in_bin = of_team.filter(run__comparison__team_id=actor.team_id, run__comparison__binned__isnull=False)
+    counts, less = (dict(rows.values_list("conditions_id").annotate(count=Count("*"))) for rows in (of_team, in_bin))
+    return {conditions: count - less.get(conditions, 0) for conditions, count in counts.items()}
 
 
 def _letter(at: int) -> str:
@@ -101,30 +114,33 @@ def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> di
     known = [(run.pk, getattr(run.figures, cost), run.figures.speedup) for run in newest.values()]
     on_line = front([(pk, spent, gain) for pk, spent, gain in known if spent is not None and gain is not None])
     shown = {run.pk for run in ({run.label: run for run in reversed(found)} | newest).values()}
-    axes = [axis for axis in AXES if _tells_apart(axis, found)]
+    values = {axis.name: [axis.of(run) for run in found] for axis in AXES}
+    axes = [axis for axis in AXES if _tells_apart(axis, values[axis.name])]
     names = naming.names_of(found)
+    page = reverse("comparison", args=[UUID(int=0)])  # once, because each takes as long as the rest of a point
     return {
         "cost": {"name": cost, "title": COSTS[cost]},
         "axes": [{"name": axis.name, "title": axis.title, "kind": axis.kind} for axis in axes],
         "runs": [
-            _point(run, names[run.pk], axes)
+            _point(run, names[run.pk])
             | {
+                "address": page.replace(str(UUID(int=0)), str(run.comparison_id)),
+                "values": {axis.name: _short(values[axis.name][at]) for axis in axes},
                 "is_ranked": is_ranked(run, run.figures, noisy_too),
                 "is_newest": run.pk in shown,
                 "is_on_line": run.pk in on_line,
             }
-            for run in found
+            for at, run in enumerate(found)
         ],
     }
 
 
-def _tells_apart(axis: Column, runs: Sequence[Run]) -> bool:
+def _tells_apart(axis: Column, values: Sequence[Any]) -> bool:
     """Whether the axis tells runs apart. A parameter that only one run has, or that is equal in all, does not."""
-    values = {_short(axis.of(run)) for run in runs} - {None}
-    return len(values) > (1 if axis.source.startswith("params__") else 0)
+    return len({*map(_short, values)} - {None}) > (1 if axis.source.startswith("params__") else 0)
 
 
-def _point(run: Run, name: str, axes: Sequence[Column]) -> dict[str, Any]:
+def _point(run: Run, name: str) -> dict[str, Any]:
     figures = run.figures
     return {
         "id": str(run.pk),
@@ -132,11 +148,9 @@ def _point(run: Run, name: str, axes: Sequence[Column]) -> dict[str, Any]:
         "name": name,
         "strategy": run.strategy,
         "comparison": run.comparison.name,
-        "address": reverse("comparison", args=[run.comparison_id]),
         "is_noisy": figures.noisy_count > 0,
         "low": figures.speedup_low,
         "high": figures.speedup_high,
-        "values": {axis.name: _short(axis.of(run)) for axis in axes},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -46,9 +47,14 @@ class Column:
 
     def of(self, run: Run) -> Any:
         value: Any = run
-        for name in self.source.split("__"):
+        for name in _path(self.source):
             value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
         return value
+
+
+@functools.cache
+def _path(source: str) -> tuple[str, ...]:
+    return tuple(source.split("__"))
 
 
 def _params() -> list[Column]:

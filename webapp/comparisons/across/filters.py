@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django_filters import rest_framework as filters
 
 from decoding.public import STRATEGIES
-from webapp.comparisons.across.columns import COLUMNS, COSTS, ORDERS, RANGED
+from webapp.comparisons.across.columns import AXES, COLUMNS, COSTS, ORDERS, RANGED
 from webapp.comparisons.models import Exactness, Figures, Run, RunQuerySet
 from webapp.core.problems import Invalid
 from webapp.jobs.models import State
@@ -70,20 +70,23 @@ def runs(actor: Any) -> RunQuerySet:
 def points(rows: RunQuerySet) -> RunQuerySet:
     """Return the same runs with only the columns that a chart draws."""
     return rows.select_related(None).select_related("comparison", "figures").only(
-        "number", "strategy", "params", "label", "concurrency", "rate", "recorded", "comparison__name",
-        *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
+        "strategy", "params", "label", "comparison__name", "figures__is_mixed", "figures__noisy_count",
+        "figures__exactness", "figures__speedup_low", "figures__speedup_high",
+        *(axis.source for axis in AXES if axis.source.startswith("figures__")),
     )  # fmt: skip
 
 
 def sound(asked: QueryDict) -> dict[str, Any]:
     """Return the valid filters of an address; nonsense in it is ignored."""
+    if not asked:
+        return {}
     given = {name: asked.get(name, "").replace("\0", "") for name in RunFilter.base_filters if asked.get(name)}
     errors = RunFilter(given, Run.objects.none()).form.errors
     return {name: value for name, value in given.items() if name not in errors}
 
 
 def filtered(rows: RunQuerySet, asked: Mapping[str, Any]) -> RunQuerySet:
-    found: RunQuerySet = RunFilter(asked, rows).qs
+    found: RunQuerySet = RunFilter(asked, rows).qs if asked else rows  # a filter set of dozens takes long to make
     return found
 
 

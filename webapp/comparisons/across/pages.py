@@ -16,8 +16,9 @@ from django.urls import reverse
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.across import charts, columns, filters, history, naming, saved, serializers
+from webapp.comparisons.across.cells import Table
 from webapp.comparisons.across.charts import Group
-from webapp.comparisons.models import Conditions, Run, SavedView
+from webapp.comparisons.models import Conditions, SavedView
 from webapp.core.forms import Form
 from webapp.core.pages import PAGE_ROWS, one, page
 from webapp.core.reading import part
@@ -31,22 +32,29 @@ MOST_CONDITIONS = 1000
 def runs(request: Asked) -> HttpResponse:
     asked = filters.sound(request.GET)
     known = Conditions.objects.visible_to(request.actor).select_related("pair", "dataset").order_by("-created")
-    known = list(known[:MOST_CONDITIONS])
+    own = (field.name for field in Conditions._meta.concrete_fields)
+    known = list(known.only(*own, "pair__name", "dataset__name")[:MOST_CONDITIONS])
     rows = filters.runs(request.actor)
-    outside = filters.filtered(rows, {n: v for n, v in asked.items() if n not in filters.RANGES and n != "conditions"})
-    found = charts.groups(outside, known)
+    others = {n: v for n, v in asked.items() if n not in filters.RANGES and n != "conditions"}
+    outside = filters.filtered(rows, others)
+    found = charts.groups(charts.counted(outside) if others else charts.counted_all(request.actor), known)
     shown = columns.chosen(request.GET.getlist("column"))
     wanted = filters.ordered(filters.filtered(rows, asked), request.GET.get("ordering", ""))
     pages = Paginator(wanted, PAGE_ROWS)
     now = pages.get_page(request.GET.get("page"))
     on_page = part(wanted, (now.number - 1) * PAGE_ROWS, now.number * PAGE_ROWS)
-    names = naming.names_of(on_page)
+    kept = {name: values for name, values in request.GET.lists() if name not in ("conditions", "page")}
+    table = Table(
+        shown,
+        {group.conditions.pk: group for group in found},
+        lambda conditions: f"?{urlencode({**kept, 'conditions': conditions}, doseq=True)}",
+    )
     context = {
         "asked": asked,
         "choices": _choices(known),
         "columns": [(column, column in shown) for column in columns.COLUMNS.values()],
         "shown": shown,
-        "rows": [{**_row(run, shown, found), "name": names[run.pk]} for run in on_page],
+        "rows": table.rows(on_page, naming.names_of(on_page)),
         "list": {
             "total": pages.count,
             "previous": now.previous_page_number() if now.has_previous() else None,
@@ -102,23 +110,6 @@ def restore_view(request: Asked, id: UUID) -> HttpResponse:
     view = one(SavedView.objects.visible_to(request.actor), id)
     saved.restore(view=view, by=request.actor)
     return redirect(f"{reverse('runs')}?{view.query}")
-
-
-def _row(run: Run, shown: Sequence[columns.Column], found: Sequence[Group]) -> dict[str, Any]:
-    letters = {group.conditions.pk: group for group in found}
-    figures = getattr(run, "figures", None)
-    return {
-        "run": run,
-        "job": run.comparison.job,
-        "figures": figures,
-        "group": letters.get(figures.conditions_id) if figures else None,
-        "cells": [_cell(column, run) for column in shown],
-    }
-
-
-def _cell(column: columns.Column, run: Run) -> dict[str, Any]:
-    value = column.of(run)
-    return {"column": column, "value": value, "written": column.written(value) if column.is_number else ""}
 
 
 def _choices(known: Sequence[Conditions]) -> dict[str, list[tuple[str, str]]]:

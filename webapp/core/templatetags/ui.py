@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.template import Context
@@ -72,14 +73,9 @@ def verbs_as_code(context: Context) -> dict[str, Any]:
 @register.simple_tag(takes_context=True)
 def query(context: Context, **changes: Any) -> str:
     """Return the page's query string with some values changed, back on the first page unless `page` is given."""
-    params = context["request"].GET.copy()
-    params.pop("page", None)
-    for name, value in changes.items():
-        if value in (None, ""):
-            params.pop(name, None)
-        else:
-            params[name] = value
-    return f"?{params.urlencode()}"
+    kept = [(name, values) for name, values in context["request"].GET.lists() if name not in {*changes, "page"}]
+    changed = [(name, value) for name, value in changes.items() if value not in (None, "")]
+    return f"?{urlencode([*kept, *changed], doseq=True)}"
 
 
 @register.simple_tag(takes_context=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -30,12 +31,13 @@ def term(context: Context, word: str, sentence: str = "", page: str = library.GL
     if found.sentence in explained:
         return SafeString("")
     explained[found.sentence] = f"term-{len(explained)}"
-    return SafeString(
-        render_to_string(
-            "docs/_term.html",
-            {"term": found, "id": explained[found.sentence], "address": _address(context, page, found)},
-        )
-    )
+    return _mark(found, explained[found.sentence], _address(context, page, found))
+
+
+@functools.lru_cache(1000)
+def _mark(found: Term, id: str, address: str) -> SafeString:
+    """Draw the question mark. A page has dozens, the same each time."""
+    return SafeString(render_to_string("docs/_term.html", {"term": found, "id": id, "address": address}))
 
 
 @register.simple_tag(takes_context=True)

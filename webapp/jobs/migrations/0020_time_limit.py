@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("jobs", "0001_squashed_0018_fill_in_kinds"),
+        ("jobs", "0019_steps_setbacks_and_clocks"),
     ]
 
     operations = [
