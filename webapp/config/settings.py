@@ -18,7 +18,8 @@ env = environ.Env()
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 DATA_DIR = Path(env.str("DRAFTHOUSE_DATA", default=str(BASE_DIR / "data"))).expanduser().resolve()
-DATA_DIR.mkdir(mode=modes.FOLDER, parents=True, exist_ok=True)
+with environment.writing(DATA_DIR):
+    DATA_DIR.mkdir(mode=modes.FOLDER, parents=True, exist_ok=True)
 
 
 def _secret(name: str) -> str:
@@ -43,8 +44,9 @@ def _secret(name: str) -> str:
 
 
 DEBUG = env.bool("DRAFTHOUSE_DEBUG", default=False)
-SECRET_KEY = _secret("secret_key")
-TOKEN_PEPPER = _secret("token_pepper")  # apart from the secret key, so that either can be changed alone
+with environment.writing(DATA_DIR):
+    SECRET_KEY = _secret("secret_key")
+    TOKEN_PEPPER = _secret("token_pepper")  # apart from the secret key, so that either can be changed alone
 
 # Where it is reached -------------------------------------------------------------------------------------------------
 
@@ -214,7 +216,8 @@ CONTENT_SECURITY_POLICY = {
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
+with environment.writing(STATIC_ROOT):
+    STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
