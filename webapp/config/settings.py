@@ -142,10 +142,17 @@ else:
     }
     # Changes for the web process: each request has a thread of its own there, so 200 at once would open 200
     # connections, where PostgreSQL has 100 for everybody. They share 20 and wait their turn.
-    # After 5 s without a connection a request is told that the database is away.
+    # After 5 s without a connection, or 16 s without an answer, a request is told that the database is away.
+    from webapp.core import postgres
+
+    own = DATABASES["default"]["OPTIONS"]
     WEB_CONNECTIONS = {
         "CONN_MAX_AGE": 0,
-        "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 20, "timeout": 5}},
+        "OPTIONS": own
+        | {
+            "options": f"{own.get('options', '')} {postgres.SETTINGS}",
+            "pool": {"min_size": 1, "max_size": 20, "timeout": 5, "connection_class": postgres.Impatient},
+        },
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
