@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import socket
+import threading
 from collections.abc import Callable
 from functools import partial
 from importlib import metadata
@@ -43,6 +44,7 @@ class JobLoop:
         self.engine = EngineProcess()
         self.past = Past(name, has_crashed=has_crashed)
         self.pulse = Pulse(self._announce)
+        self._turn = threading.Lock()  # one thread looks when it is woken, another while the broker is away
 
     def begin(self) -> None:
         """Start the heartbeat, before the first look. Jobs of a killed worker of this name go back at once."""
@@ -59,6 +61,18 @@ class JobLoop:
 
     def look(self) -> None:
         """Do what waits, until nothing does."""
+        with self._turn:
+            self._look()
+
+    def look_if_idle(self) -> None:
+        if self._turn.acquire(blocking=False):
+            try:
+                self._look()
+            finally:
+                self._turn.release()
+                connection.close()
+
+    def _look(self) -> None:
         while not self.pulse.is_stopping:
             close_old_connections()
             try:
