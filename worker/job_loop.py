@@ -169,7 +169,8 @@ def _require_new_enough(job: Job) -> None:
 
 
 def _number(version: str) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", version)))
+    """Return the numbers of the release; a commit has no order."""
+    return tuple(map(int, re.findall(r"\d+", version.partition("+")[0])))
 
 
 def _versions() -> dict[str, str]:

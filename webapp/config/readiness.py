@@ -17,16 +17,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import redis
 from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import load_backend
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
-from webapp.core import edition, start
+from webapp.core import broker, edition, start
 from webapp.uploads import store
 from webapp.uploads.storing import StoreTrouble
 
@@ -70,9 +67,14 @@ class Part:
 
 
 def _database() -> str:
+    return asked_apart(lambda own: start.trouble(own) or not_migrated(own))
+
+
+def asked_apart(ask: Callable[[BaseDatabaseWrapper], str]) -> str:
+    """Ask over a connection of its own."""
     try:
         with closing(_own_connection()) as own:
-            return start.trouble(own) or not_migrated(own)
+            return ask(own)
     except DatabaseError as error:
         return f"The database does not answer ({type(error).__name__})."
 
@@ -101,24 +103,7 @@ def _own_connection() -> BaseDatabaseWrapper:
     return wrapper
 
 
-def _broker() -> str:
-    client = broker_client()
-    try:
-        client.ping()
-    except redis.RedisError as error:
-        return f"The broker does not answer ({type(error).__name__})."
-    finally:
-        client.close()
-    return ""
-
-
-def broker_client() -> redis.Redis:
-    """Return a broker client that tries once and gives up after 1 s."""
-    never = Retry(NoBackoff(), 0)
-    return redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1, retry=never)
-
-
-def _disk() -> str:
+def disk() -> str:
     """Report a disk before it is full: on a full one nobody could store why something failed."""
     short = [
         f"Only {free // 1024**2} MiB are free on the disk of the {what}; requests need"
@@ -158,8 +143,8 @@ def static_files() -> str:
 
 PARTS = (
     Part("database", _database),
-    Part("broker", _broker),
-    Part("disk", _disk),
+    Part("broker", broker.trouble),
+    Part("disk", disk),
     Part("static", static_files),
     Part("store", _store, is_vital=False),  # without it only uploads and the first use of a model fail
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
-from importlib.metadata import version
+from importlib import metadata
 from typing import Any
 
 import redis
@@ -15,8 +15,8 @@ from rest_framework import serializers
 
 from webapp.comparisons.models import Comparison, Sample
 from webapp.config import readiness
-from webapp.config.readiness import broker_client
-from webapp.core import edition
+from webapp.core import broker, edition
+from webapp.core.version import version
 from webapp.jobs.models import Job, Worker
 from webapp.jobs.serializers import WorkerOut
 from webapp.uploads import store
@@ -39,20 +39,25 @@ class SystemOut(serializers.Serializer[Any]):
 
 
 def system() -> dict[str, Any]:
-    database, broker, disk, uploads = _database(), _broker(), _disk(), _uploads()
+    database, queue, disk, uploads = _database(), _broker(), _disk(), _uploads()
     workers = list(Worker.objects.alive())
     return {
-        "versions": {"Python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "versions": _versions(),
         "database": database,
-        "broker": broker,
+        "broker": queue,
         "store": uploads,
         "disk": disk,
         "queue": _queue(),
         "workers": workers,
         "counts": {"comparisons": Comparison.objects.count(), "samples": Sample.objects.count()},
         "configuration": _configuration(),
-        "warnings": _warnings(database, broker, disk, uploads, workers),
+        "warnings": _warnings(database, queue, disk, uploads, workers),
     }
+
+
+def _versions() -> dict[str, str]:
+    ours = {"Drafthouse": version(), "schema": edition.schema(), "Python": platform.python_version()}
+    return ours | {name: metadata.version(name) for name in PACKAGES}
 
 
 def _database() -> dict[str, Any]:
@@ -65,7 +70,7 @@ def _database() -> dict[str, Any]:
 def _broker() -> dict[str, Any]:
     if not settings.REDIS_URL:
         return {"kind": "none", "answers": False}
-    client = broker_client()
+    client = broker.client()
     try:
         told: Any = client.info("server")
     except redis.RedisError as error:
@@ -108,7 +113,7 @@ def _configuration() -> dict[str, Any]:
 
 def _warnings(
     database: dict[str, Any],
-    broker: dict[str, Any],
+    queue: dict[str, Any],
     disk: dict[str, Any],
     uploads: dict[str, Any],
     workers: list[Worker],
@@ -116,7 +121,7 @@ def _warnings(
     found = []
     if not workers:
         found.append("No worker is alive; jobs wait. Start one with `./drafthouse up`.")
-    if not broker["answers"]:
+    if not queue["answers"]:
         found.append("The broker does not answer; idle workers look for jobs on their own, every 10 s.")
     if not uploads["answers"]:
         found.append(f"{uploads['reason']} Until then uploads fail, and workers cannot fetch models.")

@@ -42,9 +42,9 @@ def applied(connection: BaseDatabaseWrapper) -> set[Migration]:
         return set(cursor.fetchall())
 
 
-def latest() -> list[Migration]:
-    """List the last migration of each app of this program."""
-    return sorted(_loader().graph.leaf_nodes())
+def schema() -> str:
+    """Name the tables that this program needs: the number of the last migration of each app."""
+    return " ".join(f"{app}.{name[:4]}" for app, name in sorted(_loader().graph.leaf_nodes()))
 
 
 @functools.cache

@@ -16,6 +16,7 @@ from prometheus_client import Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from webapp.core import edition
 from webapp.core.version import version
 from webapp.metrics import counting
 from webapp.metrics.probes import Probe, ask_broker, ask_database, ask_store
@@ -82,8 +83,9 @@ class _All:
 
 def _process(has_database: bool, has_broker: bool, has_store: bool) -> Iterator[Metric]:
     vendor = connections[DEFAULT_DB_ALIAS].vendor
-    about = GaugeMetricFamily("drafthouse_info", "Always 1; labels say what runs.", labels=["version", "database"])
-    about.add_metric([version(), vendor], 1)
+    labels = ["version", "database", "schema"]
+    about = GaugeMetricFamily("drafthouse_info", "Always 1; labels say what runs.", labels=labels)
+    about.add_metric([version(), vendor, edition.schema()], 1)
     yield about
     yield GaugeMetricFamily("drafthouse_database_up", "1 if the database answers.", value=has_database)
     yield GaugeMetricFamily("drafthouse_broker_up", "1 if the broker answers.", value=has_broker)
