@@ -18,6 +18,8 @@ COPY requirements-web.txt ./
 RUN pip install -r requirements-web.txt
 COPY . .
 COPY --from=pages /app/static/vendor static/vendor
+ARG COMMIT=""
+ENV DRAFTHOUSE_COMMIT=$COMMIT
 USER drafthouse
 EXPOSE 8000
 CMD ["python", "-m", "webapp.config.server", "--host", "0.0.0.0", "--port", "8000"]
@@ -32,6 +34,8 @@ RUN torch="$(grep '^torch==' requirements.txt)" \
 COPY . .
 # numba keeps compiled kernels there; the rest of the file system is read-only.
 ENV GLIBC_TUNABLES=glibc.malloc.hugetlb=1 NUMBA_CACHE_DIR=/tmp/numba
+ARG COMMIT=""
+ENV DRAFTHOUSE_COMMIT=$COMMIT
 USER drafthouse
 ENTRYPOINT ["python", "-m", "worker"]
 CMD ["--queue", "cpu"]

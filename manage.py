@@ -8,7 +8,7 @@ from django.core.management import execute_from_command_line
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
-    from webapp.core import damage
+    from webapp.core import start
 
-    with damage.refused():
+    with start.refused():
         execute_from_command_line(sys.argv)

@@ -2,9 +2,11 @@
 
 import gc
 import os
+import subprocess
 import sys
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,18 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 skipped: Counter[Program] = Counter()
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 8 MiB."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("no disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
 
 
 @pytest.hookimpl(wrapper=True)

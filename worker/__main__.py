@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import socket
 import sys
@@ -28,14 +29,14 @@ def main(argv: Sequence[str]) -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
     django.setup()
-    from webapp.core import damage, logs
+    from webapp.core import logs, start
     from webapp.core.broker import app
     from worker.job_loop import JobLoop
     from worker.past import crash_note
     from worker.tasks import listen
 
     logs.name_process("worker", worker=name)
-    damage.look()
+    start.wait(logging.getLogger("drafthouse.worker"))
     note = crash_note(name)
     if note.left:
         sys.stderr.write(f"The worker before this one crashed:\n{note.left}\n")

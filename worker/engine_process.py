@@ -61,8 +61,9 @@ class EngineProcess:
         return self._process.pid if self._process is not None else None
 
     def submit(self, order: Order, allowed: int | None = None) -> None:
-        """Start the engine where there is none. Call from the main thread: the leash is tied to the one that forks.
-        `allowed`: bytes that it may take on top of what it has now, for models that stay from order to order."""
+        """Start the engine where there is none. Call from a thread that lives as long as the worker: the leash is tied
+        to the one that forks. `allowed`: bytes that it may take on top of what it has now, for models that stay from
+        order to order."""
         if self._process is None or self._process.poll() is not None:
             self._start()
         assert self._process is not None

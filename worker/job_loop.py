@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import socket
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -47,6 +48,7 @@ class JobLoop:
         self.past = Past(name, has_crashed=has_crashed)
         self.pulse = Pulse(self._announce)
         self._mark = noise.mark(os.getpid())  # of the machine when it was last announced
+        self._turn = threading.Lock()  # one thread looks when it is woken, another while the broker is away
 
     def begin(self) -> None:
         """Start the heartbeat, before the first look. Jobs of a killed worker of this name go back at once."""
@@ -63,6 +65,18 @@ class JobLoop:
 
     def look(self) -> None:
         """Do what waits, until nothing does."""
+        with self._turn:
+            self._look()
+
+    def look_if_idle(self) -> None:
+        if self._turn.acquire(blocking=False):
+            try:
+                self._look()
+            finally:
+                self._turn.release()
+                connection.close()
+
+    def _look(self) -> None:
         while not self.pulse.is_stopping:
             close_old_connections()
             try:
@@ -170,7 +184,8 @@ def _require_new_enough(job: Job) -> None:
 
 
 def _number(version: str) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", version)))
+    """Return the numbers of the release; a commit has no order."""
+    return tuple(map(int, re.findall(r"\d+", version.partition("+")[0])))
 
 
 def _versions() -> dict[str, str]:

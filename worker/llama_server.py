@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decoding.errors import BadPair, BadServer
-from webapp.core.version import version
+from webapp.core.version import release
 from worker.cache import Cache, NoRoom
 from worker.disk import NotNow
 
@@ -73,7 +73,7 @@ def _file(folder: Path, cache: Cache, using: ExitStack, cancelled: Callable[[], 
 
 def _key(folder: Path) -> str:
     """Name a file by all that it is made from: weights, config, tokenizer, and our version, which writes it."""
-    digest = hashlib.sha256(f"{version()} {DTYPE}".encode())
+    digest = hashlib.sha256(f"{release()} {DTYPE}".encode())
     for path in _sources(folder):
         digest.update(path.name.encode())
         with path.open("rb") as file:

@@ -82,6 +82,9 @@ class Pulse:
         if self._hold is not None:
             self._hold.is_stopping = True
 
+    def stops_within(self, seconds: float) -> bool:
+        return self._stop.wait(seconds)
+
     def join(self) -> None:
         self._thread.join()
 

@@ -10,6 +10,7 @@ from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 
 from webapp.jobs.queue import LOOK
 from worker.job_loop import JobLoop
+from worker.seeking import Seeker
 
 
 def listen(app: Celery, job_loop: JobLoop, queue: str, name: str) -> None:
@@ -19,17 +20,21 @@ def listen(app: Celery, job_loop: JobLoop, queue: str, name: str) -> None:
     def look() -> None:
         job_loop.look()
 
-    def begin(**_: Any) -> None:
+    def quieten(**_: Any) -> None:
         warnings.simplefilter("ignore", CPendingDeprecationWarning)  # Celery has switched them on since
-        job_loop.begin()
 
     def end(**_: Any) -> None:  # from the signal's handler, while a job may be running
         job_loop.stop()
 
-    signals.worker_ready.connect(begin)
+    signals.worker_ready.connect(quieten)
     signals.worker_shutting_down.connect(end)
     warnings.simplefilter("ignore", SecurityWarning)  # the messages are empty JSON: root or not, nothing is unpickled
     app.conf.update(worker_hijack_root_logger=False, worker_redirect_stdouts=False)
     app.conf.update(broker_connection_max_retries=None)  # a broker may be away for longer than a hundred tries
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel=WARNING")
-    app.worker_main(["--quiet", "worker", "--pool=solo", f"--queues={queue}", f"--hostname={name}", *quiet])
+    job_loop.begin()  # not when Celery has reached the broker, which may be away
+    Seeker(job_loop).start()
+    try:
+        app.worker_main(["--quiet", "worker", "--pool=solo", f"--queues={queue}", f"--hostname={name}", *quiet])
+    finally:
+        job_loop.stop()

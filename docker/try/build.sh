@@ -19,5 +19,5 @@ done
 [ $# -gt 0 ] || set -- web worker
 for target in "$@"; do
     buildah build --layers --pull-never --network host --isolation oci "${mounts[@]}" \
-        --build-arg TORCH_INDEX="${TORCH_INDEX:-}" --target "$target" --tag "localhost/drafthouse-$target" .
+        --build-arg TORCH_INDEX="${TORCH_INDEX:-}" --build-arg COMMIT="$(git rev-parse HEAD)" --target "$target" --tag "localhost/drafthouse-$target" .
 done

@@ -1,5 +1,5 @@
-"""A start makes files private, refuses a damaged database, and prints a sign-in link if asked or on a terminal where
-nobody has signed in."""
+"""A start makes files private, refuses a database or a disk that it cannot use, and prints a sign-in link if asked or
+on a terminal where nobody has signed in."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import json
 import os
 import pty
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,63 @@ def test_a_damaged_database_ends_every_start_with_a_sentence_that_names_the_way_
     assert done.returncode not in (0, None), done.stdout
     assert "is damaged" in done.stderr and "./drafthouse restore FILE" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# Databases and disks that a start cannot use -------------------------------------------------------------------------
+
+SERVING = {
+    **{name: STARTS[name] for name in ("prepare", "migrate", "a worker", "the scheduler", "token")},
+    "web": [sys.executable, "-P", "-m", "webapp.config.server", "--port", "0"],
+}
+
+
+@pytest.fixture
+def copied(prepared: Path, tmp_path: Path) -> Path:
+    shutil.copytree(prepared, tmp_path / "copied", ignore=shutil.ignore_patterns("chunks", "static"))
+    return tmp_path / "copied"
+
+
+@pytest.mark.parametrize("name", SERVING)
+def test_a_database_of_a_newer_drafthouse_ends_every_start(copied, name):
+    with closing(sqlite3.connect(copied / "drafthouse.sqlite3")) as newer, newer:
+        newer.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('jobs', '9999_x', '2027-01-01')")
+    assert "made by a newer Drafthouse" in refusal(SERVING[name], copied)
+
+
+@pytest.mark.parametrize("name", sorted(SERVING.keys() - {"migrate"}))
+def test_a_machine_with_secrets_of_its_own_ends_every_start(copied, name):
+    (copied / "secrets" / "secret_key").write_text("of this machine")
+    assert "Copy secrets/secret_key from" in refusal(SERVING[name], copied)
+
+
+@pytest.mark.parametrize("name", ["prepare", "a worker", "token"])
+def test_a_folder_that_cannot_be_written_is_named_with_what_to_do(copied, tiny_disk, name):
+    shutil.copytree(copied, tiny_disk / "data")
+    subprocess.run(["mount", "-o", "remount,ro", tiny_disk], check=True)
+    assert "cannot be written" in refusal(SERVING[name], tiny_disk / "data")
+
+
+@pytest.mark.parametrize("name", ["prepare", "up"])
+def test_a_new_folder_that_cannot_be_made_is_named_with_what_to_do(tiny_disk, name):
+    subprocess.run(["mount", "-o", "remount,ro", tiny_disk], check=True)
+    start = {**STARTS, "up": [sys.executable, "-P", "-m", "worker.supervisor", "--port", "0"]}[name]
+    assert "cannot be written" in refusal(start, tiny_disk / "data")
+
+
+@pytest.mark.parametrize("name", ["prepare", "a worker", "token"])
+def test_a_full_disk_is_named_as_the_cause(copied, tiny_disk, name):
+    data = tiny_disk / "data"
+    shutil.copytree(copied, data)
+    with suppress(OSError):
+        (tiny_disk / "filling").write_bytes(bytes(16 * 1024**2))
+    assert "The disk is full" in refusal(SERVING[name], data)
+
+
+def refusal(command: list[str], data: Path) -> str:
+    done = run(command, data)
+    assert done.returncode not in (0, None), done.stdout
+    assert "Traceback" not in done.stderr
+    return done.stderr
 
 
 def test_up_tightens_its_folder_with_a_line_and_refuses_a_damaged_database(damaged):

@@ -68,18 +68,6 @@ def run(world: World) -> Callable[..., subprocess.CompletedProcess[str]]:
     return run_one
 
 
-@pytest.fixture
-def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 8 MiB."""
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], capture_output=True)
-    if mounted.returncode != 0:
-        pytest.skip("no disk can be mounted here")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
-
-
 @pytest.fixture(autouse=True)
 def fresh_start(settings: Any, tmp_path: Path) -> Iterator[None]:
     """Counters of tries start at zero, files go to a folder of the test's own, and static files need no collecting."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -53,6 +56,18 @@ class Server:
         """As if it were killed: nothing is written down, and it recovers when it starts."""
         self._control("stop", "-m", "immediate")
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Connections are accepted by the system, and nobody is there to speak."""
+        main = int((self.home / "data" / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        family = [main, *map(int, children)]
+        _tell(family, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            _tell(family, signal.SIGCONT)
+
     @property
     def is_running(self) -> bool:
         return (self.home / "data" / "postmaster.pid").exists()
@@ -66,3 +81,9 @@ class Server:
         command = [self._programs / "pg_ctl", "-D", self.home / "data", "-w", "-s", *arguments]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False, **self._as_user)
         assert done.returncode == 0, (self.home / "log").read_text()
+
+
+def _tell(family: list[int], what: signal.Signals) -> None:
+    for number in family:
+        with suppress(ProcessLookupError):  # a backend ends with its client
+            os.kill(number, what)

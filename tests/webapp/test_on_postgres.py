@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import psycopg
 import pytest
 
 from tests.webapp.postgres import Server
+from webapp.core.postgres import Impatient
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 HERE = Path(__file__).parent
@@ -93,3 +95,51 @@ def test_an_error_page_that_fails_too_keeps_no_connection(server: Server, tmp_pa
     with web(server.url, tmp_path) as address:
         pages = {status(f"{address}/join/x/") for _ in range(21)}  # the pool has 20 connections
         assert (pages, status(f"{address}/api/v1/jobs/")) == ({500}, 500)
+
+
+class Hasty(Impatient):
+    patience_s = 0.1
+
+
+def test_a_statement_that_a_hanging_server_never_answers_closes_its_connection(server: Server) -> None:
+    with Hasty.connect(server.url) as connection, server.paused():
+        with pytest.raises(psycopg.OperationalError, match="said nothing"):
+            connection.cursor().execute("SELECT 1")
+        assert connection.closed
+
+
+@pytest.fixture
+def lab() -> Iterator[Server]:
+    """A server whose database has our tables."""
+    server = Server.made()
+    server.start()
+    yield server
+    server.remove()
+
+
+def test_while_the_database_hangs_or_a_row_is_locked_a_program_is_told_to_come_back(
+    lab: Server, tmp_path: Path
+) -> None:
+    environment = {**os.environ, "DATABASE_URL": lab.url, "DRAFTHOUSE_DATA": str(tmp_path)}
+    for command in ("migrate", "sign_in_link", "api_token"):
+        line = [sys.executable, "manage.py", command]
+        said = subprocess.run(line, cwd=HERE.parents[1], env=environment, capture_output=True, text=True, check=True)
+
+    def ask() -> tuple[int, str]:
+        headers = {"Authorization": f"Bearer {said.stdout.strip()}"}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=60) as answer:
+                return answer.status, ""
+        except urllib.error.HTTPError as refusal:
+            return refusal.code, json.load(refusal)["code"]
+
+    with web(lab.url, tmp_path) as origin:
+        address = f"{origin}/api/v1/jobs/"
+        assert ask() == (200, "")
+        with lab.paused():
+            assert ask() == (503, "away")
+        assert ask() == (200, "")
+        with psycopg.connect(lab.url) as other:
+            other.execute("LOCK TABLE jobs_job")
+            assert ask() == (503, "away")
+        assert ask() == (200, "")

@@ -43,10 +43,10 @@ def test_a_worker_is_healthy_once_the_database_knows_it(path, transactional_db, 
 def test_the_scheduler_is_healthy_while_it_looks(path, transactional_db):
     """It looks until the check has ended, which may take long to start."""
     outage = Outage("the database", scheduler.logger, meanwhile="the test waits")
-    scheduler.look(Reaper(), 0, outage)
+    scheduler.look(Reaper(), outage)
     with subprocess.Popen(CHECK, cwd=ROOT) as check:
         while check.poll() is None:
-            scheduler.look(Reaper(), 0, outage)
+            scheduler.look(Reaper(), outage)
     assert check.returncode == 0
 
 

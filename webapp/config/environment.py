@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import environ
 
 from decoding.public import Allowed, BadServer, allowed
+from webapp.core.disk import not_writable
 
 env = environ.Env()
 DEFAULT_PASSWORDS = ("", "drafthouse", "postgres", "password")
@@ -21,6 +22,15 @@ DEFAULT_PASSWORDS = ("", "drafthouse", "postgres", "password")
 def refuse(sentence: str) -> NoReturn:
     """End the process with a sentence instead of a traceback."""
     sys.exit(sentence)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """End the process with a sentence if the code in this context cannot write to the folder."""
+    try:
+        yield
+    except OSError as error:
+        refuse(not_writable(error.filename or folder, error.strerror))
 
 
 def secret(name: str) -> str:

@@ -1,4 +1,5 @@
-"""Can requests be served? Ask the database, the broker and the disks, all at once, and answer within two seconds.
+"""Can requests be served? Ask the database, the broker, the disks, the static files and the store of uploads, all at
+once, and answer within two seconds.
 
 Each part is asked in a thread of its own, with a connection of its own: one that hangs holds up neither the others nor
 pages, and there is at most one such thread for each part however often `/readyz` is asked.
@@ -7,24 +8,24 @@ pages, and there is at most one such thread for each part however often `/readyz
 from __future__ import annotations
 
 import asyncio
-import functools
 import json
 import shutil
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, wait
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import redis
 from django.conf import settings
+from django.contrib.staticfiles.storage import staticfiles_storage
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import load_backend
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+
+from webapp.core import broker, edition, start
+from webapp.uploads import store
+from webapp.uploads.storing import StoreTrouble
 
 LIMIT = 1.0  # s, for each part, all at the same time
 BRIEFLY = {  # how a connection to PostgreSQL gives up by itself; 2 s is the shortest that libpq takes
@@ -37,10 +38,12 @@ BRIEFLY = {  # how a connection to PostgreSQL gives up by itself; 2 s is the sho
 
 
 class Part:
-    """One thing that requests need. `look` returns why it is missing; it raises only what nobody foresaw."""
+    """One thing that requests need; one that only some need is not vital. `look` returns why it is missing; it raises
+    only what nobody foresaw."""
 
-    def __init__(self, name: str, look: Callable[[], str]) -> None:
+    def __init__(self, name: str, look: Callable[[], str], *, is_vital: bool = True) -> None:
         self.name = name
+        self.is_vital = is_vital
         self._look = look
         self._lock = threading.Lock()
         self._asked: Future[str] | None = None
@@ -64,14 +67,29 @@ class Part:
 
 
 def _database() -> str:
-    with_own = _own_connection()
+    return asked_apart(lambda own: start.trouble(own) or not_migrated(own))
+
+
+def asked_apart(ask: Callable[[BaseDatabaseWrapper], str]) -> str:
+    """Ask over a connection of its own."""
     try:
-        missing = missing_migrations(with_own)
+        with closing(_own_connection()) as own:
+            return ask(own)
     except DatabaseError as error:
         return f"The database does not answer ({type(error).__name__})."
-    finally:
-        with_own.close()
+
+
+def not_migrated(connection: BaseDatabaseWrapper) -> str:
+    missing = edition.missing(connection)
     return f"{missing} migrations are not applied; run `manage.py migrate`." if missing else ""
+
+
+def refusal() -> str:
+    """Say why this program must not serve this database at all. Empty also if the database does not answer: it may
+    come back."""
+    with suppress(DatabaseError), closing(_own_connection()) as own:
+        return start.trouble(own)
+    return ""
 
 
 def _own_connection() -> BaseDatabaseWrapper:
@@ -85,40 +103,7 @@ def _own_connection() -> BaseDatabaseWrapper:
     return wrapper
 
 
-def missing_migrations(connection: BaseDatabaseWrapper) -> int:
-    """List unapplied migrations over this very connection. Django's recorder would take the thread's usual one, from
-    the pool."""
-    table = MigrationRecorder.Migration._meta.db_table
-    with connection.cursor() as cursor:
-        if table not in connection.introspection.table_names(cursor):
-            return len(_known_migrations())
-        cursor.execute(f"SELECT app, name FROM {connection.ops.quote_name(table)}")
-        return len(_known_migrations() - set(cursor.fetchall()))
-
-
-@functools.cache
-def _known_migrations() -> frozenset[tuple[str, str]]:
-    return frozenset(MigrationLoader(None).disk_migrations)
-
-
-def _broker() -> str:
-    client = broker_client()
-    try:
-        client.ping()
-    except redis.RedisError as error:
-        return f"The broker does not answer ({type(error).__name__})."
-    finally:
-        client.close()
-    return ""
-
-
-def broker_client() -> redis.Redis:
-    """Return a broker client that tries once and gives up after 1 s."""
-    never = Retry(NoBackoff(), 0)
-    return redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1, retry=never)
-
-
-def _disk() -> str:
+def disk() -> str:
     """Report a disk before it is full: on a full one nobody could store why something failed."""
     short = [
         f"Only {free // 1024**2} MiB are free on the disk of the {what}; requests need"
@@ -138,8 +123,34 @@ def _folders() -> Iterator[tuple[str, Path]]:
         yield "store", Path(settings.STORE_DIR)
 
 
-PARTS = (Part("database", _database), Part("broker", _broker), Part("disk", _disk))
+def _store() -> str:
+    try:
+        store.current().ask()
+    except StoreTrouble as trouble:
+        return f"{trouble.detail} {trouble.hint}"
+    return ""
 
+
+def static_files() -> str:
+    """Ask what this process has loaded: it never sees files that are collected later."""
+    if getattr(staticfiles_storage, "hashed_files", True):
+        return ""
+    return (
+        "The static files are not collected in this machine's data folder; run `python -m worker.supervisor.prepare`, "
+        "then start web again."
+    )
+
+
+PARTS = (
+    Part("database", _database),
+    Part("broker", broker.trouble),
+    Part("disk", disk),
+    Part("static", static_files),
+    Part("store", _store, is_vital=False),  # without it only uploads and the first use of a model fail
+)
+
+
+SPARED = {part.name for part in PARTS if not part.is_vital}
 
 # The answer ----------------------------------------------------------------------------------------------------------
 
@@ -148,6 +159,13 @@ def look() -> dict[str, Any]:
     asked = _ask()
     wait(asked.values(), timeout=LIMIT)
     return _told(asked)
+
+
+def reason(name: str) -> str:
+    """Ask one part; return why it is missing."""
+    asked = {part.name: part.ask() for part in PARTS if part.name == name}
+    wait(asked.values(), timeout=LIMIT)
+    return str(_told(asked)["reason"])
 
 
 async def look_without_waiting() -> dict[str, Any]:
@@ -163,8 +181,10 @@ def _ask() -> dict[str, Future[str]]:
 def _told(asked: dict[str, Future[str]]) -> dict[str, Any]:
     late = f"does not answer within {LIMIT:g} s."
     reasons = {name: answer.result() if answer.done() else f"The {name} {late}" for name, answer in asked.items()}
+    amiss = {name for name, reason in reasons.items() if reason}
     return {
-        "ready": not any(reasons.values()),
+        "ready": amiss <= SPARED,
+        "degraded": bool(amiss & SPARED),
         "reason": " ".join(filter(None, reasons.values())),
         "parts": {name: {"ok": not reason, "reason": reason} for name, reason in reasons.items()},
     }

@@ -57,9 +57,15 @@ def configured(app: Any, limits: Limits | None = None) -> Config:
 def serve(listener: socket.socket, app: Any = "webapp.config.asgi:application") -> None:
     """Serve on a socket that is open already, until SIGTERM or Ctrl-C."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+    from webapp.config import readiness
+
     config = configured(app)
     allow_files(config.limits.connections * FILES_EACH + OTHER_FILES)
     config.load()
+    if told := readiness.refusal():
+        sys.exit(told)
+    if told := readiness.static_files():
+        logger.warning(told)
     sys.setswitchinterval(SWITCH_S)
     logs.name_process("web")
     gc.collect()

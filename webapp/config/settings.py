@@ -18,7 +18,8 @@ env = environ.Env()
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 DATA_DIR = Path(env.str("DRAFTHOUSE_DATA", default=str(BASE_DIR / "data"))).expanduser().resolve()
-DATA_DIR.mkdir(mode=modes.FOLDER, parents=True, exist_ok=True)
+with environment.writing(DATA_DIR):
+    DATA_DIR.mkdir(mode=modes.FOLDER, parents=True, exist_ok=True)
 
 
 def _secret(name: str) -> str:
@@ -43,8 +44,9 @@ def _secret(name: str) -> str:
 
 
 DEBUG = env.bool("DRAFTHOUSE_DEBUG", default=False)
-SECRET_KEY = _secret("secret_key")
-TOKEN_PEPPER = _secret("token_pepper")  # apart from the secret key, so that either can be changed alone
+with environment.writing(DATA_DIR):
+    SECRET_KEY = _secret("secret_key")
+    TOKEN_PEPPER = _secret("token_pepper")  # apart from the secret key, so that either can be changed alone
 
 # Where it is reached -------------------------------------------------------------------------------------------------
 
@@ -140,10 +142,17 @@ else:
     }
     # Changes for the web process: each request has a thread of its own there, so 200 at once would open 200
     # connections, where PostgreSQL has 100 for everybody. They share 20 and wait their turn.
-    # After 5 s without a connection a request is told that the database is away.
+    # After 5 s without a connection, or 16 s without an answer, a request is told that the database is away.
+    from webapp.core import postgres
+
+    own = DATABASES["default"]["OPTIONS"]
     WEB_CONNECTIONS = {
         "CONN_MAX_AGE": 0,
-        "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 20, "timeout": 5}},
+        "OPTIONS": own
+        | {
+            "options": f"{own.get('options', '')} {postgres.SETTINGS}",
+            "pool": {"min_size": 1, "max_size": 20, "timeout": 5, "connection_class": postgres.Impatient},
+        },
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -214,7 +223,8 @@ CONTENT_SECURITY_POLICY = {
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
+with environment.writing(STATIC_ROOT):
+    STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",

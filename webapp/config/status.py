@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
-from importlib.metadata import version
+from importlib import metadata
 from typing import Any
 
 import redis
@@ -14,7 +14,9 @@ from django.db.models import Count
 from rest_framework import serializers
 
 from webapp.comparisons.models import Comparison, Sample
-from webapp.config.readiness import broker_client, missing_migrations
+from webapp.config import readiness
+from webapp.core import broker, edition
+from webapp.core.version import version
 from webapp.jobs.models import Job, State, Worker
 from webapp.jobs.serializers import WorkerOut
 from webapp.uploads import store
@@ -38,6 +40,7 @@ class SystemOut(serializers.Serializer[Any]):
     versions = serializers.DictField(child=serializers.CharField())
     database = serializers.DictField()
     broker = serializers.DictField()
+    store = serializers.DictField()
     disk = serializers.DictField()
     queue = serializers.DictField(child=serializers.DictField())
     workers = WorkerOut(many=True)
@@ -48,12 +51,13 @@ class SystemOut(serializers.Serializer[Any]):
 
 
 def system() -> dict[str, Any]:
-    database, broker, disk = _database(), _broker(), _disk()
+    database, queue, disk, uploads = _database(), _broker(), _disk(), _uploads()
     workers = list(Worker.objects.alive())
     return {
-        "versions": {"Python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "versions": _versions(),
         "database": database,
-        "broker": broker,
+        "broker": queue,
+        "store": uploads,
         "disk": disk,
         "queue": _queue(),
         "workers": workers,
@@ -62,21 +66,26 @@ def system() -> dict[str, Any]:
         ),
         "counts": {"comparisons": Comparison.objects.count(), "samples": Sample.objects.count()},
         "configuration": _configuration(),
-        "warnings": _warnings(database, broker, disk, workers),
+        "warnings": _warnings(database, queue, disk, uploads, workers),
     }
+
+
+def _versions() -> dict[str, str]:
+    ours = {"Drafthouse": version(), "schema": edition.schema(), "Python": platform.python_version()}
+    return ours | {name: metadata.version(name) for name in PACKAGES}
 
 
 def _database() -> dict[str, Any]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT sqlite_version()" if connection.vendor == "sqlite" else "SHOW server_version")
         number = cursor.fetchone()[0]
-    return {"kind": connection.vendor, "version": number, "missing_migrations": missing_migrations(connection)}
+    return {"kind": connection.vendor, "version": number, "missing_migrations": edition.missing(connection)}
 
 
 def _broker() -> dict[str, Any]:
     if not settings.REDIS_URL:
         return {"kind": "none", "answers": False}
-    client = broker_client()
+    client = broker.client()
     try:
         told: Any = client.info("server")
     except redis.RedisError as error:
@@ -86,6 +95,11 @@ def _broker() -> dict[str, Any]:
     if "valkey_version" in told:
         return {"kind": "Valkey", "answers": True, "version": told["valkey_version"]}
     return {"kind": "Redis", "answers": True, "version": told["redis_version"]}
+
+
+def _uploads() -> dict[str, Any]:
+    reason = readiness.reason("store")
+    return {**store.current().told(), "answers": not reason, "reason": reason}
 
 
 def _disk() -> dict[str, Any]:
@@ -113,13 +127,19 @@ def _configuration() -> dict[str, Any]:
 
 
 def _warnings(
-    database: dict[str, Any], broker: dict[str, Any], disk: dict[str, Any], workers: list[Worker]
+    database: dict[str, Any],
+    queue: dict[str, Any],
+    disk: dict[str, Any],
+    uploads: dict[str, Any],
+    workers: list[Worker],
 ) -> list[str]:
     found = []
     if not workers:
         found.append("No worker is alive; jobs wait. Start one with `./drafthouse up`.")
-    if not broker["answers"]:
-        found.append("The broker does not answer; workers look for jobs on their own, more slowly.")
+    if not queue["answers"]:
+        found.append("The broker does not answer; idle workers look for jobs on their own, every 10 s.")
+    if not uploads["answers"]:
+        found.append(f"{uploads['reason']} Until then uploads fail, and workers cannot fetch models.")
     if database["missing_migrations"]:
         found.append(f"{database['missing_migrations']} migrations are not applied; run `manage.py migrate`.")
     if disk["free_bytes"] < LITTLE_SPACE:

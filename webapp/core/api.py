@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.utils.functional import cached_property

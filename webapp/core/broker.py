@@ -1,7 +1,10 @@
 """The Celery app: how workers are woken. The web process only sends; it never runs a task and never reads a result."""
 
+import redis
 from celery import Celery
 from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 app = Celery("drafthouse", broker=settings.BROKER_URL or None, set_as_current=False)
 app.conf.update(
@@ -13,3 +16,27 @@ app.conf.update(
     # Longer than a worker's wait for a message; a broker whose machine is gone must not hold anybody up for ever.
     broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30},
 )
+
+
+def client() -> redis.Redis:
+    """Return a client that tries once and gives up after 1 s."""
+    never = Retry(NoBackoff(), 0)
+    return redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1, retry=never)
+
+
+def trouble() -> str:
+    """Say why the broker does not answer; empty if it does."""
+    if not settings.REDIS_URL:
+        return "There is no broker: REDIS_URL is not set."
+    asked = client()
+    try:
+        asked.ping()
+    except redis.RedisError as error:
+        return f"The broker does not answer ({type(error).__name__})."
+    finally:
+        asked.close()
+    return ""
+
+
+def answers() -> bool:
+    return not trouble()

@@ -1,13 +1,10 @@
-"""Refuse to start on a damaged SQLite file, with a sentence that names the way back."""
+"""Tell a damaged SQLite file, with a sentence that names the way back."""
 
 from __future__ import annotations
 
 import sqlite3
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from django.db import DatabaseError, connection
+from django.db import connection
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _FIRST_BYTE = 0xFF  # the low bits of SQLite's error code name the kind; the rest says where
@@ -15,29 +12,22 @@ _FIRST_BYTE = 0xFF  # the low bits of SQLite's error code name the kind; the res
 
 def is_damaged(error: BaseException | None) -> bool:
     """Whether SQLite says that the file is no database, or no longer a whole one."""
+    return code(error) in _DAMAGED
+
+
+def code(error: BaseException | None) -> int:
+    """Return the kind of an error by SQLite; 0 for others."""
     by = error if isinstance(error, sqlite3.Error) else getattr(error, "__cause__", None)
-    return isinstance(by, sqlite3.Error) and getattr(by, "sqlite_errorcode", 0) & _FIRST_BYTE in _DAMAGED
-
-
-@contextmanager
-def refused() -> Iterator[None]:
-    """End the process with a sentence if the code in this context meets a damaged database."""
-    try:
-        yield
-    except DatabaseError as error:
-        if not is_damaged(error):
-            raise
-        sys.exit(sentence(error))
+    return getattr(by, "sqlite_errorcode", 0) & _FIRST_BYTE if isinstance(by, sqlite3.Error) else 0
 
 
 def look() -> None:
-    """End the process if the header, schema or first rows cannot be read. Deeper damage shows when it is read."""
+    """Read the header, the schema and a row of each table. Deeper damage shows when it is read."""
     if connection.vendor != "sqlite":
         return
-    with refused(), connection.cursor() as cursor:
+    with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f"SELECT 1 FROM {connection.ops.quote_name(table)} LIMIT 1")
-    connection.close()
 
 
 def sentence(error: BaseException) -> str:

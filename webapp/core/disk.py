@@ -13,6 +13,14 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_WRITE)
 
 
+def not_writable(path: object, why: object) -> str:
+    """Tell an operator of a file or a folder that cannot be written at the start."""
+    return (
+        f"{path} cannot be written ({why}). Give it to the user that runs Drafthouse, on a disk that has room and "
+        "is not read-only, or name another data folder in DRAFTHOUSE_DATA."
+    )
+
+
 def is_disk_full(error: BaseException | None) -> bool:
     """Whether this error, or one that caused it, says that a disk is full."""
     return any(map(_says_so, _chain(error)))

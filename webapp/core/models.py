@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.db import models
+from django.db.models.functions import Now
 from django.utils import timezone
 
 
@@ -44,3 +45,11 @@ class Tally(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["name", "kind", "cause"], name="one_tally_per_cause")]
+
+
+class Fact(models.Model):
+    """A fact about the whole installation: a text, and the time, by the database's clock, at which it was written."""
+
+    name = models.CharField(max_length=40, primary_key=True)
+    value = models.CharField(max_length=100, blank=True)
+    at = models.DateTimeField(default=Now)

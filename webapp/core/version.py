@@ -1,14 +1,35 @@
-"""Version of this code: the first heading of the changelog, `## 0.2.0 (unreleased)`."""
+"""Version of this code: the first heading of the changelog, `## 0.2.0 (unreleased)`, and the commit, where it is known:
+`0.2.0+g1a2b3c4d5e6f`."""
 
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
 from pathlib import Path
 
-CHANGELOG = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@functools.cache
+def release() -> str:
+    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
+    return next(line.split()[1] for line in lines if line.startswith("## "))
 
 
 @functools.cache
 def version() -> str:
-    lines = CHANGELOG.read_text(encoding="utf-8").splitlines()
-    return next(line.split()[1] for line in lines if line.startswith("## "))
+    """Return release and commit. An image is told its commit when it is built; a clone asks git."""
+    commit = os.environ.get("DRAFTHOUSE_COMMIT") or _checked_out()
+    return f"{release()}+g{commit[:12]}" if commit else release()
+
+
+def _checked_out() -> str:
+    if not (ROOT / ".git").exists():
+        return ""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}  # of a hook's repository
+    try:
+        asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, env=clean, capture_output=True, text=True)
+    except OSError:  # git is not installed
+        return ""
+    return asked.stdout.strip() if asked.returncode == 0 else ""

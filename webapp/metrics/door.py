@@ -16,9 +16,10 @@ from prometheus_client import Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from webapp.core import edition
 from webapp.core.version import version
 from webapp.metrics import counting
-from webapp.metrics.probes import Probe, ask_broker, ask_database
+from webapp.metrics.probes import Probe, ask_broker, ask_database, ask_store
 
 PATH = "/metrics"
 
@@ -33,6 +34,7 @@ class Metrics:
         self._application = application
         self._database = Probe(ask_database)
         self._broker = Probe(ask_broker)
+        self._store = Probe(ask_store)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == PATH and settings.METRICS_TOKEN:
@@ -62,8 +64,10 @@ class Metrics:
         await _send(send, 200, body if scope["method"] == "GET" else b"", kind=CONTENT_TYPE_PLAIN_0_0_4)
 
     async def _told(self) -> bytes:
-        found, broker = await asyncio.gather(self._database.answer(), self._broker.answer())
-        return generate_latest(_All([*_process(found is not None, bool(broker)), *(found or ())]))
+        found, broker, store = await asyncio.gather(
+            self._database.answer(), self._broker.answer(), self._store.answer()
+        )
+        return generate_latest(_All([*_process(found is not None, bool(broker), bool(store)), *(found or ())]))
 
 
 class _All:
@@ -77,13 +81,15 @@ class _All:
         yield from self._families
 
 
-def _process(has_database: bool, has_broker: bool) -> Iterator[Metric]:
+def _process(has_database: bool, has_broker: bool, has_store: bool) -> Iterator[Metric]:
     vendor = connections[DEFAULT_DB_ALIAS].vendor
-    about = GaugeMetricFamily("drafthouse_info", "Always 1; labels say what runs.", labels=["version", "database"])
-    about.add_metric([version(), vendor], 1)
+    labels = ["version", "database", "schema"]
+    about = GaugeMetricFamily("drafthouse_info", "Always 1; labels say what runs.", labels=labels)
+    about.add_metric([version(), vendor, edition.schema()], 1)
     yield about
     yield GaugeMetricFamily("drafthouse_database_up", "1 if the database answers.", value=has_database)
     yield GaugeMetricFamily("drafthouse_broker_up", "1 if the broker answers.", value=has_broker)
+    yield GaugeMetricFamily("drafthouse_store_up", "1 if the store of uploads answers.", value=has_store)
     disk = shutil.disk_usage(settings.DATA_DIR)
     yield GaugeMetricFamily("drafthouse_disk_free_bytes", "Free space where the data folder is.", value=disk.free)
     yield GaugeMetricFamily("drafthouse_disk_bytes", "All space where the data folder is.", value=disk.total)

@@ -1,5 +1,5 @@
-"""Probes of the database and the broker, which may not answer. Each has a thread and a connection of its own, so that
-neither a scrape nor a request waits long for them."""
+"""Probes of the database, the broker and the store of uploads, which may not answer. Each has a thread and a connection
+of its own, so that neither a scrape nor a request waits long for them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from prometheus_client import Metric
 
 from webapp.metrics import lab
+from webapp.uploads import store
 
 logger = logging.getLogger("drafthouse.metrics")
 FRESH = 5.0  # s
@@ -68,6 +69,11 @@ def _impatient(usual: BaseDatabaseWrapper) -> dict[str, Any]:
     else:
         options |= {"timeout": 1, "transaction_mode": "DEFERRED"}
     return {**usual.settings_dict, "OPTIONS": options, "CONN_MAX_AGE": None}
+
+
+def ask_store() -> bool:
+    store.current().ask()
+    return True
 
 
 def ask_broker() -> bool:

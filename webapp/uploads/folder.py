@@ -10,7 +10,9 @@ from uuid import UUID, uuid4
 from django.utils import timezone
 
 from webapp.core.disk import is_disk_full
-from webapp.uploads.storing import UNSETTLED, StoreFull, copy
+from webapp.uploads.storing import TRIAL, UNSETTLED, StoreAway, StoreFull, copy
+
+WRITABLE = "Have the operator make room, or give it to the user that runs Drafthouse."
 
 
 class Folder:
@@ -56,6 +58,22 @@ class Folder:
         for part in self.incoming.glob("*"):
             if part.stat().st_mtime < oldest:
                 part.unlink(missing_ok=True)
+
+    def ask(self) -> None:
+        there = next(folder for folder in (self.root, *self.root.parents) if folder.exists())
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise StoreAway("The folder of uploads cannot be written.", hint=WRITABLE)
+
+    def try_out(self) -> None:
+        part = self.incoming / uuid4().hex
+        try:
+            self.incoming.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(TRIAL)
+            if part.read_bytes() != TRIAL:
+                raise StoreAway("The folder of uploads returns other bytes than were written.", hint="Check its disk.")
+            part.unlink()
+        except OSError as error:
+            raise StoreAway(f"The folder of uploads cannot be written ({error.strerror}).", hint=WRITABLE) from None
 
     def told(self) -> dict[str, str]:
         return {"kind": "folder"}

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import boto3
 from botocore.config import Config
@@ -19,10 +19,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from django.utils import timezone
 
 from webapp.core.problems import Invalid
-from webapp.uploads.storing import PIECE, UNSETTLED, StoreAway, copy, require_same
+from webapp.uploads.storing import PIECE, TRIAL, UNSETTLED, StoreAway, copy, require_same
 
 SIGNED_FOR = 3600  # s; then the client asks for another address
 TRIES = 3
+PATIENCE: dict[str, Any] = {
+    "connect_timeout": 5,
+    "read_timeout": 60,
+    "retries": {"max_attempts": TRIES, "mode": "standard"},
+}
 NOT_THERE = ("404", "NoSuchKey", "NotFound")
 
 
@@ -33,6 +38,7 @@ class Bucket:
         self.endpoint = endpoint or f"https://s3.{region}.amazonaws.com"
         self._client = _client(self.endpoint, region)
         self._signer = _client(public_endpoint or self.endpoint, region)
+        self._asker = _client(self.endpoint, region, connect_timeout=1, read_timeout=1, retries={"max_attempts": 0})
 
     def put(self, team_id: UUID, sha256: str, size: int, stream: IO[bytes]) -> None:
         with tempfile.TemporaryFile() as file:  # check it before the store sees a byte
@@ -91,6 +97,20 @@ class Bucket:
                     if one["LastModified"] < oldest:
                         self._client.delete_object(Bucket=self.name, Key=one["Key"])
 
+    def ask(self) -> None:
+        with _told():
+            self._asker.head_bucket(Bucket=self.name)
+
+    def try_out(self) -> None:
+        what = {"Bucket": self.name, "Key": f"incoming/{uuid4()}"}
+        with _told():
+            self._client.put_object(**what, Body=TRIAL)
+            try:
+                if self._get(what["Key"]).read() != TRIAL:
+                    raise StoreAway("The object store returns other bytes than were written.", hint="Check its disks.")
+            finally:
+                self._client.delete_object(**what)
+
     def told(self) -> dict[str, str]:
         return {"kind": "s3", "bucket": self.name, "endpoint": self.endpoint}
 
@@ -107,7 +127,7 @@ class Bucket:
         return self._client.get_object(Bucket=self.name, Key=key, **options)["Body"]
 
 
-def _client(endpoint: str, region: str) -> Any:
+def _client(endpoint: str, region: str, **patience: Any) -> Any:
     """Let boto3 find the keys: in the environment, a file, or the machine's role."""
     is_amazons = endpoint.endswith(".amazonaws.com")
     return boto3.client(
@@ -117,9 +137,7 @@ def _client(endpoint: str, region: str) -> Any:
         config=Config(
             signature_version="s3v4",
             s3={"addressing_style": "virtual" if is_amazons else "path"},
-            connect_timeout=5,
-            read_timeout=60,
-            retries={"max_attempts": TRIES, "mode": "standard"},
+            **(PATIENCE | patience),
             request_checksum_calculation="when_required",  # other stores lack the newer kinds
             response_checksum_validation="when_required",
         ),

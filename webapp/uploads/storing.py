@@ -10,6 +10,7 @@ from uuid import UUID
 from webapp.core.problems import Invalid, Problem
 
 PIECE = 256 * 1024
+TRIAL = b"written, read and deleted to try the store"
 UNSETTLED = timedelta(days=1)  # the store deletes a file that never became a chunk after this long
 
 
@@ -44,6 +45,12 @@ class Store(Protocol):
 
     def sweep(self) -> None:
         """Delete files that came more than a day ago and never became chunks."""
+
+    def ask(self) -> None:
+        """Raise StoreTrouble if the store does not answer within a second or two, or would keep nothing."""
+
+    def try_out(self) -> None:
+        """Write, read and delete a few bytes. Raise StoreTrouble if the store does not do it."""
 
     def told(self) -> dict[str, str]:
         """Describe the store for an operator."""

@@ -5,22 +5,46 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import sys
 from datetime import datetime
 from pathlib import Path
 
 from webapp.config import modes
+from webapp.core.disk import not_writable
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Taken(Exception):
     """Someone else has what we need; the message says who."""
 
 
+def set_up(given: Path | None) -> None:
+    """Make Django ready for a data folder in which a Drafthouse was started, or for the database that is set."""
+    if given:
+        os.environ["DRAFTHOUSE_DATA"] = str(given.expanduser().resolve())
+    data = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")
+    elsewhere = any(map(os.environ.get, ("DATABASE_URL", "DATABASE_URL_FILE", "POSTGRES_HOST")))
+    if not (elsewhere or (data / "drafthouse.sqlite3").exists()):
+        sys.exit(
+            f"There is no Drafthouse in {data} yet. Start ./drafthouse up first; where it was given a --data, give the "
+            "same here."
+        )
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+    import django  # not above: --help must not need it
+
+    django.setup()
+
+
 class DataFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.mkdir(parents=True, exist_ok=True, mode=modes.FOLDER)
-        self.was_open = modes.tighten(path, modes.FOLDER)  # to others than its owner
-        self._lock = os.open(path / "drafthouse.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            path.mkdir(parents=True, exist_ok=True, mode=modes.FOLDER)
+            self.was_open = modes.tighten(path, modes.FOLDER)  # to others than its owner
+            self._lock = os.open(path / "drafthouse.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Taken(not_writable(path, error.strerror)) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -11,7 +11,6 @@ import hashlib
 import logging
 import os
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +19,7 @@ import django
 from webapp.backup import switching
 from worker import leash
 
-UNTIL_DATABASE = 60.0  # s
+UNTIL_READY = 60.0  # s, for each part
 ROOT = Path(__file__).resolve().parents[2]
 # Maps of scripts, and pages of the REST framework that we do not show.
 UNUSED = ["*.js.map", "rest_framework"]
@@ -35,16 +34,15 @@ def main(demo: bool, link: bool) -> None:
     from django.core.management import call_command
 
     from webapp.config import modes
-    from webapp.core import damage
+    from webapp.core import fingerprints, start
     from worker.supervisor import starter
 
-    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # before SQLite makes it, for everybody to read
-        Path(settings.DATABASES["default"]["NAME"]).touch(mode=modes.FILE)
-
-    with damage.refused():
-        wait_for_database()
-        damage.look()
+    with start.refused():
+        if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # before SQLite makes it, for everybody to read
+            Path(settings.DATABASES["default"]["NAME"]).touch(mode=modes.FILE)
+        wait_for_parts()
         call_command("migrate", verbosity=0, interactive=False)
+        fingerprints.keep()
         collect_static()
         starter.load()
         if demo:
@@ -59,22 +57,26 @@ def _is_first_time() -> bool:
     return sys.stdout.isatty() and not User.objects.exclude(last_login=None).exists()
 
 
-def wait_for_database() -> None:
-    """Wait until the database answers: it may be starting too."""
-    from django.db import OperationalError, connection
+def wait_for_parts() -> None:
+    """Wait until database and object store answer: they may be starting too."""
+    from django.db import OperationalError
 
-    from webapp.core.outage import Outage
+    from webapp.core import start
+    from webapp.uploads import store
+    from webapp.uploads.storing import StoreTrouble
 
-    outage = Outage("the database", logging.getLogger("drafthouse.prepare"), meanwhile="the start waits")
-    deadline = time.monotonic() + UNTIL_DATABASE
-    while True:
-        try:
-            connection.ensure_connection()
-            return outage.ends()
-        except OperationalError as error:
-            if time.monotonic() > deadline:
-                sys.exit(f"The database did not answer within {UNTIL_DATABASE:.0f} s ({error}). Check DATABASE_URL.")
-            time.sleep(outage.begins(error))
+    logger = logging.getLogger("drafthouse.prepare")
+    start.until_it_answers(
+        "the database", logger, start.look, (OperationalError,), within=UNTIL_READY, hint="Check DATABASE_URL."
+    )
+    start.until_it_answers(
+        "the object store",
+        logger,
+        store.current().ask,
+        (StoreTrouble,),
+        within=UNTIL_READY,
+        hint="Check the DRAFTHOUSE_S3_ settings and the key.",
+    )
 
 
 def collect_static() -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from worker.supervisor.data_folder import set_up
 
 
 def main(argv: Sequence[str]) -> None:
@@ -22,31 +21,20 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--sign-in", action="store_true", help="print a one-time sign-in link instead")
     parser.add_argument("--user", help="whom the link signs in; the first owner unless given")
     asked = parser.parse_args(argv)
-    if asked.data:
-        os.environ["DRAFTHOUSE_DATA"] = str(asked.data.expanduser().resolve())
-    data = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")
-    elsewhere = any(map(os.environ.get, ("DATABASE_URL", "DATABASE_URL_FILE", "POSTGRES_HOST")))
-    if not (elsewhere or (data / "drafthouse.sqlite3").exists()):
-        sys.exit(
-            f"There is no Drafthouse in {data} yet. Start ./drafthouse up first; where it was given a --data, give the "
-            "same here."
-        )
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
-    import django  # not above: --help must not need it
-
-    django.setup()
+    set_up(asked.data)
     from django.conf import settings
     from django.core.management import CommandError, call_command
 
-    from webapp.core import damage
+    from webapp.core import start
 
-    damage.look()
+    start.look()
     output = StringIO()
     try:
-        if asked.sign_in:
-            call_command("sign_in_link", user=asked.user, stdout=output)
-        else:
-            call_command("api_token", scope=asked.scope, days=asked.days, name=asked.name, stdout=output)
+        with start.refused():
+            if asked.sign_in:
+                call_command("sign_in_link", user=asked.user, stdout=output)
+            else:
+                call_command("api_token", scope=asked.scope, days=asked.days, name=asked.name, stdout=output)
     except CommandError as refusal:
         sys.exit(str(refusal))
     sys.stdout.write((address(Path(settings.DATA_DIR)) if asked.sign_in else "") + output.getvalue())

@@ -24,6 +24,7 @@ from tests.webapp import make
 from tests.webapp.everything import in_other_states, one_of_everything
 from webapp.comparisons.models import Comparison
 from webapp.core import tallies
+from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs import telemetry
 from webapp.jobs.models import Job, Worker
@@ -118,6 +119,16 @@ def test_queues_leases_jobs_and_workers_are_told(world: Any) -> None:
     assert found["drafthouse_gpu_utilisation"] == {("0", worker): 0.5}
     assert found["drafthouse_database_up"][()] == 1
     assert found["drafthouse_broker_up"][()] == 0  # tests have none
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_build_its_schema_and_whether_the_store_answers_are_told(settings: Any) -> None:
+    found = told()
+    assert found["drafthouse_store_up"][()] == 1
+    [(_, schema, build)] = found["drafthouse_info"]
+    assert build == version() and re.search(r"\bjobs\.\d{4}\b", schema)
+    settings.S3_BUCKET, settings.S3_ENDPOINT = "uploads", "http://127.0.0.1:1"
+    assert told()["drafthouse_store_up"][()] == 0
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,4 +1,5 @@
-"""`manage.py migrate` of Django, which also refuses to go back into the middle of a squashed migration."""
+"""`manage.py migrate` of Django, which also refuses the database of a newer Drafthouse, and to go back into the middle
+of a squashed migration."""
 
 from __future__ import annotations
 
@@ -10,10 +11,14 @@ from django.db import connections
 from django.db.migrations.exceptions import AmbiguityError
 from django.db.migrations.loader import MigrationLoader
 
+from webapp.core import edition
+
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         """Django would unapply both the squashed migrations and those that they replace, and so drop whole tables."""
+        if told := edition.newer(connections[options["database"]]):
+            raise CommandError(told)
         app, name = options["app_label"], options["migration_name"]
         if app and name and name != "zero":
             loader = MigrationLoader(connections[options["database"]])

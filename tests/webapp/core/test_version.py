@@ -1,0 +1,39 @@
+"""The version tells builds apart: it holds the commit, of a clone or of an image."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from webapp.core.version import ROOT, release
+
+ASK = [sys.executable, "-c", "from webapp.core.version import version; print(version())"]
+
+
+def told(**environment: str) -> str:
+    env = {**os.environ, "DRAFTHOUSE_COMMIT": "", **environment}
+    return subprocess.run(ASK, cwd=ROOT, env=env, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_an_image_tells_the_commit_that_it_was_built_from():
+    assert told(DRAFTHOUSE_COMMIT="0123456789abcdef") == f"{release()}+g0123456789ab"
+
+
+@pytest.mark.skipif(not ((ROOT / ".git").exists() and shutil.which("git")), reason="this is no checkout of git")
+def test_a_clone_asks_git():
+    asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert told(GIT_DIR="/nowhere") == f"{release()}+g{asked.stdout[:12]}"
+
+
+def test_what_is_no_clone_tells_the_release(tmp_path: Path):
+    (tmp_path / "webapp" / "core").mkdir(parents=True)
+    for name in ("CHANGELOG.md", "webapp/core/version.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    env = {**os.environ, "DRAFTHOUSE_COMMIT": "", "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(ASK, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == release()

@@ -1,0 +1,53 @@
+"""The scheduler sweeps once an hour, whoever starts it again, and survives a store that is away."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db.models import F
+
+from webapp.core.models import Fact
+from webapp.core.outage import Outage
+from webapp.jobs.leases import Reaper
+from worker import scheduler
+
+
+def look() -> None:
+    """Look as a scheduler does that has just started."""
+    scheduler.look(Reaper(), Outage("the database", scheduler.logger, meanwhile="the test waits"))
+
+
+@pytest.fixture
+def leave(settings):
+    """Leave a file that a client sent days ago and never asked for again."""
+
+    def leave_one(name: str) -> Path:
+        path = Path(settings.DATA_DIR) / "chunks" / "incoming" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.utime(path, (0, 0))
+        return path
+
+    return leave_one
+
+
+def test_schedulers_that_start_again_and_again_sweep_once_an_hour(transactional_db, leave):
+    first = leave("first")
+    look()
+    assert not first.exists()
+    second = leave("second")
+    look()
+    assert second.exists()
+    Fact.objects.filter(name=scheduler.SWEPT).update(at=F("at") - timedelta(minutes=61))
+    look()
+    assert not second.exists()
+
+
+def test_a_store_that_is_away_stops_the_sweep_alone(transactional_db, settings, caplog):
+    settings.S3_BUCKET, settings.S3_ENDPOINT = "uploads", "http://127.0.0.1:1"
+    look()
+    assert "The store cannot be swept (The object store does not answer" in caplog.text
+    assert "until it does" not in caplog.text, "the database was blamed"
