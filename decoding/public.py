@@ -26,6 +26,7 @@ from decoding.measure.misfit import misfit
 from decoding.measure.ranking import order, ranked
 from decoding.measure.sample import Sample as Numbers
 from decoding.measure.sample import sample_from_dict
+from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.summary import so_few
 from decoding.measure.texts import Texts
 from decoding.models import files as model_files

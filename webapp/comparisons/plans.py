@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Avg, StdDev
 
-from decoding.public import Choice, memory
+from decoding.public import Choice, are_too_few, memory, outlook
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Sample
 from webapp.comparisons.specs import Spec
@@ -30,6 +30,8 @@ class Plan:
     memory_bytes: int | None  # of weights and branches; None while a model is being checked
     disk_bytes: int
     start: str  # when a worker begins it, as a sentence
+    shows: str  # what so many prompts can show, as a sentence; empty if nothing is compared
+    has_too_few_prompts: bool
     labels: list[str]
     notes: list[str]
 
@@ -38,6 +40,7 @@ def plan(*, spec: Spec) -> Plan:
     most_tokens = spec.sample_count * spec.recipe.sampling.max_new_tokens
     seconds, unmeasured = _seconds(spec)
     least, middle, most = (round(each / 60, 1) for each in seconds) if seconds else (None, None, None)
+    others = len({choice.settings for choice in spec.choices}) - 1
     notes = _of_pair(spec.recipe.pair) if spec.recipe.pair else [UNAUDITED]
     machines = Worker.objects.devices_of(spec.queue)
     notes += misfits({choice.label: choice for choice in spec.choices}, spec.recipe.sampling, machines)
@@ -57,6 +60,8 @@ def plan(*, spec: Spec) -> Plan:
         memory_bytes=_memory(spec),
         disk_bytes=most_tokens * TRACE_BYTES_PER_TOKEN,
         start=line.outlook(spec.queue),
+        shows=outlook(spec.recipe.limit, others) if others else "",
+        has_too_few_prompts=are_too_few(spec.recipe.limit, others),
         labels=[choice.label for choice in spec.choices],
         notes=notes,
     )

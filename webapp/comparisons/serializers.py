@@ -176,6 +176,8 @@ class PlanOut(serializers.Serializer[Any]):
     )
     disk_bytes = serializers.IntegerField()
     start = serializers.CharField(help_text="which workers can run it, and how many jobs are before it")
+    shows = serializers.CharField(help_text="what so many prompts can show; empty if nothing is compared")
+    has_too_few_prompts = serializers.BooleanField(help_text="no strategy will have an interval")
     labels = serializers.ListField(child=serializers.CharField())
     notes = serializers.ListField(child=serializers.CharField())
 

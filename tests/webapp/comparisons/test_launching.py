@@ -53,8 +53,16 @@ def test_a_dry_run_answers_the_plan_and_leaves_nothing(world, ready):
     assert (plan["run_count"], plan["prompt_count"], plan["sample_count"]) == (2, 3, 6)
     assert plan["minutes"] is None and plan["disk_bytes"] > 0
     assert any("no estimate of the time" in note for note in plan["notes"])
+    assert plan["has_too_few_prompts"] and "3 prompts" in plan["shows"]
     assert not Comparison.objects.exists() and Job.objects.count() == jobs
     assert Pair.objects.get().frozen is None
+
+
+def test_the_form_says_before_launch_what_so_many_prompts_can_show(world, ready):
+    enough = make.dataset(world.actor(world.bob), count=24, name="more")
+    for prompts, said in ((ready[1], "3 prompts are too few"), (enough, "24 prompts usually show")):
+        form = {"pair": str(ready[0].pk), "dataset": str(prompts.pk), "use": "static", "queue": "cpu", "plan": ""}
+        assert said in world.page(world.bob).post("/comparisons/new/", form).content.decode()
 
 
 def test_once_measured_the_plan_knows_the_time(world, ready):
