@@ -22,7 +22,7 @@ from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.devices import device_counts, devices_in
 from decoding.measure.intervals import fewest_rows, median_interval
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
-from decoding.measure.misfit import misfit
+from decoding.measure.misfit import misfit, trained_otherwise
 from decoding.measure.ranking import order, ranked
 from decoding.measure.sample import Sample as Numbers
 from decoding.measure.sample import sample_from_dict

@@ -60,7 +60,9 @@ def test_more_prompts_show_smaller_differences(prompts: int, seen: str) -> None:
 
 def test_prompts_that_give_no_interval_are_told_before_they_are_decoded() -> None:
     assert are_too_few(6, 7) and not are_too_few(6, 2) and not are_too_few(1, 0)
-    assert "6 prompts are too few to settle anything: intervals of 7 strategies at once take at least 8" in outlook(6, 7)
+    assert "6 prompts are too few to settle anything: intervals of 7 strategies at once take at least 8" in outlook(
+        6, 7
+    )
     assert "1 prompt is too few to settle anything: an interval takes at least 6" in outlook(1, 1)
 
 

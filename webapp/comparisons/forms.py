@@ -115,6 +115,15 @@ class ComparisonForm:
         pairs = Pair.objects.visible_to(self.actor).kept().values_list("pk", flat=True)[:2]
         return {**initial, "pair": pairs[0]} if len(pairs) == 1 else initial
 
+    def take_sampling(self) -> None:
+        """Take the sampling of the classifier that decides, if a button asks for it, or nothing was chosen yet."""
+        if self.main.takes_sampling or (self.posted is None and "sampling" not in self.body):
+            plan, _ = self.plan()
+            if plan and plan.fitting:
+                self.body["sampling"] = {**self.body.get("sampling", {}), **plan.fitting}
+                self.sampling = Form(SamplingInput, initial=self.body["sampling"])
+                self.main.unfolded.add("sampling")
+
     def plan(self) -> tuple[Plan | None, str]:
         """Return the plan of what the form holds, or a sentence that says why there is none."""
         if not (self.body.get("dataset") and (self.body.get("pair") or self.is_of_servers)):

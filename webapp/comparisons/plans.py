@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Avg, StdDev
 
 from decoding.public import Choice, are_too_few, memory, outlook
-from webapp.comparisons.misfits import misfits
+from webapp.comparisons.misfits import fitting, misfits
 from webapp.comparisons.models import Sample
 from webapp.comparisons.specs import Spec
 from webapp.jobs import line
@@ -34,6 +36,7 @@ class Plan:
     has_too_few_prompts: bool
     labels: list[str]
     notes: list[str]
+    fitting: Mapping[str, Any]  # sampling settings that a classifier was trained with and this does not have
 
 
 def plan(*, spec: Spec) -> Plan:
@@ -43,7 +46,8 @@ def plan(*, spec: Spec) -> Plan:
     others = len({choice.settings for choice in spec.choices}) - 1
     notes = _of_pair(spec.recipe.pair) if spec.recipe.pair else [UNAUDITED]
     machines = Worker.objects.devices_of(spec.queue)
-    notes += misfits({choice.label: choice for choice in spec.choices}, spec.recipe.sampling, machines)
+    by_label = {choice.label: choice for choice in spec.choices}
+    notes += misfits(by_label, spec.recipe.sampling, machines)
     if not seconds:
         notes.append("Nothing was measured with this pair yet, so there is no estimate of the time.")
     elif unmeasured:
@@ -64,6 +68,7 @@ def plan(*, spec: Spec) -> Plan:
         has_too_few_prompts=are_too_few(spec.recipe.limit, others),
         labels=[choice.label for choice in spec.choices],
         notes=notes,
+        fitting=fitting(by_label, spec.recipe.sampling),
     )
 
 

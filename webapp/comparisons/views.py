@@ -52,6 +52,7 @@ def comparisons(request: Asked) -> HttpResponse:
 def new_comparison(request: Asked) -> HttpResponse:
     """Form of a new comparison with its plan; `launch` starts it. A clone starts from another's body."""
     form = ComparisonForm(request, _initial(request))
+    form.take_sampling()
     if "launch" in request.POST and (made := form.submit(lambda **asked: _launch(request, asked))):
         return redirect("comparison", made.pk)
     if "launch" not in request.POST:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from rest_framework.serializers import Serializer
 
-from decoding.public import OURS, misfit
+from decoding.public import OURS, misfit, trained_otherwise
 from webapp.accounts.actor import Actor
 from webapp.core.forms import Form
 from webapp.jobs import line
@@ -26,12 +26,23 @@ class Plan:
     memory_bytes: int | None  # of the weights; None while a model is being checked
     start: str  # when a worker begins it, as a sentence
     notes: list[str]
+    fitting: Mapping[str, Any] = field(default_factory=dict)  # as in the plan of a comparison
 
 
 def shown(form: Form, kind: type[Serializer[Any]], plan: Callable[..., Plan], actor: Actor) -> dict[str, Any]:
-    """Return the plan of what a form holds, or a sentence that says why there is none."""
+    """Return the plan of what a form holds, or a sentence that says why there is none. The form takes the sampling of
+    the classifier that decides if a button asks for it, or as long as nobody has filled it in."""
     if not (form.body.get("pair") and form.body.get("dataset")):
         return {"why_not": "Choose a pair and prompts to see the plan."}
+    found = _planned(form, kind, plan, actor)
+    fitting = found["plan"].fitting if found["plan"] else {}
+    if fitting and (form.takes_sampling or form.data is None):
+        form.fill("sampling", fitting)
+        return _planned(form, kind, plan, actor)
+    return found
+
+
+def _planned(form: Form, kind: type[Serializer[Any]], plan: Callable[..., Plan], actor: Actor) -> dict[str, Any]:
     trial = Form(kind, data={"name": "plan", **form.body}, actor=actor)
     return {"plan": trial.submit(plan), "why_not": trial.refusal}
 
@@ -46,8 +57,10 @@ def of_study(
         kind, recipe, pair, card=card, own_card=own_card, loads=loads, classifier=classifier, also=also
     )
     decides = (classifier or classifying.usable_in_studies(pair).first()) if kind.uses_classifier else None
-    doubt = misfit("This study", decides.card, recipe.sampling) if decides else ""
-    return Plan(recipe.limit, pair.weight_bytes, line.outlook(queue), [doubt] if doubt else [])
+    card = decides.card if decides else {}
+    doubt = misfit("This study", card, recipe.sampling)
+    fitting = trained_otherwise(card, recipe.sampling)
+    return Plan(recipe.limit, pair.weight_bytes, line.outlook(queue), [doubt] if doubt else [], fitting)
 
 
 def of_training(

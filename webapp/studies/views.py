@@ -58,6 +58,7 @@ def new_study(request: Asked) -> HttpResponse:
     )  # fmt: skip
     if made := form.submit(lambda **asked: services.launch(by=request.actor, **asked)):
         return redirect("study", made.pk)
+    plan = plans.shown(form, serializers.NewStudy, plans.of_study, request.actor)
     aside = {"sampling", *(name for names in FOLDED.values() for name in names)}
     plain = [field for field in form if field.name not in aside]
     folded = [(title, fields, title in form.unfolded or any(field.errors for field in fields))
@@ -65,7 +66,6 @@ def new_study(request: Asked) -> HttpResponse:
     given = {name: value for name, _, value in form.boxes()}
     boxes = [(f"sampling.{field.name}", field, given[f"sampling.{field.name}"] or field.value)
              for field in Form(serializers.StudySampling)]  # fmt: skip
-    plan = plans.shown(form, serializers.NewStudy, plans.of_study, request.actor)
     return form_page(request, "studies/new_study.html", form, plain=plain, folded=folded, boxes=boxes, **plan)
 
 

@@ -254,6 +254,24 @@ def test_strategies_are_offered_as_the_engine_has_them(world):
     assert (lookahead["low"], lookahead["high"], lookahead["default"]) == (1, 64, 4)
 
 
+def value_in(page, box):
+    return re.search(rf'name="{re.escape(box)}" type="number"[^>]*value="([^"]*)"', page)[1]
+
+
+def test_the_form_takes_the_sampling_of_the_classifier_that_it_opens_with_or_when_a_button_asks(world, ready):
+    by = world.actor(world.bob)
+    classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
+    pair, prompts = map(str, (ready[0].pk, ready[1].pk))
+    opened = world.page(world.bob).get(f"/comparisons/new/?pair={pair}&dataset={prompts}&strategies=disco")
+    assert value_in(opened.content.decode(), "temperature") == "0.6"
+    form = {"pair": pair, "dataset": prompts, "use": "disco", "queue": "cpu", "temperature": "0.0"}
+    shown = world.page(world.bob).post("/comparisons/new/", {**form, "describe": "1"}).content.decode()
+    assert value_in(shown, "temperature") == "0.0" and "Use its sampling" in shown
+    taken = world.page(world.bob).post("/comparisons/new/", {**form, "describe": "use-sampling"}).content.decode()
+    assert value_in(taken, "temperature") == "0.6" and value_in(taken, "repetition_penalty") == "1.1"
+    assert "trained with" not in taken and not Comparison.objects.exists()
+
+
 def test_a_classifier_for_another_sampling_is_told_of_before_and_after_it_runs(world, ready):
     by = world.actor(world.bob)
     classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
