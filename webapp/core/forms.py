@@ -80,6 +80,7 @@ class Form:
         self.bound = kind(data=self.data, context=context) if is_bound else None
         self.errors: dict[str, list[str]] = {}
         self.hint = ""
+        self.problem: Problem | None = None  # that refused the last `submit`
         self.offers: dict[str, list[tuple[str, str]]] = {}
 
     def submit(self, act: Callable[..., T]) -> T | None:
@@ -96,7 +97,7 @@ class Form:
         except Problem as problem:
             name = problem.field.split(".")[0]
             self.errors = {name if name in self.blank.fields else "": [problem.detail]}
-            self.hint = problem.hint
+            self.hint, self.problem = problem.hint, problem
             return None
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 
@@ -284,6 +285,23 @@ def test_a_classifier_for_another_sampling_is_told_of_before_and_after_it_runs(w
     )
     page = world.page(world.bob).get(f"/comparisons/{made['id']}/").content.decode()
     assert "uses a classifier that was trained with" in page
+
+
+def test_where_a_classifier_is_missing_the_plan_links_to_the_form_that_trains_it(world, ready, matching_texts):
+    client, train = world.page(world.bob), '<a href="/classifiers/train/?pair='
+    form = {"pair": str(ready[0].pk), "dataset": str(ready[1].pk), "use": "disco", "queue": "cpu", "temperature": "0.6"}
+    for more in ({"describe": "1"}, {"launch": ""}):
+        page = client.post("/comparisons/new/", {**form, **more}).content.decode()
+        assert page.count("has no classifier yet") == 1
+        address = html.unescape(re.search(rf'{re.escape(train)}[^"]*', page)[0].partition('"')[2])
+    assert not Comparison.objects.exists()
+    training = client.get(address).content.decode()
+    assert f'value="{ready[0].pk}" selected' in training and f'value="{ready[1].pk}" selected' in training
+    assert 'name="temperature" type="number"' in training and value_in(training, "temperature") == "0.6"
+    of_copies = client.post("/comparisons/new/", {**form, "use": "disco-suffix", "describe": "1"}).content.decode()
+    assert f"{train}{ready[0].pk}&amp;dataset={ready[1].pk}" in of_copies and "design=sources" in of_copies
+    of_drafts = client.post("/comparisons/new/", {**form, "pair": str(matching_texts.pk), "describe": "1"})
+    assert train not in of_drafts.content.decode()
 
 
 def test_disco_names_the_very_classifier_that_will_decide(world, ready):
