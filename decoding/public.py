@@ -40,6 +40,7 @@ from decoding.prompts import prompt as prompts
 from decoding.prompts.forms import FORMS, form_of
 from decoding.prompts.prompt import Prompt
 from decoding.prompts.rows import BrokenRow
+from decoding.replay import workload
 from decoding.replay.costs import Costs, costs_from, drafting_is_clear, with_mixes, with_trees
 from decoding.replay.joint_costs import JointCosts
 from decoding.reproduce import published as papers

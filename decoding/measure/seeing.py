@@ -1,4 +1,4 @@
-"""What a number of prompts can show, known before anything runs. Standard library only."""
+"""Differences that a number of prompts can show, known before anything runs. Standard library only."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Train(PairOrder):
         from decoding.disco import making
         from decoding.disco.classifier import load_classifier
         from decoding.disco.designs import How
-        from decoding.replay import probing
+        from decoding.replay.workload import samples_of_probe
         from worker.engine.pairs import load_pair, recordable
         from worker.engine.steps import Steps
 
@@ -49,7 +49,7 @@ class Train(PairOrder):
                 "recording validation": len(material.validation),
                 "recording test": len(material.test),
                 "training": 0,
-                "measuring costs": probing.samples(
+                "measuring costs": samples_of_probe(
                     len(material.validation), classifiers=len(how.networks(is_alone=is_alone)), is_alone=is_alone
                 ),
                 "ablations": 0,

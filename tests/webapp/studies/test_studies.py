@@ -19,7 +19,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.models import Pair
 from webapp.studies import reading, services
-from webapp.studies.kinds import PLAN, PROJECTION
+from webapp.studies.kinds import KINDS, PLAN, PROJECTION
 from webapp.studies.models import Study
 from webapp.studies.serializers import CARDS
 
@@ -227,9 +227,9 @@ def test_the_form_of_a_study_shows_its_plan_and_why_there_is_none(world, ready):
     client = world.page(world.bob)
     jobs.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={})
     shown = client.get("/studies/new/").content.decode()
-    assert f"{ready[1].prompt_count} prompts</p>" in shown and "Worker w1 is free and begins at once." in shown
+    assert f"{ready[1].prompt_count} prompts, at most" in shown and "Worker w1 is free and begins at once." in shown
     form = {"kind": "plan", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "describe": "1"}
-    assert "<p>1 prompt</p>" in client.post("/studies/new/", {**form, "limit": "1"}).content.decode()
+    assert "<p>1 prompt, at most" in client.post("/studies/new/", {**form, "limit": "1"}).content.decode()
     assert (
         "No worker listens on <code>gpu</code>"
         in client.post("/studies/new/", {**form, "queue": "gpu"}).content.decode()
@@ -237,6 +237,37 @@ def test_the_form_of_a_study_shows_its_plan_and_why_there_is_none(world, ready):
     assert "has no split &#x27;none&#x27;" in client.post("/studies/new/", {**form, "split": "none"}).content.decode()
     assert "Choose a pair and prompts" in client.post("/studies/new/", {**form, "pair": ""}).content.decode()
     assert not Study.objects.exists()
+
+
+def planned(world, ready, form, **chosen):
+    asked = {"pair": str(ready[0].pk), "dataset": str(ready[1].pk), "describe": "1", **chosen}
+    page = world.page(world.bob).post(form, asked)
+    return page.context["plan"], page.content.decode()
+
+
+@pytest.mark.parametrize(("kind", "most"), [("oracle", 3), ("projection", 3), ("plan", 200), ("papers", 200)])
+def test_the_form_of_a_study_says_how_many_samples_and_how_long_before_its_launch(world, ready, kind, most):
+    plan, shown = planned(world, ready, "/studies/new/", kind=kind)
+    assert plan.sample_count >= 3 and (plan.sample_count > most) == (kind == "papers")
+    assert plan.minutes is None and "unknown: nothing was measured with this pair yet" in shown
+    compared = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
+    make.decode_all(compared)
+    plan, shown = planned(world, ready, "/studies/new/", kind=kind)
+    assert plan.minutes > 0 and "by the speed of its comparisons" in shown
+    if kind in make.STUDIES:
+        card = {"card": CARDS[0][0]} if KINDS[kind].needs_card else {}
+        made = make.study(world.actor(world.bob), KINDS[kind], pair=ready[0], dataset=ready[1], **card)
+        tokens = made.job.total_count * made.sampling["max_new_tokens"]
+        plan, _ = planned(world, ready, "/studies/new/", kind=kind, **{"sampling.max_new_tokens": "256"})
+        took = (made.job.finished - made.job.started).total_seconds() / 60
+        assert plan.minutes == pytest.approx(took * plan.sample_count * 256 / tokens) and not plan.is_rough
+
+
+def test_the_form_of_a_training_says_how_many_samples_and_how_long_before_its_launch(world, ready):
+    plan, shown = planned(world, ready, "/classifiers/train/", name="c")
+    assert plan.sample_count > 3 and plan.minutes is None and "3 prompts, at most" in shown
+    make.decode_all(make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1]))
+    assert planned(world, ready, "/classifiers/train/", name="c")[0].minutes > 0
 
 
 def test_under_ratio_dice_a_page_says_what_its_counts_are_of(world, ready):
