@@ -27,12 +27,13 @@ from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
 from webapp.registry.models import Dataset, LanguageModel, Pair
 
+PARTS = ("pair__target", "pair__draft")
 MOST_TAGS = 200  # offered as a filter
 
 
 @page(Right.READ)
 def comparisons(request: Asked) -> HttpResponse:
-    rows = listed(request, Comparison.objects.select_related("pair", "dataset", "job").prefetch_related("tags"))
+    rows = listed(request, Comparison.objects.select_related(*PARTS, "dataset", "job").prefetch_related("tags"))
     tags = Tag.objects.filter(comparison__in=rows).order_by("name").values_list("name", flat=True).distinct()
     found = listing(
         request, rows, search=("name", "pair__name", "dataset__name", "notes"),
@@ -99,7 +100,7 @@ def restore_comparison(request: Asked, id: UUID) -> HttpResponse:
 
 
 def _launch(request: Asked, asked: dict[str, Any]) -> Comparison:
-    name = asked.pop("name", "") or services.usual_name(asked)
+    name = asked.pop("name", "") or services.usual_name(asked, request.actor)
     return services.launch(name=name, spec=specify(**asked), by=request.actor)
 
 

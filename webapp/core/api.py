@@ -18,6 +18,7 @@ from decoding.public import meant
 from webapp.core import answers, bounds
 from webapp.core.answers import Reply
 from webapp.core.fields import Entries
+from webapp.core.naming import apart
 from webapp.core.problems import Invalid, NotFound, Stale
 
 # Input ---------------------------------------------------------------------------------------------------------------
@@ -123,6 +124,12 @@ class Visible(serializers.PrimaryKeyRelatedField[Any]):
 
     def display_value(self, instance: Any) -> str:
         return str(instance)
+
+    def get_choices(self, cutoff: int | None = None) -> dict[Any, str]:
+        """Offer the things by name. Add when they were made to those that share one."""
+        rows = list(self.get_queryset()[:cutoff])
+        names = apart([self.display_value(row) for row in rows], rows)
+        return dict(zip(map(self.to_representation, rows), names, strict=True))
 
 
 # Output --------------------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ MOST_PROOFS = 3
 
 @page(Right.READ)
 def studies(request: Asked) -> HttpResponse:
-    rows = Study.objects.select_related("pair", "dataset", "job").defer("document", "parts")
+    rows = Study.objects.select_related("pair__target", "pair__draft", "dataset", "job").defer("document", "parts")
     found = listing(
         request, listed(request, rows), search=("name", "pair__name", "dataset__name"),
         filters={"kind": list(KINDS), "state": State.values},

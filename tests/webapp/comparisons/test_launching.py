@@ -74,6 +74,29 @@ def test_once_measured_the_plan_knows_the_time(world, ready):
     assert plan["minutes"] is not None
 
 
+def test_comparisons_and_studies_that_nobody_named_get_names_of_their_own(world, ready):
+    names = [post(world, make.body(*ready)).json()["name"] for _ in range(3)]
+    assert names == ["pair on prompts", "pair on prompts (2)", "pair on prompts (3)"]
+    body = {"kind": "oracle", "pair": str(ready[0].pk), "dataset": str(ready[1].pk)}
+    studies = [world.script("submit").post("/api/v1/studies/", body).json()["name"] for _ in range(2)]
+    assert studies == ["Oracle: pair on prompts", "Oracle: pair on prompts (2)"]
+
+
+def test_lists_and_choices_tell_things_of_one_name_apart(world, ready):
+    by = world.actor(world.bob)
+    twins = [make.pair(by), make.pair(by)]
+    form = world.page(world.bob).get("/comparisons/new/").content.decode()
+    offered = [re.search(rf'<option value="{one.pk}"[^>]*>([^<]*)', form)[1] for one in (ready[0], *twins)]
+    assert len(set(offered)) == 3 and all(label.startswith("pair: target / draft, ") for label in offered)
+    made = [make.comparison(by, pair=ready[0], dataset=ready[1]) for _ in range(2)]
+    rows = world.page(world.bob).get("/comparisons/").content.decode()
+    marks = [re.search(rf'{each.pk}/">one</a> <span class="quiet">([^<]+)', rows)[1] for each in made]
+    assert len(set(marks)) == 2
+    alone = make.comparison(by, pair=ready[0], dataset=ready[1])
+    Comparison.objects.filter(pk=alone.pk).update(name="of its own")
+    assert "of its own</a>\n" in world.page(world.bob).get("/comparisons/").content.decode()
+
+
 def test_what_it_points_at_is_frozen(world, ready):
     post(world, make.body(*ready))
     assert Pair.objects.get().frozen and Dataset.objects.get().frozen and Pair.objects.get().target.frozen
@@ -214,7 +237,7 @@ def test_forms_mark_what_a_pair_that_matches_texts_lacks(world, matching_texts):
     papers, plan, train = "studies/new/?kind=papers", "studies/new/?kind=plan", "classifiers/train/?design"
     for form, is_offered in ((papers, False), (plan, True), (f"{train}=ours", False), (f"{train}=sources", True)):
         shown = " ".join(world.page(world.bob).get(f"/{form}").content.decode().split())
-        [state] = re.findall(rf'<option value="{matching_texts.pk}"( \w+)?>slem \(matches text\)</option>', shown)
+        [state] = re.findall(rf'<option value="{matching_texts.pk}"( \w+)?>slem: target / draft \(matches text\)</option>', shown)
         assert (state != " disabled") is is_offered, form
 
 
