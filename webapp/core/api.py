@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Callable
 from typing import Any, TypeVar
+from uuid import UUID
 
 from rest_framework import serializers, viewsets
 from rest_framework.request import Request
@@ -109,13 +110,37 @@ class _Id(serializers.UUIDField):
     default_error_messages = {"invalid": "This is {value!s:.40}; it must be an id, as the lists of the API show it."}
 
 
-class Visible(serializers.PrimaryKeyRelatedField[Any]):
-    """A field that names another thing by its id. Things that the actor may not see count as missing."""
+def _is_id(text: str) -> bool:
+    try:
+        return bool(UUID(text))
+    except ValueError:
+        return False
 
-    default_error_messages = {"does_not_exist": "There is none with the id {pk_value}, or you may not see it."}
+
+MOST_ALIKE = 20  # things of one name that are counted
+
+
+class Visible(serializers.PrimaryKeyRelatedField[Any]):
+    """A field that names another thing by its id, or by a name that no other has. Things that the actor may not see
+    count as missing."""
+
+    takes_names = True  # the schema says so too
+    default_error_messages = {
+        "does_not_exist": "There is none with the id {pk_value}, or you may not see it.",
+        "unknown": "This is {name:.40}; it must be an id, as the lists of the API show it, or the name of one of them.",
+        "ambiguous": "{count} are called {name:.40}. Give the id of the one that you mean.",
+    }
 
     def __init__(self, **options: Any) -> None:
         super().__init__(pk_field=_Id(), **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str) or _is_id(data):
+            return super().to_internal_value(data)
+        found = list(self.get_queryset().filter(name=data.replace("\0", ""))[:MOST_ALIKE])
+        if len(found) != 1:
+            self.fail("ambiguous" if found else "unknown", name=data, count=len(found))
+        return found[0]
 
     def get_queryset(self) -> Any:
         rows: Any = super().get_queryset()

@@ -138,6 +138,32 @@ def test_what_is_out_of_bounds_is_named_and_leaves_nothing(world, ready, changes
     assert not Comparison.objects.exists()
 
 
+def test_strategies_are_named_as_on_the_command_line_and_things_by_their_names(world, ready):
+    asked = {**make.body(*ready), "pair": "pair", "dataset": "prompts", "strategies": ["static:4", "threshold:0.3"]}
+    labels = [run["label"] for run in post(world, asked).json()["runs"]]
+    assert labels == ["autoregressive", "static:4", "threshold:0.3"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "told"),
+    [
+        ({"strategies": ["statik:4"]}, "strategies.0", "Did you mean static?"),
+        ({"strategies": ["static:65"]}, "strategies.0", "outside 1 to 64"),
+        ({"strategies": ["static:2,static:4"]}, "strategies.0", "names 2 strategies; give each an entry of its own"),
+        ({"strategies": [4]}, "strategies.0", "it must be a text"),
+        ({"pair": "twin"}, "pair", "2 are called twin. Give the id"),
+        ({"pair": "theirs"}, "pair", "it must be an id"),
+        ({"dataset": "no such"}, "dataset", "or the name of one of them"),
+    ],
+)
+def test_a_name_that_names_nothing_or_several_is_told(world, ready, changes, field, told):
+    for name, user in (("twin", world.bob), ("twin", world.bob), ("theirs", world.charlie)):
+        make.pair(world.actor(user), name=name)
+    answer = post(world, {**make.body(*ready), **changes})
+    assert (answer.status_code, answer.json()["field"]) == (400, field) and told in answer.json()["detail"]
+    assert not Comparison.objects.exists()
+
+
 def test_too_many_samples_are_refused_with_the_sum(world, ready, monkeypatch):
     monkeypatch.setattr("webapp.comparisons.specs.MOST_SAMPLES", 5)
     answer = post(world, make.body(*ready))
@@ -237,7 +263,9 @@ def test_forms_mark_what_a_pair_that_matches_texts_lacks(world, matching_texts):
     papers, plan, train = "studies/new/?kind=papers", "studies/new/?kind=plan", "classifiers/train/?design"
     for form, is_offered in ((papers, False), (plan, True), (f"{train}=ours", False), (f"{train}=sources", True)):
         shown = " ".join(world.page(world.bob).get(f"/{form}").content.decode().split())
-        [state] = re.findall(rf'<option value="{matching_texts.pk}"( \w+)?>slem: target / draft \(matches text\)</option>', shown)
+        [state] = re.findall(
+            rf'<option value="{matching_texts.pk}"( \w+)?>slem: target / draft \(matches text\)</option>', shown
+        )
         assert (state != " disabled") is is_offered, form
 
 
