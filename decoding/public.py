@@ -43,6 +43,7 @@ from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
 from decoding.replay.costs import Costs, costs_from, drafting_is_clear, with_mixes, with_trees
 from decoding.replay.joint_costs import JointCosts
+from decoding.replay.oracle import BEST as BEST_OF_SOURCES
 from decoding.reproduce import published as papers
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import remarks_on
+from decoding.public import BEST_OF_SOURCES, remarks_on
 from webapp.accounts.actor import Actor
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
@@ -106,7 +106,8 @@ def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
     series = reading.passes(found.document or {})
     sources = reading.sources(found.document or {})
     is_alone = found.pair.is_alone or bool(found.found("draft_left_out"))
-    about = {"low": low, "high": high, "is_alone": is_alone}
+    start = reading.to_start(found.document or {}, is_alone=is_alone)
+    about = {"low": low, "high": high, "is_alone": is_alone, "start": start, "best_of_sources": BEST_OF_SOURCES}
     remarks = remarks_on(name.partition(":")[0] for name, _ in sources)
     return {**about, "sets": _sets(actor, found), "series": series, "sources": sources, "remarks": remarks}
 

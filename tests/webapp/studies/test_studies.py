@@ -115,6 +115,26 @@ def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(worl
     assert shown.index("The best draft") < shown.index("<table")
 
 
+@pytest.mark.parametrize(("mean", "said"), [(1.2, "static:1"), (7.6, "static:8"), (0.3, ""), (99.0, "static:64")])
+def test_an_oracle_says_what_to_set_to_begin_with_and_where_the_best_is_found(world, ready, mean, said):
+    by = world.actor(world.bob)
+    study = make.study(by, document={**make.STUDIES["oracle"], "mean": mean}, pair=ready[0], dataset=ready[1])
+    shown = world.page(world.bob).get(f"/studies/{study.pk}/").content.decode()
+    assert (f"Begin with <b>{said}</b>" in shown) is bool(said) is not ("best without a draft" in shown)
+    assert (f"--speculative-num-steps {said.partition(':')[2]}" in shown) is bool(said)  # SGLang
+    assert (f"/studies/new/?kind=plan&amp;pair={ready[0].pk}&amp;dataset={ready[1].pk}" in shown) is bool(said)
+
+
+def test_an_oracle_of_copies_says_which_to_begin_with(world, ready):
+    passes = {"target": 9, "draft": 0, "accepted": 4}
+    sources = {"best of each position": {**passes, "target": 7}, "lookup:10": passes}
+    document = {**make.STUDIES["oracle"], "sources": sources}
+    asked = {"pair": make.target_alone(world.actor(world.bob)), "dataset": ready[1]}
+    study = make.study(world.actor(world.bob), document=document, **asked)
+    shown = world.page(world.bob).get(f"/studies/{study.pk}/").content.decode()
+    assert "Begin with <b>lookup:10</b>" in shown and "prompt_lookup_max" in shown
+
+
 def test_pages_of_studies_without_a_draft_say_whose_drafts_they_show(world, ready):
     by = world.actor(world.bob)
     asked = {"pair": make.target_alone(by), "dataset": ready[1]}
@@ -137,9 +157,11 @@ def test_the_page_of_an_oracle_has_a_row_for_each_source_of_drafts(world, ready)
     shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
     table = shown[shown.index('aria-label="Sources of drafts"') :].partition("</table>")[0]
     rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t", row) for row in table.partition("<tbody>")[2].split("<tr>")[1:]]
-    assert {row[0]: row[1:] for row in rows} == {
-        name: [str(row[of]) for of in ("target", "draft", "accepted")] for name, row in sources.items()
+    bound = "best of each position"  # it takes the draft model's tokens, so no draft would be free
+    assert {row[0]: row[1:] for row in rows if row[0] != bound} == {
+        name: [str(row[of]) for of in ("target", "draft", "accepted")] for name, row in sources.items() if name != bound
     }
+    assert "not counted" in table and "The draft's passes are not counted in this\n  bound." in shown
     assert [row[0] for row in rows] == ["best of each position", "draft model", "lookup", "suffix-memory:0.3"]
     assert "suffix-memory copies from earlier requests, so what it gains depends on their order." in shown
 
