@@ -24,10 +24,11 @@ from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.devices import device_counts, devices_in
 from decoding.measure.intervals import fewest_rows
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
-from decoding.measure.misfit import misfit
+from decoding.measure.misfit import misfit, trained_otherwise
 from decoding.measure.ranking import ranked
 from decoding.measure.sample import Sample as Numbers
 from decoding.measure.sample import sample_from_dict
+from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.summary import Judged, so_few
 from decoding.measure.texts import Texts
 from decoding.measure.verdict import ENDED, Stage, is_heavy
@@ -42,8 +43,10 @@ from decoding.prompts import prompt as prompts
 from decoding.prompts.forms import FORMS, form_of
 from decoding.prompts.prompt import Prompt
 from decoding.prompts.rows import BrokenRow
+from decoding.replay import workload
 from decoding.replay.costs import Costs, costs_from, drafting_is_clear, with_mixes, with_trees
 from decoding.replay.joint_costs import JointCosts
+from decoding.replay.oracle import BEST as BEST_OF_SOURCES
 from decoding.reproduce import published as papers
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory

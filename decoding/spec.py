@@ -78,7 +78,14 @@ class Choice:
 
     def setting_in(self, engine: str) -> str:
         """Return this setting in another engine's words; nothing if that engine cannot do it."""
-        return next((export.setting for export in self.spec.exports(self.settled) if export.engine == engine), "")
+        return next((one["setting"] for one in self.elsewhere() if one["engine"] == engine), "")
+
+    def elsewhere(self) -> list[dict[str, str]]:
+        """Return this setting in the words of each engine that can do it, as pages show it."""
+        return [
+            {"engine": one.engine, "setting": one.setting, "of": self.settings, "note": one.note}
+            for one in self.spec.exports(self.settled)
+        ]
 
     @property
     def follows_ranks(self) -> bool:

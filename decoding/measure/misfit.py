@@ -23,6 +23,21 @@ def misfit(label: str, card: Mapping[str, Any], sampling: Sampling, machine: str
     return " ".join(filter(None, (_sampling(label, card, sampling), _machine(label, card, machine, weighs))))
 
 
+def trained_otherwise(card: Mapping[str, Any], sampling: Sampling) -> dict[str, Any]:
+    """Return the sampling settings that the card names and that differ from these, unless greedy decoding ignores
+    them."""
+    trained = card.get("sampling")
+    if not isinstance(trained, Mapping):
+        return {}
+    used = sampling.to_dict()
+    is_greedy = not used["temperature"] and not trained.get("temperature")
+    return {
+        name: trained[name]
+        for name in WORDS
+        if trained.get(name, used[name]) != used[name] and not (is_greedy and name in DRAWN)
+    }
+
+
 def _machine(label: str, card: Mapping[str, Any], machine: str, weighs: bool) -> str:
     measured = card.get("machine")
     if not machine or not isinstance(measured, str) or measured in ("", machine):
@@ -35,19 +50,10 @@ def _machine(label: str, card: Mapping[str, Any], machine: str, weighs: bool) ->
 
 
 def _sampling(label: str, card: Mapping[str, Any], sampling: Sampling) -> str:
-    trained = card.get("sampling")
-    if not isinstance(trained, Mapping):
+    trained, used = trained_otherwise(card, sampling), sampling.to_dict()
+    if not trained:
         return ""
-    used = sampling.to_dict()
-    is_greedy = not used["temperature"] and not trained.get("temperature")
-    names = [
-        name
-        for name in WORDS
-        if trained.get(name, used[name]) != used[name] and not (is_greedy and name in DRAWN)
-    ]  # fmt: skip
-    if not names:
-        return ""
-    then, now = (", ".join(f"{WORDS[name]} {settings[name]}" for name in names) for settings in (trained, used))
+    then, now = (", ".join(f"{WORDS[name]} {settings[name]}" for name in trained) for settings in (trained, used))
     return (
         f"{label} uses a classifier that was trained with {then}; this runs with {now}. It may stop at the wrong "
         "tokens and be slower than a plain rule: train one with this sampling."

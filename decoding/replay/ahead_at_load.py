@@ -11,8 +11,9 @@ from decoding.replay.at_load import play
 from decoding.replay.confirming import run_all
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import ALONE, static
-from decoding.replay.planning_ahead import Simulating, planned_ahead, spread
+from decoding.replay.planning_ahead import Simulating, spread
 from decoding.replay.probing import typical
+from decoding.replay.workload import planned_ahead
 from decoding.spec import Choice
 from decoding.ssd.simulation.preparing import Preparing, counted
 from decoding.ssd.simulation.recording import plan_of

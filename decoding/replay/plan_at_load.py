@@ -28,17 +28,11 @@ from decoding.replay.planning_at_load import (
     schedule,
     worth_running,
 )
+from decoding.replay.workload import SHOWN
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling
 from decoding.strategies import STRATEGIES
 from decoding.strategy import Export
-
-SHOWN = 4  # strategies that run at each load, beside the baseline
-
-
-def samples(users: Sequence[int], prompt_count: int) -> int:
-    """How many samples it decodes at most."""
-    return (SHOWN + 1) * len(users) * prompt_count
 
 
 def plan_at_load(

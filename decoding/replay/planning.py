@@ -27,6 +27,7 @@ from decoding.proposing import Judges
 from decoding.replay.costs import Costs
 from decoding.replay.mixed import Text, replay_mixed
 from decoding.replay.records import Counts, Proposed, Record, Seen, WholeProposal, replay, replay_trees
+from decoding.replay.workload import settings
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Words, no_words
 from decoding.strategies import BASELINE, STRATEGIES, disco_suffix, heuristic, oracle
@@ -228,8 +229,8 @@ ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     judges_copies = judge_if_any(classifier) is not None
-    settings = _settings(classifier is not None, judges_copies, is_alone=study.is_alone)
-    return predict_these(filter(study.tells, settings), study, costs, classifier)
+    tried = settings(classifier is not None, judges_copies, is_alone=study.is_alone)
+    return predict_these(filter(study.tells, tried), study, costs, classifier)
 
 
 def predict_these(
@@ -246,20 +247,6 @@ def predict_these(
         return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
 
     return [*map(predicted, choices)]
-
-
-def _settings(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> Iterator[Choice]:
-    for strategy in STRATEGIES.values():
-        needs = strategy.prices_rounds or (strategy.sees == "estimate" and not has_classifier)
-        needs = needs or (strategy.judges_copies and not judges_copies) or (strategy.needs_draft and is_alone)
-        if strategy.can_replay and not needs:
-            yield from (choose(strategy.slug, params) for params in strategy.grid())
-
-
-def confirmed(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> set[str]:
-    """Strategies that a plan runs to test its predictions."""
-    settings = _settings(has_classifier, judges_copies, is_alone=is_alone)
-    return {BASELINE, *(choice.strategy for choice in settings if choice.spec.role == "ranked")}
 
 
 def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:

@@ -29,7 +29,8 @@ from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import Costs, counted
 from decoding.replay.planning import ALONE, Prediction, Study, ungrown
-from decoding.replay.probing import PROMPTS, typical
+from decoding.replay.probing import typical
+from decoding.replay.workload import AGAIN, COARSE, planned_ahead
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.memory import needed_by
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Simulated
@@ -41,23 +42,12 @@ from decoding.strategies import STRATEGIES
 from decoding.strategy import Settings, Strategy
 
 MOST_TOKENS = 4000  # of all texts that are simulated: a setting takes about a second
-COARSE = 3  # settings of a grid that are run to measure prices
-AGAIN = 3  # times that the best is run to correct its promise
 
 Trace = Sequence[Event]
 
 
 class _Cancelled(Exception):
     pass
-
-
-def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]:
-    """Strategies that prepare ahead and can be simulated here: the dice must fix the text."""
-    return [
-        strategy
-        for strategy in STRATEGIES.values()
-        if strategy.prepares_ahead and sampling.fixes_the_text and (has_classifier or not strategy.needs_classifier)
-    ]
 
 
 def left_out(sampling: Sampling, study: Study) -> dict[str, str]:
@@ -70,13 +60,7 @@ def left_out(sampling: Sampling, study: Study) -> dict[str, str]:
     return ahead if study.has_grown else {**ahead, **ungrown()}
 
 
-def samples_ahead(prompt_count: int, strategies: Sequence[Strategy], pair: Pair) -> int:
-    """How many samples the price measurements decode."""
-    runs = COARSE + 3 + 2 * AGAIN + 2 * _has_both_placements(pair)
-    return min(PROMPTS, prompt_count) * runs * len(strategies)
-
-
-def _has_both_placements(pair: Pair) -> bool:
+def has_both_placements(pair: Pair) -> bool:
     """Whether the draft can work beside the target, and in turn with it as everywhere."""
     return pair.draft_process is not None
 
@@ -148,7 +132,7 @@ class Simulating:
 
     def choice(self, strategy: Strategy, params: Settings) -> Choice:
         named = {"classifier": self.classifier_name or ""} if strategy.needs_classifier else {}
-        placed = {"placement": "beside"} if _has_both_placements(self.pair) else {}
+        placed = {"placement": "beside"} if has_both_placements(self.pair) else {}
         return choose(strategy.slug, {**placed, **params, **named})
 
     def run(self, choices: Sequence[Choice], runs: Runs) -> Measured:
@@ -224,7 +208,7 @@ def _searched(simulating: Simulating, strategy: Strategy) -> Iterable[Prediction
 
 def _in_turn(simulating: Simulating, best: Choice) -> Iterator[Prediction]:
     """Predict the best setting in the other placement, at prices of a short run there."""
-    if _has_both_placements(simulating.pair):
+    if has_both_placements(simulating.pair):
         other = simulating.choice(best.spec, {**best.params, "placement": "in-turn"})
         yield simulating.predict(other, simulating.run([other], Runs()))
 

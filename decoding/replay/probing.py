@@ -33,6 +33,7 @@ from decoding.proposing import Proposer
 from decoding.replay.any_tokens import AnyTokens
 from decoding.replay.costs import Costs, costs_from, decision_cost, with_mixes, with_trees
 from decoding.replay.planning import ALONE, CAP
+from decoding.replay.workload import GROWN, MIXED, PROMPTS, UNAIDED, VARIED
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Reading, no_words
 from decoding.strategies import hybrid
@@ -42,23 +43,12 @@ from decoding.timing import Clock
 from decoding.tree_shapes import PRIOR, RANKS, TreeByWidth, TreePolicy, TreeShape, best_shape
 from decoding.verify import Verdict
 
-PROMPTS = 4
-VARIED = 5  # samples of each prompt with drafts of every length
-UNAIDED = (0, 2, 4)  # after these the target decodes alone: every speed-up depends on that cost
-GROWN = (0, 2, 4)  # and after these drafts are trees: one sample's sizes are too few for a line
-MIXED = (1, 3)  # and after these a policy mixes copies and drafts
 LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # verifies 1 to 24 rows, and few rows often
 SIZES = ((8, 3), (3, 2), (16, 4), (5, 2), (24, 5), (12, 4))  # tokens and depth of trees
 STRIDE = 7  # step through LENGTHS: short and long drafts follow each other
 KEPT = 3  # rounds per length: a pass of the same shape as the last finds warmer caches, as in most real runs
 EVEN_ODDS = 0.5  # threshold of the timed rules
 MIX = choose(hybrid.STRATEGY.slug)
-
-
-def samples(prompt_count: int, *, classifiers: int, is_alone: bool = False) -> int:
-    """How many samples a probe decodes; fewer of a target alone."""
-    with_draft = 0 if is_alone else len(MIXED) + len(GROWN) + 1 + classifiers
-    return min(PROMPTS, prompt_count) * (len(UNAIDED) + VARIED + with_draft)
 
 
 def probe(

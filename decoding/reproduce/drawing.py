@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from decoding.errors import BadStrategy
 from decoding.papers import FIGURES
-from decoding.replay import probing
+from decoding.replay.workload import samples_of_probe
 from decoding.reproduce import by_temperature, together
 from decoding.reproduce.evidence import Evidence
 from decoding.reproduce.figure import Asked, Figure, described, filled, kept_as
@@ -68,7 +68,7 @@ def _phases(evidence: Evidence, figures: Sequence[Figure]) -> list[Phase]:
 
     found = {
         "study": [Phase("recording", prompts, "")],
-        "costs": [Phase("measuring prices", probing.samples(prompts, classifiers=int(has_classifier)), "costs")],
+        "costs": [Phase("measuring prices", samples_of_probe(prompts, classifiers=int(has_classifier)), "costs")],
         "also": [Phase(RECORDING_ALSO, len(evidence.also.prompts), "")] * bool(evidence.also.prompts),
         "ran": [run("running DISCO's table", TABLE + len(RULES) * has_classifier)],
         "greedy": [texts(0.0, 1.0)],

@@ -16,6 +16,7 @@ from decoding.replay.costs import Costs, costs_from
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import Study
 from decoding.replay.records import Counts
+from decoding.replay.workload import samples_of_probe
 from decoding.reproduce import by_temperature, together, transfer
 from decoding.reproduce.bootstrap import Estimate, median
 from decoding.reproduce.recordings import Recordings
@@ -108,7 +109,7 @@ class Evidence(Recordings):
         """Prices of passes at the study's sampling."""
         phase, due = (
             "measuring prices",
-            probing.samples(len(self.prompts), classifiers=int(self.classifier is not None)),
+            samples_of_probe(len(self.prompts), classifiers=int(self.classifier is not None)),
         )
         self.on_progress(phase, 0, due)
         name = self.classifier_name if self.classifier else None

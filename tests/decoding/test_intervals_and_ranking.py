@@ -9,6 +9,7 @@ from decoding.load import ONE, Load
 from decoding.measure.crossover import across_loads
 from decoding.measure.intervals import Column, fewest_rows, ratio_interval, ratio_intervals
 from decoding.measure.sample import Audit, Sample
+from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.summary import judge, report
 from decoding.measure.verdict import ENDED, Stage, is_heavy
 from decoding.spec import Choice, choose
@@ -70,6 +71,21 @@ def test_more_strategies_take_more_prompts_to_have_an_interval(strategies: int, 
     assert all(low is not None for low, _ in ratio_intervals(columns, pairs))
     fewer = [dict(list(column.items())[:-1]) for column in columns]
     assert all(low is None for low, _ in ratio_intervals(fewer, pairs))
+
+
+@pytest.mark.parametrize(("prompts", "seen"), [(8, "18 %"), (24, "10 %"), (100, "5 %"), (400, "2 %")])
+def test_more_prompts_show_smaller_differences(prompts: int, seen: str) -> None:
+    words = outlook(prompts, 1)
+    assert f"differences of {seen} or more" in words and not are_too_few(prompts, 1)
+    assert ("About 100 prompts show" in words) is (prompts < 100)
+
+
+def test_prompts_that_give_no_interval_are_told_before_they_are_decoded() -> None:
+    assert are_too_few(6, 7) and not are_too_few(6, 2) and not are_too_few(1, 0)
+    assert "6 prompts are too few to settle anything: intervals of 7 strategies at once take at least 8" in outlook(
+        6, 7
+    )
+    assert "1 prompt is too few to settle anything: an interval takes at least 6" in outlook(1, 1)
 
 
 def test_strategies_that_always_agree_are_as_narrow_as_one_alone() -> None:

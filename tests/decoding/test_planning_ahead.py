@@ -18,12 +18,11 @@ from decoding.replay.planning_ahead import (
     Runs,
     Simulating,
     left_out,
-    planned_ahead,
     predict_ahead,
-    samples_ahead,
 )
-from decoding.replay.probing import PROMPTS as PROMPTS_RUN
 from decoding.replay.probing import probe, typical
+from decoding.replay.workload import PROMPTS as PROMPTS_RUN
+from decoding.replay.workload import planned_ahead, samples_ahead
 from decoding.spec import Sampling, choose
 from decoding.ssd.accounting import rates
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
@@ -59,9 +58,9 @@ def test_every_setting_of_the_grid_and_some_near_the_best_are_simulated(planned)
 
 
 def test_the_progress_counts_the_samples_that_were_foretold(planned) -> None:  # type: ignore[no-untyped-def]
-    ready, done, _ = planned
+    _, done, _ = planned
     strategies = planned_ahead(SHARED, has_classifier=True)
-    assert done == list(range(1, samples_ahead(len(PROMPTS), strategies, ready) + 1))
+    assert done == list(range(1, samples_ahead(len(PROMPTS), strategies, has_both_placements=False) + 1))
 
 
 def test_every_strategy_that_the_dice_keep_out_of_a_plan_is_named_with_the_reason() -> None:
@@ -107,7 +106,7 @@ def test_where_the_draft_has_a_core_of_its_own_the_best_setting_is_tried_in_turn
     assert in_turn.choice.params == {**best.params, "placement": "in-turn"}
     assert "placement=beside" in best.label and "placement=in-turn" in in_turn.choice.label
     strategies = planned_ahead(SHARED, has_classifier=False)
-    assert done == list(range(1, samples_ahead(len(PROMPTS), strategies, ready) + 1))
+    assert len(done) == done[-1] == samples_ahead(len(PROMPTS), strategies, has_both_placements=True)
 
 
 def test_a_simulated_setting_counts_the_passes_of_a_live_run() -> None:

@@ -21,6 +21,7 @@ from decoding.events import Drafted, Event, Verified
 from decoding.papers import FIGURES, base, disco_3, disco_classifier, figures_in
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.records import Record
+from decoding.replay.workload import Recipe, of_papers
 from decoding.reproduce import bootstrap
 from decoding.reproduce.chances import held_back, outcomes_of
 from decoding.reproduce.drawing import draw, phases, phases_due
@@ -353,6 +354,13 @@ def test_only_evidence_that_is_on_no_shelf_is_still_due() -> None:
         shelf.write(f"figure {slug}", {})
     assert {*phases_due(evidence, figures)} == {f"recording at temperature {t}" for t in (0.3, 0.7, 1)}
     assert phases(evidence, figures) == every
+
+
+@pytest.mark.parametrize("prompts", [1, 12])
+def test_the_samples_of_all_figures_are_known_before_a_pair_is_loaded(prompts: int) -> None:
+    facts: dict[str, Any] = {"prompts": [None] * prompts, "classifier": "one", "has_second_core": True}
+    evidence: Any = SimpleNamespace(**facts, also=PromptSet(""), shelf=InMemory(), lacks=lambda needs: "")
+    assert sum(phases(evidence, [*FIGURES.values()]).values()) == of_papers(Recipe(prompts, Sampling()))
 
 
 def told(*figures: dict[str, Any], **sampling: Any) -> str:

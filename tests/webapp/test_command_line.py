@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -134,8 +135,18 @@ def test_a_refusal_names_the_field(run, address):  # noqa: F811
     refused = run(f"""./drafthouse ask POST {address}/api/v1/models/ '{{"name": "x", "upload": "ID"}}'""")
     assert (refused.returncode, refused.stderr) == (
         2,
-        "upload: This is ID; it must be an id, as the lists of the API show it.\n",
+        "upload: This is ID; it must be an id, as the lists of the API show it, or the name of one of them.\n",
     )
+
+
+def test_the_python_that_a_form_shows_ends_with_the_servers_sentence(run, address, world, tmp_path):  # noqa: F811
+    page = world.page(world.bob).get("/pairs/new/").content.decode()
+    sample = html.unescape(re.sub(r"<[^>]+>", "", re.search(r'data-part="python">(.*?)</pre>', page, re.DOTALL)[1]))
+    script = tmp_path / "sample.py"
+    script.write_text(sample.replace("http://testserver", address))
+    refused = run(f"{sys.executable} {script}", scope="read")
+    assert refused.returncode == 1 and "Traceback" not in refused.stderr
+    assert refused.stderr.startswith("403 ") and "may only read; this needs submit." in refused.stderr
 
 
 @pytest.mark.parametrize("line", ["ask GET localhost:8000/api/v1/me/", "ask GET pairs", "send README.md --to lab:8000"])

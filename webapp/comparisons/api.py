@@ -188,7 +188,7 @@ class Comparisons(Binned):
         return comparison, report.pinned(comparison, self.request.query_params.get("baseline", ""))
 
     def _launch(self, asked: dict[str, Any], original: Comparison | None = None) -> Act:
-        name = asked.pop("name", "") or services.usual_name(asked)
+        name = asked.pop("name", "") or services.usual_name(asked, self.actor)
         spec = specify(**asked)
         dry_run = self.request.query_params.get("dry_run", "false")
         if dry_run not in ("true", "false", "1", "0"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
@@ -16,16 +16,19 @@ from decoding.public import Objective
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.across.columns import COLUMNS, Column
-from webapp.comparisons.across.naming import names_of
+from webapp.comparisons.across.naming import classifiers_of, names_of
 from webapp.comparisons.models import SERVERS_ALONE, Comparison, Run
 from webapp.comparisons.report import so_far
+from webapp.core.naming import apart
 from webapp.core.pages import page
 from webapp.core.problems import Invalid
 from webapp.core.templatetags.ui import plain, words
 
 MOST = 6
+MADE_OF = ("pair__target", "pair__draft", "dataset", "job")
 Row = TypeVar("Row", Comparison, Run)
-CONDITIONS = {"pair", "prompts", "split", "how many", "sampling", "machine"}  # if these differ, speeds do not compare
+CONDITIONS = {"pair", "classifier", "prompts", "split", "how many", "sampling", "machine"}  # of speeds that compare
+NONE = "none"  # where nothing was asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +60,29 @@ def difference(request: Asked) -> HttpResponse:
 
 
 def _of_comparisons(request: Asked) -> HttpResponse:
-    rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job")
+    rows = Comparison.objects.visible_to(request.actor).select_related(*MADE_OF)
     found = _asked(request, "of", "comparisons", rows)
     reports = [so_far(comparison) for comparison in found]
     machines = [", ".join(sorted({row["runner"] for row in of["strategies"] if row["runner"]})) for of in reports]
-    sides = [(one, report["verdict"], report["doubt"]) for one, report in zip(found, reports, strict=True)]
-    heads = [one.name for one in found]
-    context = {"sides": sides, "rows": _rows(reports), "heads": heads, **_settings(_facts(found, machines))}
+    heads = apart([one.name for one in found], found)
+    told = [(report["verdict"], report["doubt"]) for report in reports]
+    sides = [(one, head, *words) for one, head, words in zip(found, heads, told, strict=True)]
+    facts = _facts(found, machines, [one.runs.all() for one in found])
+    context = {"sides": sides, "rows": _rows(reports), "heads": heads, **_settings(facts)}
     return render(request, "comparisons/difference.html", context)
 
 
 def _of_runs(request: Asked) -> HttpResponse:
     """Show runs side by side, of one comparison or of several: their figures, and what was asked."""
     rows = Run.objects.visible_to(request.actor).filter(comparison__binned=None)
-    rows = rows.select_related(*(f"comparison__{part}" for part in ("pair", "dataset", "job")), "figures__conditions")
+    rows = rows.select_related(*(f"comparison__{part}" for part in MADE_OF), "figures__conditions")
     found = _asked(request, "run", "runs", rows)
     names = names_of(found)
     heads = [names[run.pk] for run in found]
     machines = [str(COLUMNS["device"].of(run) or "") for run in found]
     facts = {
         "comparison": [run.comparison.name for run in found],
-        **_facts([run.comparison for run in found], machines),
+        **_facts([run.comparison for run in found], machines, [[run] for run in found]),
     }
     sides = list(zip(found, heads, strict=True))
     context = {"sides": sides, "rows": _figures(found), "heads": heads, **_settings(facts)}
@@ -103,7 +108,8 @@ def _asked(request: Asked, field: str, what: str, rows: QuerySet[Row]) -> list[R
 def _settings(facts: Mapping[str, list[str]]) -> dict[str, Any]:
     """Settings side by side, and those whose difference makes speeds incomparable."""
     found = [Fact(name, values) for name, values in facts.items()]
-    return {"facts": found, "differing": [fact.name for fact in found if fact.differs and fact.name in CONDITIONS]}
+    differing = [fact.name for fact in found if fact.differs and fact.name in CONDITIONS and NONE not in fact.values]
+    return {"facts": found, "differing": differing}
 
 
 def _figures(runs: Sequence[Run]) -> list[tuple[Column, list[tuple[str, bool]]]]:
@@ -120,16 +126,17 @@ def _figures(runs: Sequence[Run]) -> list[tuple[Column, list[tuple[str, bool]]]]
     return table
 
 
-def _facts(found: Sequence[Comparison], machines: list[str]) -> dict[str, list[str]]:
-    """Return the settings of each, and the machine that it ran on."""
+def _facts(found: Sequence[Comparison], machines: list[str], runs: Sequence[Iterable[Run]]) -> dict[str, list[str]]:
+    """Return the settings of each, the machine that it ran on, and the classifiers of its runs."""
     return {
-        "pair": [str(one.pair or SERVERS_ALONE) for one in found],
+        "pair": [f"{one.pair}: {one.pair.models}" if one.pair else SERVERS_ALONE for one in found],
+        "classifier": [", ".join(classifiers_of(each)) or NONE for each in runs],
         "prompts": [str(one.dataset) for one in found],
         "split": [one.split or "all" for one in found],
         "how many": [f"{one.limit}" for one in found],
         "repeats": [f"{one.repeats}" for one in found],
         "sampling": [_sampling(one.sampling) for one in found],
-        "objective": [str(Objective(**one.slo)) or "none" for one in found],
+        "objective": [str(Objective(**one.slo)) or NONE for one in found],
         "machine": machines,
         "versions": [_versions(one.hardware) for one in found],
         "launched": [f"{one.created:%Y-%m-%d %H:%M}" for one in found],

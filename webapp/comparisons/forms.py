@@ -6,8 +6,10 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import QueryDict
+from django.urls import reverse
 
 from decoding.public import STRATEGIES, Param, Strategy, alone, dialects
 from webapp.accounts.asked import Asked
@@ -16,8 +18,9 @@ from webapp.comparisons.plans import Plan
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.comparisons.specs import MOST_LOADS, specify
 from webapp.core.forms import Field, Form, listed, typed
+from webapp.core.problems import Problem
 from webapp.registry.models import Endpoint, Pair
-from webapp.registry.recipe_fields import ids
+from webapp.registry.recipe_fields import SamplingFields, ids
 from webapp.studies.classifiers import services as classifying
 
 USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
@@ -33,6 +36,7 @@ PLAIN = (*BASICS, *RUNNING)
 MOST_CLASSIFIERS = 200  # offered for one pair
 MOST_SERVERS = 200
 WAYS = ("as-started", "on", "off")  # what a server's request asks of speculation
+TRAINED_WITH = {*SamplingFields().fields}
 ASIDE = ("bound", "peer")  # roles that a first comparison does without
 
 
@@ -103,6 +107,7 @@ class ComparisonForm:
             chosen = {name: self.main[name].value for name in ("pair", "dataset")}
             self.body |= {name: value for name, value in chosen.items() if value}
             self._leave_to_servers()
+        self.training = ""  # address of the form that trains what the plan lacks
         self.lacks = self.lacking.get(str(self.body.get("pair")), "")
         self.body.setdefault("strategies", USUAL_ALONE if self.lacks == "draft" else USUAL)
 
@@ -124,13 +129,32 @@ class ComparisonForm:
         pairs = Pair.objects.visible_to(self.actor).kept().values_list("pk", flat=True)[:2]
         return {**initial, "pair": pairs[0]} if len(pairs) == 1 else initial
 
+    def take_sampling(self) -> None:
+        """Take the sampling of the classifier that decides, if a button asks for it, or nothing was chosen yet."""
+        if self.main.takes_sampling or (self.posted is None and "sampling" not in self.body):
+            plan, _ = self.plan()
+            if plan and plan.fitting:
+                self.body["sampling"] = {**self.body.get("sampling", {}), **plan.fitting}
+                self.sampling = Form(SamplingInput, initial=self.body["sampling"])
+                self.main.unfolded.add("sampling")
+
     def plan(self) -> tuple[Plan | None, str]:
         """Return the plan of what the form holds, or a sentence that says why there is none."""
         if not (self.body.get("dataset") and (self.body.get("pair") or self.is_of_servers)):
             return None, "Choose a pair and prompts to see the plan, or prompts and servers alone."
         trial = Form(NewComparison, data=self.body, actor=self.actor)
         plan = trial.submit(lambda name="", **asked: plans.plan(spec=specify(**asked)))
+        self.training = self._training(trial.problem) if trial.problem else ""
         return plan, trial.refusal
+
+    def _training(self, problem: Problem) -> str:
+        """Return the address of the form that trains the classifier that a strategy lacks, filled in; empty if it lacks
+        none."""
+        if problem.code != "no-classifier":
+            return ""
+        known = {name: value for name, value in (self.body.get("sampling") or {}).items() if name in TRAINED_WITH}
+        query = {name: self.body[name] for name in ("pair", "dataset")} | known | problem.more
+        return f"{reverse('train-classifier')}?{urlencode(query)}"
 
     @property
     def is_of_servers(self) -> bool:

@@ -57,7 +57,7 @@ class Comparison(Prompted, Entry):
 
 def in_rows(rows: models.QuerySet[Comparison]) -> models.QuerySet[Comparison]:
     """Read what lists show of each comparison, without the long columns, which they do not."""
-    rows = rows.select_related("pair", "dataset", "job").prefetch_related("tags")
+    rows = rows.select_related("pair__target", "pair__draft", "dataset", "job").prefetch_related("tags")
     return rows.defer("sampling", "slo", "hardware", "prices", "notes", "pair__findings", "dataset__template",
                       "dataset__mapping", "dataset__splits", "dataset__categories")  # fmt: skip
 

@@ -20,6 +20,7 @@ from decoding.public import ONE, Load, load_of
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import frames, trace
+from webapp.comparisons.elsewhere import advice
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.packing import columns
 from webapp.comparisons.redaction import shown_by, without_categories, without_texts, without_words
@@ -167,6 +168,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
         "shows": {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware},
         "what_if": knobs(comparison, ran),
         "is_loaded": _is_loaded(report),
+        "advice": advice(report, runs) if comparison.job.is_final else [],
         "by_load": [{**of, "load": load_of(of), "rows": _rows_at(load_of(of), rows)} for of in report["loads"]],
     }
 

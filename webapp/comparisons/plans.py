@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Avg, StdDev
 
-from decoding.public import Choice, memory
-from webapp.comparisons.misfits import misfits
+from decoding.public import Choice, are_too_few, memory, outlook
+from webapp.comparisons.misfits import fitting, misfits
 from webapp.comparisons.models import Sample
 from webapp.comparisons.specs import Spec
 from webapp.jobs import line
@@ -30,17 +32,22 @@ class Plan:
     memory_bytes: int | None  # of weights and branches; None while a model is being checked
     disk_bytes: int
     start: str  # when a worker begins it, as a sentence
+    shows: str  # what so many prompts can show, as a sentence; empty if nothing is compared
+    has_too_few_prompts: bool
     labels: list[str]
     notes: list[str]
+    fitting: Mapping[str, Any]  # sampling settings that a classifier was trained with and this does not have
 
 
 def plan(*, spec: Spec) -> Plan:
     most_tokens = spec.sample_count * spec.recipe.sampling.max_new_tokens
     seconds, unmeasured = _seconds(spec)
     least, middle, most = (round(each / 60, 1) for each in seconds) if seconds else (None, None, None)
+    others = len({choice.settings for choice in spec.choices}) - 1
     notes = _of_pair(spec.recipe.pair) if spec.recipe.pair else [UNAUDITED]
     machines = Worker.objects.devices_of(spec.queue)
-    notes += misfits({choice.label: choice for choice in spec.choices}, spec.recipe.sampling, machines)
+    by_label = {choice.label: choice for choice in spec.choices}
+    notes += misfits(by_label, spec.recipe.sampling, machines)
     if not seconds:
         notes.append("Nothing was measured with this pair yet, so there is no estimate of the time.")
     elif unmeasured:
@@ -57,8 +64,11 @@ def plan(*, spec: Spec) -> Plan:
         memory_bytes=_memory(spec),
         disk_bytes=most_tokens * TRACE_BYTES_PER_TOKEN,
         start=line.outlook(spec.queue),
+        shows=outlook(spec.recipe.limit, others) if others else "",
+        has_too_few_prompts=are_too_few(spec.recipe.limit, others),
         labels=[choice.label for choice in spec.choices],
         notes=notes,
+        fitting=fitting(by_label, spec.recipe.sampling),
     )
 
 

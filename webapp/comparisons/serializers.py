@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from decoding.public import LONGEST_TEXT, MOST_USERS, RATES, STRATEGIES, Param, meant
+from decoding.public import LONGEST_TEXT, MOST_USERS, RATES, STRATEGIES, BadStrategy, Param, meant, parse_choices
 from webapp.accounts.serializers import Name
 from webapp.comparisons import specs
 from webapp.comparisons.models import Comparison, Run, Sample
@@ -32,12 +32,29 @@ class Strategy(Input):
     strategy = serializers.ChoiceField(choices=[(slug, spec.title) for slug, spec in STRATEGIES.items()])
     params = ParamsField(max_length=MOST_PARAMS, required=False)
 
+    takes_words = True  # the schema says so too
+
+    def to_internal_value(self, data: Any) -> Any:
+        return super().to_internal_value(self._in_words(data) if isinstance(data, str) else data)
+
+    def _in_words(self, text: str) -> dict[str, Any]:
+        """Read a strategy in the spelling of the command line, such as `static:4`."""
+        if text.partition(":")[0].strip() not in STRATEGIES:
+            raise serializers.ValidationError(self.no_object(text))
+        try:
+            choice, *more = parse_choices(text)
+        except BadStrategy as error:
+            raise serializers.ValidationError(str(error)) from None
+        if more:
+            raise serializers.ValidationError(f"This names {1 + len(more)} strategies; give each an entry of its own.")
+        return {"strategy": choice.strategy, "params": dict(choice.params)}
+
     def no_object(self, data: Any) -> str:
         named = str(data).partition(":")[0]
         return (
-            f"This is {json.dumps(data, ensure_ascii=False)[:40]}, but it must be an object, such as"
-            f' {{"strategy": "static", "params": {{"lookahead": 4}}}}. There are {", ".join(STRATEGIES)}.'
-            f"{meant(named, STRATEGIES) if named not in STRATEGIES else ''}"
+            f"This is {json.dumps(data, ensure_ascii=False)[:40]}, but it must be a text, such as "
+            f'"static:4", or an object, such as {{"strategy": "static", "params": {{"lookahead": 4}}}}. '
+            f"There are {', '.join(STRATEGIES)}.{meant(named, STRATEGIES) if named not in STRATEGIES else ''}"
         )
 
 
@@ -176,6 +193,8 @@ class PlanOut(serializers.Serializer[Any]):
     )
     disk_bytes = serializers.IntegerField()
     start = serializers.CharField(help_text="which workers can run it, and how many jobs are before it")
+    shows = serializers.CharField(help_text="what so many prompts can show; empty if nothing is compared")
+    has_too_few_prompts = serializers.BooleanField(help_text="no strategy will have an interval")
     labels = serializers.ListField(child=serializers.CharField())
     notes = serializers.ListField(child=serializers.CharField())
 

@@ -20,6 +20,7 @@ from webapp.comparisons import trace
 from webapp.comparisons.kinds import COMPARISON
 from webapp.comparisons.models import Comparison, Run, Sample, Tag
 from webapp.comparisons.specs import Spec
+from webapp.core.naming import LONGEST, free
 from webapp.core.problems import Conflict
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Queue
@@ -112,9 +113,11 @@ def asked_for(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def usual_name(asked: Mapping[str, Any]) -> str:
-    """Name a comparison that nobody has named."""
-    return f"{asked.get('pair') or 'Servers'} on {asked['dataset'].name}"[:200]
+def usual_name(asked: Mapping[str, Any], by: Actor) -> str:
+    """Name a comparison that nobody has named, as none of the team is called yet."""
+    name = f"{asked.get('pair') or 'Servers'} on {asked['dataset'].name}"[:LONGEST]
+    alike = Comparison.objects.visible_to(by).filter(name__startswith=name[:100])
+    return free(name, alike.values_list("name", flat=True))
 
 
 def _speeds(comparison: Comparison, runs: Sequence[Run]) -> list[float]:

@@ -185,5 +185,7 @@ def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
     if found is None:
         which = f"classifier {str(asked)[:40]!r}{learned}." if asked else f"classifier{learned} yet."
         field = f"strategies.{index}.params.classifier"
-        raise Invalid(f"{pair.name} has no {which}", field=field, hint=hint)
+        more = {"design": SOURCES} if choice.spec.judges_copies else {}
+        code = "no-classifier" if more or not pair.matches_text else ""  # training helps
+        raise Invalid(f"{pair.name} has no {which}", field=field, hint=hint, code=code, **more)
     return Choice(choice.strategy, {**choice.params, "classifier": str(found.pk)})

@@ -54,6 +54,7 @@ def comparisons(request: Asked) -> HttpResponse:
 def new_comparison(request: Asked) -> HttpResponse:
     """Form of a new comparison with its plan; `launch` starts it. A clone starts from another's body."""
     form = ComparisonForm(request, _initial(request))
+    form.take_sampling()
     if "launch" in request.POST and (made := form.submit(lambda **asked: _launch(request, asked))):
         return redirect("comparison", made.pk)
     if "launch" not in request.POST:
@@ -100,7 +101,7 @@ def restore_comparison(request: Asked, id: UUID) -> HttpResponse:
 
 
 def _launch(request: Asked, asked: dict[str, Any]) -> Comparison:
-    name = asked.pop("name", "") or services.usual_name(asked)
+    name = asked.pop("name", "") or services.usual_name(asked, request.actor)
     return services.launch(name=name, spec=specify(**asked), by=request.actor)
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
+from uuid import UUID
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.utils.functional import cached_property
@@ -21,6 +22,7 @@ from decoding.public import meant
 from webapp.core import answers, bounds
 from webapp.core.answers import Reply
 from webapp.core.fields import Entries
+from webapp.core.naming import apart
 from webapp.core.problems import Invalid, NotFound, Stale
 
 # Input ---------------------------------------------------------------------------------------------------------------
@@ -111,13 +113,37 @@ class _Id(serializers.UUIDField):
     default_error_messages = {"invalid": "This is {value!s:.40}; it must be an id, as the lists of the API show it."}
 
 
-class Visible(serializers.PrimaryKeyRelatedField[Any]):
-    """A field that names another thing by its id. Things that the actor may not see count as missing."""
+def _is_id(text: str) -> bool:
+    try:
+        return bool(UUID(text))
+    except ValueError:
+        return False
 
-    default_error_messages = {"does_not_exist": "There is none with the id {pk_value}, or you may not see it."}
+
+MOST_ALIKE = 20  # things of one name that are counted
+
+
+class Visible(serializers.PrimaryKeyRelatedField[Any]):
+    """A field that names another thing by its id, or by a name that no other has. Things that the actor may not see
+    count as missing."""
+
+    takes_names = True  # the schema says so too
+    default_error_messages = {
+        "does_not_exist": "There is none with the id {pk_value}, or you may not see it.",
+        "unknown": "This is {name:.40}; it must be an id, as the lists of the API show it, or the name of one of them.",
+        "ambiguous": "{count} are called {name:.40}. Give the id of the one that you mean.",
+    }
 
     def __init__(self, **options: Any) -> None:
         super().__init__(pk_field=_Id(), **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str) or _is_id(data):
+            return super().to_internal_value(data)
+        found = list(self.get_queryset().filter(name=data.replace("\0", ""))[:MOST_ALIKE])
+        if len(found) != 1:
+            self.fail("ambiguous" if found else "unknown", name=data, count=len(found))
+        return found[0]
 
     def get_queryset(self) -> Any:
         rows: Any = super().get_queryset()
@@ -126,6 +152,12 @@ class Visible(serializers.PrimaryKeyRelatedField[Any]):
 
     def display_value(self, instance: Any) -> str:
         return str(instance)
+
+    def get_choices(self, cutoff: int | None = None) -> dict[Any, str]:
+        """Offer the things by name. Add when they were made to those that share one."""
+        rows = list(self.get_queryset()[:cutoff])
+        names = apart([self.display_value(row) for row in rows], rows)
+        return dict(zip(map(self.to_representation, rows), names, strict=True))
 
 
 # Output --------------------------------------------------------------------------------------------------------------

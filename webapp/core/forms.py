@@ -16,6 +16,7 @@ from webapp.core.problems import Problem, TooMany
 
 T = TypeVar("T")
 DESCRIBE = "describe"  # live.js posts a form with it: show the form with its request, and do nothing
+USE_SAMPLING = "use-sampling"  # its value that also fills in the sampling of the classifier that decides
 FOLDS = "unfolded"  # names of the folded parts that were open
 HIDDEN = "…"  # in place of a secret, where a request is shown
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?")
@@ -73,11 +74,13 @@ class Form:
         if data is None and request is not None and request.method == "POST":
             self.data = self._plain(posted)
         self.is_described = DESCRIBE in posted
+        self.takes_sampling = posted.get(DESCRIBE) == USE_SAMPLING
         self.unfolded = set(posted.getlist(FOLDS))
         is_bound = self.data is not None and not self.is_described
         self.bound = kind(data=self.data, context=context) if is_bound else None
         self.errors: dict[str, list[str]] = {}
         self.hint = ""
+        self.problem: Problem | None = None  # that refused the last `submit`
         self.offers: dict[str, list[tuple[str, str]]] = {}
 
     def submit(self, act: Callable[..., T]) -> T | None:
@@ -94,7 +97,7 @@ class Form:
         except Problem as problem:
             name = problem.field.split(".")[0]
             self.errors = {name if name in self.blank.fields else "": [problem.detail]}
-            self.hint = problem.hint
+            self.hint, self.problem = problem.hint, problem
             return None
 
     @property
@@ -178,6 +181,12 @@ class Form:
 
     def only(self, *names: str) -> Iterator[Field]:
         return (self[name] for name in names)
+
+    def fill(self, outer: str, values: Mapping[str, Any]) -> None:
+        """Fill in boxes of a nested field, and show them."""
+        held = self.initial if self.data is None else self.data
+        held[outer] = {**(held.get(outer) or {}), **values}
+        self.unfolded.add(outer)
 
     def _plain(self, posted: QueryDict) -> dict[str, Any]:
         """Convert posted texts into what JSON would hold: an empty box is a missing value, an absent checkbox is

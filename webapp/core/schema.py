@@ -70,9 +70,15 @@ class ProblemSchema(AutoSchema):
 
     def _map_serializer_field(self, field: Any, direction: str, bypass_extensions: bool = False) -> Any:
         mapped = super()._map_serializer_field(field, direction, bypass_extensions)
+        if getattr(field, "takes_names", False):
+            told = filter(None, (mapped.pop("description", ""), "an id, or a name that no other has"))
+            mapped.pop("format", None)
+            return mapped | {"description": "; ".join(told)}
         if not isinstance(field, ListSerializer):
             return mapped
         most = getattr(field, "max_length", None)  # the stubs lack it
+        if getattr(field.child, "takes_words", False) and direction == "request":
+            mapped |= {"items": {"oneOf": [mapped["items"], {"type": "string", "description": "such as static:4"}]}}
         bounds = {"minItems": None if field.allow_empty else 1, "maxItems": most}
         return mapped | {name: bound for name, bound in bounds.items() if bound}
 

@@ -7,6 +7,7 @@ are imported by the engine process too: they use the standard library only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ class Kind:
     takes_loads: bool = False  # its arguments may hold numbers of users at once
     uses_classifier: bool = False  # its arguments may hold the id of a classifier of the pair
     takes_more_prompts: bool = False  # its arguments may hold the id of a further prompt set
+    samples: Callable[[Any], int] | None = None  # counts what it decodes at most, by decoding's workload.Recipe
     page: str = ""  # name of the URL of what it makes, and of the relation from its job to that
 
     def columns(self) -> dict[str, Any]:

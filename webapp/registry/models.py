@@ -75,6 +75,11 @@ class Pair(Entry):
         return {"target": self.target, "draft": self.draft} if self.draft else {"target": self.target}
 
     @property
+    def models(self) -> str:
+        """Names of its models, which tell pairs of one name apart."""
+        return " / ".join(str(model) for model in self.by_role.values())
+
+    @property
     def matches_text(self) -> bool:
         """Whether the draft writes text that the target's tokenizer cuts anew, as far as that is known here."""
         usual = next((found["method"] for found in self.findings if "method" in found), "")

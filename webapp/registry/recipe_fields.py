@@ -19,7 +19,7 @@ class PairField(Visible):
         super().__init__(queryset=Pair.objects.select_related("target", "draft"), **options)
 
     def display_value(self, instance: Pair) -> str:
-        return f"{instance}{LACKS[instance.lacks]}"
+        return f"{instance}: {instance.models}{LACKS[instance.lacks]}"
 
 
 class RecordedPairField(PairField):

@@ -100,7 +100,8 @@ def _show(request: Asked, found: Dataset, counted: TokenLengths | None, code: Fo
         request, found.prompts.all(), search=("text", "name"), ordering=("number",), filters={"split": splits},
         usual="number",
     )  # fmt: skip
-    pairs = Pair.objects.visible_to(request.actor).kept().order_by("name")[:MOST_PAIRS]
+    kept = Pair.objects.visible_to(request.actor).kept().select_related("target", "draft")
+    pairs = kept.order_by("name")[:MOST_PAIRS]
     context = {"entry": found, "list": prompts, "pairs": pairs, "counted": counted, "code": code}
     return render(request, "registry/dataset.html", context)
 

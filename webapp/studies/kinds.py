@@ -1,9 +1,18 @@
 """Jobs that this app launches."""
 
+from decoding.public import workload
 from webapp.jobs.kinds import Kind
 
 TRAINING = Kind("training", "Training", parts="samples", page="training")
-ORACLE = Kind("oracle", "Oracle", parts="prompts", needs_draft=False, is_sized=True, page="study")
+ORACLE = Kind(
+    "oracle",
+    "Oracle",
+    parts="prompts",
+    needs_draft=False,
+    is_sized=True,
+    samples=workload.of_recordings,
+    page="study",
+)
 PLAN = Kind(
     "plan",
     "Plan",
@@ -11,6 +20,7 @@ PLAN = Kind(
     needs_draft=False,
     takes_loads=True,
     uses_classifier=True,
+    samples=workload.of_plan,
     page="study",
 )  # how many, the engine says once it knows the strategies
 PROJECTION = Kind(
@@ -21,6 +31,7 @@ PROJECTION = Kind(
     is_sized=True,
     needs_card=True,
     uses_classifier=True,
+    samples=workload.of_recordings,
     page="study",
 )
 PAPERS = Kind(
@@ -30,6 +41,7 @@ PAPERS = Kind(
     keeps_parts=True,
     uses_classifier=True,
     takes_more_prompts=True,
+    samples=workload.of_papers,
     page="study",
 )
 PROOF = Kind("proof", "Proof", parts="samples", page="study")  # of a plan, which launches it

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoding.public import BASELINE, STRATEGIES, Choice, Load, change, paying, so_few
+from decoding.public import BASELINE, STRATEGIES, Choice, Load, change, choose, parse_choices, paying, so_few
 from webapp.studies.models import Classifier, Study
 
 Boxes = list[tuple[str, Any]]  # initial values of the form of a new comparison
@@ -34,6 +34,17 @@ def passes(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 def sources(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, int]]]:
     """Passes of an oracle on each source of drafts, the best first. PostgreSQL keeps no order of names."""
     return sorted((document.get("sources") or {}).items(), key=lambda source: (source[1]["target"], source[0]))
+
+
+def to_start(document: Mapping[str, Any], *, is_alone: bool) -> Choice | None:
+    """Return a fixed setting to begin with: drafts as long as the best are on average, or without a draft model the
+    best copies. None if the best are shorter than a token."""
+    if is_alone:
+        copies = (name for name, _ in sources(document) if name.partition(":")[0] in STRATEGIES)
+        return next((parse_choices(name)[0] for name in copies), None)
+    fixed = STRATEGIES[next(slug for slug in STRATEGIES if slug in document and not _is_bound(slug))]
+    lookahead, length = fixed.params[0], round(document["mean"])
+    return choose(fixed.slug, {lookahead.name: min(length, lookahead.high)}) if length else None
 
 
 def _is_bound(slug: str) -> bool:

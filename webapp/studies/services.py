@@ -12,6 +12,7 @@ from decoding.public import LLAMA_CPP, BadCard, Card, Choice, card_in_the_box, p
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
+from webapp.core.naming import LONGEST, free
 from webapp.core.problems import Conflict, Invalid, NotFound
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
@@ -61,7 +62,7 @@ def launch(
     asked = arguments_of(
         kind, recipe, pair, card=card, own_card=own_card, loads=loads, classifier=classifier, also=also
     )
-    name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
+    name = name or _usual_name(kind, pair, dataset, by)
     job = jobs.enqueue(
         kind=kind,
         queue=queue,
@@ -82,6 +83,12 @@ def launch(
     recipes.freeze(pair, dataset, *filter(None, [classifier, also]))
     audit.record(by, "launched", study, kind=kind.slug, prompt_count=recipe.limit)
     return study
+
+
+def _usual_name(kind: Kind, pair: Pair, dataset: Dataset, by: Actor) -> str:
+    name = f"{kind.label}: {pair.name} on {dataset.name}"[:LONGEST]
+    alike = Study.objects.visible_to(by).filter(name__startswith=name[:100])
+    return free(name, alike.values_list("name", flat=True))
 
 
 def recipe_of(

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import remarks_on
+from decoding.public import BEST_OF_SOURCES, remarks_on
 from webapp.accounts.actor import Actor
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
@@ -40,7 +40,7 @@ MOST_PROOFS = 3
 
 @page(Right.READ)
 def studies(request: Asked) -> HttpResponse:
-    rows = Study.objects.select_related("pair", "dataset", "job").defer("document", "parts")
+    rows = Study.objects.select_related("pair__target", "pair__draft", "dataset", "job").defer("document", "parts")
     found = listing(
         request, listed(request, rows), search=("name", "pair__name", "dataset__name"),
         filters={"kind": list(KINDS), "state": State.values},
@@ -58,6 +58,7 @@ def new_study(request: Asked) -> HttpResponse:
     )  # fmt: skip
     if made := form.submit(lambda **asked: services.launch(by=request.actor, **asked)):
         return redirect("study", made.pk)
+    plan = plans.shown(form, serializers.NewStudy, plans.of_study, request.actor)
     aside = {"sampling", *(name for names in FOLDED.values() for name in names)}
     plain = [field for field in form if field.name not in aside]
     folded = [(title, fields, title in form.unfolded or any(field.errors for field in fields))
@@ -65,7 +66,6 @@ def new_study(request: Asked) -> HttpResponse:
     given = {name: value for name, _, value in form.boxes()}
     boxes = [(f"sampling.{field.name}", field, given[f"sampling.{field.name}"] or field.value)
              for field in Form(serializers.StudySampling)]  # fmt: skip
-    plan = plans.shown(form, serializers.NewStudy, plans.of_study, request.actor)
     return form_page(request, "studies/new_study.html", form, plain=plain, folded=folded, boxes=boxes, **plan)
 
 
@@ -106,7 +106,8 @@ def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
     series = reading.passes(found.document or {})
     sources = reading.sources(found.document or {})
     is_alone = found.pair.is_alone or bool(found.found("draft_left_out"))
-    about = {"low": low, "high": high, "is_alone": is_alone}
+    start = reading.to_start(found.document or {}, is_alone=is_alone)
+    about = {"low": low, "high": high, "is_alone": is_alone, "start": start, "best_of_sources": BEST_OF_SOURCES}
     remarks = remarks_on(name.partition(":")[0] for name, _ in sources)
     return {**about, "sets": _sets(actor, found), "series": series, "sources": sources, "remarks": remarks}
 

@@ -14,15 +14,14 @@ from decoding.pair import Pair
 from decoding.projecting.card import Card
 from decoding.projecting.document import MAPPING, PROJECTING, document
 from decoding.projecting.projecting import Material
-from decoding.replay import planning, probing
+from decoding.replay import planning, probing, workload
 from decoding.replay.confirming import best_of_each, confirm, repriced, to_run
 from decoding.replay.costs import Costs
 from decoding.replay.oracle import analyse
 from decoding.replay.plan_at_load import plan_at_load
-from decoding.replay.plan_at_load import samples as samples_at_load
 from decoding.replay.plan_document import document_of, judged
 from decoding.replay.planning import Prediction, Study
-from decoding.replay.planning_ahead import Simulating, left_out, planned_ahead, predict_ahead, samples_ahead
+from decoding.replay.planning_ahead import Simulating, has_both_placements, left_out, predict_ahead
 from decoding.replay.tree_worth import tree_worth
 from decoding.spec import Choice
 from worker import noise
@@ -32,15 +31,13 @@ from worker.engine.steps import Steps
 from worker.messages import Cancelled, Emit, Found, PairOrder
 
 ORACLE_FORMAT = "drafthouse.oracle/1"
-MEASURING, SIMULATING = "measuring costs", "measuring preparation"
-JOINTLY, AT_LOAD = "measuring joint passes", "confirming under load"
 
 
 def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
     order = recordable(order)
     pair, loaded = load_pair(order.pair, residents)
     emit(loaded)
-    steps = Steps(emit, {"recording": len(order.prompts)})
+    steps = Steps(emit, {workload.RECORDING: len(order.prompts)})
     recorded = _recorded(order, pair, steps, cancelled, for_replay=False)
     if cancelled():
         return
@@ -69,7 +66,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     if cancelled():
         return {}
     before = noise.mark(os.getpid())
-    costs = probing.probe(pair, order.prompts, order.sampling, chosen, partial(steps, MEASURING))
+    costs = probing.probe(pair, order.prompts, order.sampling, chosen, partial(steps, workload.COSTS))
     classifiers = {name: pair.priced(name, costs, order.sampling) for name in usable}
     simulating = Simulating(
         pair,
@@ -78,7 +75,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
         recorded,
         costs,
         chosen,
-        on_progress=lambda done: steps(SIMULATING, done, steps.parts[SIMULATING]),
+        on_progress=lambda done: steps(workload.AHEAD, done, steps.parts[workload.AHEAD]),
         cancelled=cancelled,
     )
     predictions = [*_predicted(recorded, costs, chosen, classifiers), *predict_ahead(simulating)]
@@ -90,7 +87,7 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
         order.prompts,
         order.sampling,
         best,
-        on_progress=lambda done: steps("confirming", done, len(to_run(best)) * count),
+        on_progress=lambda done: steps(workload.CONFIRMING, done, len(to_run(best)) * count),
         cancelled=cancelled,
     )
     at_load = _at_load(order, loads, pair, recorded, costs, chosen, steps, cancelled)
@@ -119,7 +116,7 @@ def _at_load(
 ) -> dict[str, Any] | None:
     if not loads or cancelled():
         return None
-    steps(JOINTLY, 0, 1)
+    steps(workload.JOINTLY, 0, 1)
     return plan_at_load(
         pair,
         order.prompts,
@@ -128,32 +125,29 @@ def _at_load(
         costs,
         loads,
         chosen,
-        on_progress=lambda done, due: steps(AT_LOAD, done, due),
+        on_progress=lambda done, due: steps(workload.AT_LOAD, done, due),
         cancelled=cancelled,
     )
 
 
 def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, pair: Pair, emit: Emit) -> Steps:
-    count, has_classifier, is_alone = len(order.prompts), chosen is not None, order.pair.draft is None
-    ahead = [] if is_alone else planned_ahead(order.sampling, has_classifier=has_classifier)
-    judges = chosen is not None and pair.classifier(chosen).knows_copies
-    run_count = len(planning.confirmed(has_classifier, judges, is_alone=is_alone)) + len(ahead)
-    parts = {
-        "recording": count,
-        MEASURING: probing.samples(count, classifiers=int(has_classifier), is_alone=is_alone),
-        SIMULATING: samples_ahead(count, ahead, pair),
-        "confirming": run_count * count,
-    }
-    if loads:
-        parts |= {JOINTLY: 0, AT_LOAD: samples_at_load(loads, count)}
-    return Steps(emit, parts)
+    recipe = workload.Recipe(
+        len(order.prompts),
+        order.sampling,
+        loads,
+        has_classifier=chosen is not None,
+        judges_copies=chosen is not None and pair.classifier(chosen).knows_copies,
+        is_alone=order.pair.draft is None,
+        has_both_placements=has_both_placements(pair),
+    )
+    return Steps(emit, workload.phases_of_plan(recipe))
 
 
 def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
     order = recordable(order)
     pair, loaded = load_pair(order.pair, residents)
     emit(loaded)
-    steps = Steps(emit, {"recording": len(order.prompts), PROJECTING: 0, MAPPING: 0})
+    steps = Steps(emit, {workload.RECORDING: len(order.prompts), PROJECTING: 0, MAPPING: 0})
     recorded = _recorded(order, pair, steps, cancelled, for_replay=True)
     if cancelled():
         return
@@ -167,7 +161,7 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
 
 def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, *, for_replay: bool) -> Study:
     def on_progress(done: int) -> None:
-        steps("recording", done, len(order.prompts))
+        steps(workload.RECORDING, done, len(order.prompts))
 
     return planning.study(
         pair,

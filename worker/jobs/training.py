@@ -33,7 +33,7 @@ class Train(PairOrder):
         from decoding.disco.classifier import load_classifier
         from decoding.disco.designs import How
         from decoding.disco.splits import Splits
-        from decoding.replay import probing
+        from decoding.replay.workload import samples_of_probe
         from worker.engine.pairs import load_pair, recordable
         from worker.engine.steps import Steps
 
@@ -51,7 +51,7 @@ class Train(PairOrder):
                 "recording test": len(material.test),
                 "recording greedy texts": 0 if is_alone or self.sampling.is_greedy else len(material.validation),
                 "training": 0,
-                "measuring costs": probing.samples(
+                "measuring costs": samples_of_probe(
                     len(material.validation), classifiers=len(how.networks(is_alone=is_alone)), is_alone=is_alone
                 ),
                 "ablations": 0,

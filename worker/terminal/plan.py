@@ -188,13 +188,15 @@ def predicted(material: Material) -> list[Prediction]:
     """Predict the speed of every setting."""
     from decoding.disco.making import Step
     from decoding.replay.planning import predict
-    from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
+    from decoding.replay.planning_ahead import Simulating, has_both_placements, predict_ahead
+    from decoding.replay.workload import planned_ahead, samples_ahead
     from worker.terminal.studying import Steps
 
     pair, prompts, sampling = material.ready.pair, material.bench.prompts, material.bench.sampling
     study, costs, name = material.study, material.costs, material.classifier
     steps = Steps()
-    due = samples_ahead(len(prompts), planned_ahead(sampling, has_classifier=name is not None), pair)
+    ahead = planned_ahead(sampling, has_classifier=name is not None)
+    due = samples_ahead(len(prompts), ahead, has_both_placements=has_both_placements(pair))
     simulating = Simulating(
         pair,
         prompts,

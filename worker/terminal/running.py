@@ -16,6 +16,7 @@ from decoding.errors import BadPrompt
 from decoding.load import ONE
 from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.sample import Sample
+from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.worst import USUAL, lines, ranked_by_loss
 from decoding.prompts.prompt import first_turns
 from decoding.replay.weighing import settle_prices
@@ -193,6 +194,8 @@ def announce(args: Arguments, loaded: LoadedPair | LoadedServers, longest: int, 
     strategies = f"{number} strateg" + ("ies" if number > 1 else "y")
     at = "" if args.loads == (ONE,) else f", at {', '.join(map(str, args.loads))}"
     say(f"{count} of {prompts} × {strategies}{repeats}{at}")
+    if are_too_few(len(args.prompts), number - 1):
+        say(outlook(len(args.prompts), number - 1))
     for choice in args.choices:
         waits = loaded.pair.contestant(choice).waiting(choice, longest)
         if choice.spec.role == SERVER.role or loaded.pair.process_of(choice) or waits:

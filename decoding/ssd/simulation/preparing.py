@@ -104,7 +104,8 @@ def _branches_in(row: Row) -> int | None:
 def _rows_of(found: Sequence[Counted]) -> float:
     """Mean rows of a pass that prepared."""
     rows: int = sum(hits["rows"] for hits in found)
-    return rows / max(1, sum(hits["preparations"] for hits in found))
+    preparations: int = sum(hits["preparations"] for hits in found)
+    return rows / max(1, preparations)
 
 
 def _working(found: Sequence[Counted]) -> float:

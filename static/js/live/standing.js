@@ -6,15 +6,16 @@ import { say } from "../core/words.js";
 
 const WIDTH = 80, HEIGHT = 12, EDGE = 2;
 
-/** `rows`: the report's. All lanes have one scale; the upright line is the baseline's 1. */
-export function drawStanding(lanes, rows) {
-  const gains = new Map(rows.map((row) => [row.label, row.speedup]));
+/** All lanes have one scale; the upright line is the baseline's 1. A lane leads if it is shown to be the fastest of its load. */
+export function drawStanding(lanes, { strategies: rows, loads }) {
+  const fastest = new Set(loads.map((load) => load.fastest)), gains = new Map(rows.map((row) => [row.label, row.speedup]));
   const known = [...gains.values()].filter(Boolean);
   const low = Math.min(0.9, ...known.map((gain) => gain.low ?? gain.ratio));
   const high = Math.max(1.1, ...known.map((gain) => gain.high ?? gain.ratio));
   const x = (ratio) => EDGE + ((ratio - low) / (high - low)) * (WIDTH - 2 * EDGE);
   for (const lane of lanes) {
     const gain = gains.get(lane.run.label);
+    lane.element.classList.toggle("leads", fastest.has(lane.run.label));
     say(lane.numbers.standing, gain ? `${gain.ratio.toFixed(2)}×` : "");
     become(lane.element.querySelector(".standing svg"), ...(gain ? drawn(gain, x) : []));
   }

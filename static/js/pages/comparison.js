@@ -272,7 +272,7 @@ const verdict = new Part("verdict", (text) => {
   $("#verdict").innerHTML = text;
   sortable($("#verdict"));
   findings.read();
-  drawStanding(race.lanes, findings.report.strategies);
+  drawStanding(race.lanes, findings.report);
   renewEvidence(); // with its numbers, not with each sample: reports are the rarer the more samples there are
 });
 const questions = new Part("what-if", (text) => {
@@ -308,7 +308,7 @@ const feed = new Feed({
   },
 });
 
-drawStanding(race.lanes, findings.report.strategies);
+drawStanding(race.lanes, findings.report);
 sortable();
 feed.start();
 look(view.heat);

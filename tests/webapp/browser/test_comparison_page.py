@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from tests.golden.record import FOLDER, name_of
 from tests.webapp.browser.conftest import EXPECTED, STRATEGIES
 from tests.webapp.browser.lab import PHONE, PIXELS, grave_faults_of_both_themes
+from tests.webapp.comparisons.test_report import decoded_at
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
 from webapp.registry.models import Prompt
@@ -77,6 +78,21 @@ def test_rounds_arrive_and_neither_a_reload_nor_a_late_tab_misses_any(open_page,
         told = dict(zip(names, tab.locator("table.numbers tbody td.strong").all_inner_texts(), strict=True))
         standing = tab.locator("[data-lane] [data-number=standing]")
         expect(standing).to_have_text([told[name] for name in STRATEGIES])  # and lanes say it live
+
+
+WEIGHTS = "all => [...new Set(all.map((one) => getComputedStyle(one).fontWeight))]"
+
+
+def test_whose_text_is_shown_is_not_marked_as_who_leads(open_page, worker, world):
+    page = open_page(path_of(worker))
+    mode(page, "live")
+    expect(page.locator(".lane.leads")).to_have_count(0)
+    assert len(page.locator("[data-lane] .who").evaluate_all(WEIGHTS)) == 1  # nothing has run, so nobody stands out
+    ended = worker.does(decoded_at, world, {"autoregressive": 100.0, "static:4": 160.0})
+    page = open_page(f"/comparisons/{ended.pk}/")
+    choose(page, 1)
+    expect(page.locator(".lane.leads .name")).to_have_text("static:4")
+    expect(page.locator(".lane:has(:checked) .name")).to_have_text("autoregressive")
 
 
 def test_a_draft_that_no_model_made_is_told_without_the_models_confidence(open_page, worker):

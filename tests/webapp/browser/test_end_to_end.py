@@ -33,6 +33,7 @@ from tests.webapp.browser.stranger import Stranger
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PAIR, DATASET = "mine", "ten of mine"
+CHOICE = f"{PAIR}: target / draft"
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +158,7 @@ def test_a_race_is_watched_through_a_reload_a_late_tab_and_a_lost_network_until_
 
 def launch_a_long_one(lab: Lab) -> Page:
     page = lab.open("/comparisons/new/")
-    page.select_option("[name=pair]", label=PAIR)
+    page.select_option("[name=pair]", label=CHOICE)
     page.select_option("[name=dataset]", label=DATASET)
     page.click("summary:has-text('Repeats')")
     page.fill("[name=repeats]", "100")  # far more than is waited for
@@ -221,7 +222,7 @@ def test_a_finished_comparison_fits_a_phone_in_the_dark(materials, finished):
 def test_a_classifier_is_trained_and_compared_with(materials):
     page = materials.open("/classifiers/train/")
     page.fill("[name=name]", "my stopper")
-    page.select_option("[name=pair]", label=PAIR)
+    page.select_option("[name=pair]", label=CHOICE)
     page.select_option("[name=dataset]", label=DATASET)
     page.click("summary:has-text('Sampling')")
     page.fill("[name=max_new_tokens]", "160")  # two hundred to tune by are the least

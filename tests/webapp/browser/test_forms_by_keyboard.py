@@ -101,7 +101,7 @@ def paste_prompts(typist) -> None:
 def launch(typist) -> None:
     typist.goes_to("c", "Comparisons")
     typist.asks_for_a_new("New comparison")
-    expect(typist.page.locator("[name=pair] option:checked")).to_have_text("both")
+    expect(typist.page.locator("[name=pair] option:checked")).to_have_text("both: big / small")
     expect(typist.page.locator("[name=dataset] option:checked")).to_have_text("three")
     typist.presses("Enter", "summary:text('Sampling')")
     typist.writes(over=True, max_new_tokens="24")

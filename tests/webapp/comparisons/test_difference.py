@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 
 from tests.webapp import make
 from webapp.comparisons import difference, figures
 from webapp.comparisons.across.columns import COLUMNS
 from webapp.comparisons.models import Comparison, Figures, Sample
+from webapp.studies.classifiers import services as classifying
 
 
 @pytest.fixture
@@ -35,7 +38,27 @@ def test_another_machine_is_a_reason_not_to_compare_speeds(world, two):
     Sample.objects.filter(run__comparison=two[1]).update(device="cuda:0")
     page = world.page(world.bob).get(address(*two))
     assert page.context["differing"] == ["machine"]
-    assert "so do not compare their speeds directly" in page.content.decode()
+    shown = page.content.decode()
+    assert "so do not compare their speeds directly" in shown and "the first's" not in html.unescape(shown)
+    assert "baseline" in shown and "1.00 – 1.00" not in " ".join(shown.split())
+
+
+def test_a_ratio_of_speeds_stands_only_where_speeds_compare(world, two):
+    assert "1.00× the first's" in html.unescape(world.page(world.bob).get(address(*two)).content.decode())
+
+
+def test_comparisons_that_two_classifiers_decide_differ_in_them_and_share_no_name(world, two):
+    by = world.actor(world.bob)
+    decided = []
+    for _ in range(2):
+        upload = make.upload(by, make.card())
+        classifying.add_classifier(name="c", pair=two[0].pair, upload=upload, by=by)
+        strategies = [{"strategy": "disco"}]
+        decided.append(make.comparison(by, pair=two[0].pair, dataset=two[0].dataset, strategies=strategies))
+    found = world.page(world.bob).get(address(*decided)).context
+    assert found["differing"] == ["classifier"] and len(set(found["heads"])) == 2
+    without = make.comparison(by, pair=two[0].pair, dataset=two[0].dataset)
+    assert world.page(world.bob).get(address(without, decided[0])).context["differing"] == []  # only one has any
 
 
 def test_only_intervals_that_do_not_overlap_lie_apart(world, two):

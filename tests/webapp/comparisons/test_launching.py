@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 
@@ -53,8 +54,16 @@ def test_a_dry_run_answers_the_plan_and_leaves_nothing(world, ready):
     assert (plan["run_count"], plan["prompt_count"], plan["sample_count"]) == (2, 3, 6)
     assert plan["minutes"] is None and plan["disk_bytes"] > 0
     assert any("no estimate of the time" in note for note in plan["notes"])
+    assert plan["has_too_few_prompts"] and "3 prompts" in plan["shows"]
     assert not Comparison.objects.exists() and Job.objects.count() == jobs
     assert Pair.objects.get().frozen is None
+
+
+def test_the_form_says_before_launch_what_so_many_prompts_can_show(world, ready):
+    enough = make.dataset(world.actor(world.bob), count=24, name="more")
+    for prompts, said in ((ready[1], "3 prompts are too few"), (enough, "24 prompts usually show")):
+        form = {"pair": str(ready[0].pk), "dataset": str(prompts.pk), "use": "static", "queue": "cpu", "plan": ""}
+        assert said in world.page(world.bob).post("/comparisons/new/", form).content.decode()
 
 
 def test_once_measured_the_plan_knows_the_time(world, ready):
@@ -63,6 +72,29 @@ def test_once_measured_the_plan_knows_the_time(world, ready):
     make.decode_all(comparison)
     plan = world.script("submit").post("/api/v1/comparisons/?dry_run=1", make.body(*ready)).json()
     assert plan["minutes"] is not None
+
+
+def test_comparisons_and_studies_that_nobody_named_get_names_of_their_own(world, ready):
+    names = [post(world, make.body(*ready)).json()["name"] for _ in range(3)]
+    assert names == ["pair on prompts", "pair on prompts (2)", "pair on prompts (3)"]
+    body = {"kind": "oracle", "pair": str(ready[0].pk), "dataset": str(ready[1].pk)}
+    studies = [world.script("submit").post("/api/v1/studies/", body).json()["name"] for _ in range(2)]
+    assert studies == ["Oracle: pair on prompts", "Oracle: pair on prompts (2)"]
+
+
+def test_lists_and_choices_tell_things_of_one_name_apart(world, ready):
+    by = world.actor(world.bob)
+    twins = [make.pair(by), make.pair(by)]
+    form = world.page(world.bob).get("/comparisons/new/").content.decode()
+    offered = [re.search(rf'<option value="{one.pk}"[^>]*>([^<]*)', form)[1] for one in (ready[0], *twins)]
+    assert len(set(offered)) == 3 and all(label.startswith("pair: target / draft, ") for label in offered)
+    made = [make.comparison(by, pair=ready[0], dataset=ready[1]) for _ in range(2)]
+    rows = world.page(world.bob).get("/comparisons/").content.decode()
+    marks = [re.search(rf'{each.pk}/">one</a> <span class="quiet">([^<]+)', rows)[1] for each in made]
+    assert len(set(marks)) == 2
+    alone = make.comparison(by, pair=ready[0], dataset=ready[1])
+    Comparison.objects.filter(pk=alone.pk).update(name="of its own")
+    assert "of its own</a>\n" in world.page(world.bob).get("/comparisons/").content.decode()
 
 
 def test_what_it_points_at_is_frozen(world, ready):
@@ -103,6 +135,32 @@ def test_what_is_out_of_bounds_is_named_and_leaves_nothing(world, ready, changes
     assert answer.status_code == 400
     assert answer.json()["field"].startswith(field)
     assert told in answer.json()["detail"]
+    assert not Comparison.objects.exists()
+
+
+def test_strategies_are_named_as_on_the_command_line_and_things_by_their_names(world, ready):
+    asked = {**make.body(*ready), "pair": "pair", "dataset": "prompts", "strategies": ["static:4", "threshold:0.3"]}
+    labels = [run["label"] for run in post(world, asked).json()["runs"]]
+    assert labels == ["autoregressive", "static:4", "threshold:0.3"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "told"),
+    [
+        ({"strategies": ["statik:4"]}, "strategies.0", "Did you mean static?"),
+        ({"strategies": ["static:65"]}, "strategies.0", "outside 1 to 64"),
+        ({"strategies": ["static:2,static:4"]}, "strategies.0", "names 2 strategies; give each an entry of its own"),
+        ({"strategies": [4]}, "strategies.0", "it must be a text"),
+        ({"pair": "twin"}, "pair", "2 are called twin. Give the id"),
+        ({"pair": "theirs"}, "pair", "it must be an id"),
+        ({"dataset": "no such"}, "dataset", "or the name of one of them"),
+    ],
+)
+def test_a_name_that_names_nothing_or_several_is_told(world, ready, changes, field, told):
+    for name, user in (("twin", world.bob), ("twin", world.bob), ("theirs", world.charlie)):
+        make.pair(world.actor(user), name=name)
+    answer = post(world, {**make.body(*ready), **changes})
+    assert (answer.status_code, answer.json()["field"]) == (400, field) and told in answer.json()["detail"]
     assert not Comparison.objects.exists()
 
 
@@ -205,7 +263,9 @@ def test_forms_mark_what_a_pair_that_matches_texts_lacks(world, matching_texts):
     papers, plan, train = "studies/new/?kind=papers", "studies/new/?kind=plan", "classifiers/train/?design"
     for form, is_offered in ((papers, False), (plan, True), (f"{train}=ours", False), (f"{train}=sources", True)):
         shown = " ".join(world.page(world.bob).get(f"/{form}").content.decode().split())
-        [state] = re.findall(rf'<option value="{matching_texts.pk}"( \w+)?>slem \(matches text\)</option>', shown)
+        [state] = re.findall(
+            rf'<option value="{matching_texts.pk}"( \w+)?>slem: target / draft \(matches text\)</option>', shown
+        )
         assert (state != " disabled") is is_offered, form
 
 
@@ -246,6 +306,24 @@ def test_strategies_are_offered_as_the_engine_has_them(world):
     assert (lookahead["low"], lookahead["high"], lookahead["default"]) == (1, 64, 4)
 
 
+def value_in(page, box):
+    return re.search(rf'name="{re.escape(box)}" type="number"[^>]*value="([^"]*)"', page)[1]
+
+
+def test_the_form_takes_the_sampling_of_the_classifier_that_it_opens_with_or_when_a_button_asks(world, ready):
+    by = world.actor(world.bob)
+    classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
+    pair, prompts = map(str, (ready[0].pk, ready[1].pk))
+    opened = world.page(world.bob).get(f"/comparisons/new/?pair={pair}&dataset={prompts}&strategies=disco")
+    assert value_in(opened.content.decode(), "temperature") == "0.6"
+    form = {"pair": pair, "dataset": prompts, "use": "disco", "queue": "cpu", "temperature": "0.0"}
+    shown = world.page(world.bob).post("/comparisons/new/", {**form, "describe": "1"}).content.decode()
+    assert value_in(shown, "temperature") == "0.0" and "Use its sampling" in shown
+    taken = world.page(world.bob).post("/comparisons/new/", {**form, "describe": "use-sampling"}).content.decode()
+    assert value_in(taken, "temperature") == "0.6" and value_in(taken, "repetition_penalty") == "1.1"
+    assert "trained with" not in taken and not Comparison.objects.exists()
+
+
 def test_a_classifier_for_another_sampling_is_told_of_before_and_after_it_runs(world, ready):
     by = world.actor(world.bob)
     classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
@@ -258,6 +336,23 @@ def test_a_classifier_for_another_sampling_is_told_of_before_and_after_it_runs(w
     )
     page = world.page(world.bob).get(f"/comparisons/{made['id']}/").content.decode()
     assert "uses a classifier that was trained with" in page
+
+
+def test_where_a_classifier_is_missing_the_plan_links_to_the_form_that_trains_it(world, ready, matching_texts):
+    client, train = world.page(world.bob), '<a href="/classifiers/train/?pair='
+    form = {"pair": str(ready[0].pk), "dataset": str(ready[1].pk), "use": "disco", "queue": "cpu", "temperature": "0.6"}
+    for more in ({"describe": "1"}, {"launch": ""}):
+        page = client.post("/comparisons/new/", {**form, **more}).content.decode()
+        assert page.count("has no classifier yet") == 1
+        address = html.unescape(re.search(rf'{re.escape(train)}[^"]*', page)[0].partition('"')[2])
+    assert not Comparison.objects.exists()
+    training = client.get(address).content.decode()
+    assert f'value="{ready[0].pk}" selected' in training and f'value="{ready[1].pk}" selected' in training
+    assert 'name="temperature" type="number"' in training and value_in(training, "temperature") == "0.6"
+    of_copies = client.post("/comparisons/new/", {**form, "use": "disco-suffix", "describe": "1"}).content.decode()
+    assert f"{train}{ready[0].pk}&amp;dataset={ready[1].pk}" in of_copies and "design=sources" in of_copies
+    of_drafts = client.post("/comparisons/new/", {**form, "pair": str(matching_texts.pk), "describe": "1"})
+    assert train not in of_drafts.content.decode()
 
 
 def test_disco_names_the_very_classifier_that_will_decide(world, ready):

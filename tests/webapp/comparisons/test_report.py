@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
 
@@ -12,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.speedups import speedup
+from decoding.spec import parse_choices
 from tests.webapp import make
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import names_of, report, so_far, step
@@ -60,15 +62,42 @@ def test_beside_the_ratio_stands_the_difference_to_the_baseline(world):
 
 @pytest.fixture
 def decoded(world):
+    return decoded_at(world, {"autoregressive": 100.0, "static:4": 160.0})
+
+
+def decoded_at(world, speeds):
     by = world.actor(world.bob)
-    comparison = make.comparison(by, dataset=make.dataset(by, count=6))
+    strategies = [{"strategy": choice.strategy, "params": choice.params} for choice in parse_choices(",".join(speeds))]
+    comparison = make.comparison(by, dataset=make.dataset(by, count=6), strategies=strategies)
     make.decode_all(comparison)
-    speeds = {"autoregressive": 100.0, "static:4": 160.0}
     for number, sample in enumerate(Sample.objects.filter(run__comparison=comparison).order_by("created")):
         sample.numbers["decode_ns"] = round(sample.numbers["timed_tokens"] * 1e9 / (speeds[sample.run.label] + number))
         sample.tokens_per_s = sample_from_dict(sample.numbers).tokens_per_s
         sample.save()
     return comparison
+
+
+def flags(world, comparison):
+    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
+    return " ".join(html.unescape(page).partition('class="elsewhere"')[2].partition("</details>")[0].split())
+
+
+@pytest.mark.django_db
+def test_what_the_verdict_names_can_be_copied_as_settings_of_other_engines(world, decoded):
+    told = flags(world, decoded)
+    assert "So set this in other engines: static:4" in told and "No other engine" not in told
+    assert all(engine in told for engine in ("vLLM", "SGLang", "llama.cpp")) and '"num_speculative_tokens": 4' in told
+
+
+@pytest.mark.django_db
+def test_where_no_other_engine_can_do_the_fastest_the_page_takes_the_fastest_that_one_can(world):
+    told = flags(world, decoded_at(world, {"autoregressive": 100.0, "heuristic:5": 250.0, "static:4": 160.0}))
+    assert "set this in other engines: static:4" in told and "No other engine can do heuristic:5;" in told
+
+
+@pytest.mark.django_db
+def test_what_is_no_gain_is_not_advised(world):
+    assert flags(world, decoded_at(world, {"autoregressive": 100.0, "static:4": 60.0})) == ""
 
 
 @pytest.mark.django_db

@@ -211,8 +211,8 @@ def test_copies_are_judged_by_a_classifier_of_a_pair_with_the_same_target(world,
 def test_a_form_for_what_needs_a_draft_shows_it_but_does_not_offer_it(world, alone, page):
     paired = make.pair(world.actor(world.bob))
     shown = " ".join(world.page(world.bob).get(page).content.decode().split())
-    assert f'<option value="{alone.pk}" disabled>alone (no draft)</option>' in shown
-    assert f'<option value="{paired.pk}" selected>pair</option>' in shown  # the only one to choose
+    assert f'<option value="{alone.pk}" disabled>alone: target (no draft)</option>' in shown
+    assert f'<option value="{paired.pk}" selected>pair: target / draft</option>' in shown  # the only one to choose
 
 
 def test_the_form_of_a_comparison_offers_only_what_runs(world, alone):

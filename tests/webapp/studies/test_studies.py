@@ -21,7 +21,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.models import Pair
 from webapp.studies import reading, services
-from webapp.studies.kinds import PLAN, PROJECTION
+from webapp.studies.kinds import KINDS, PLAN, PROJECTION
 from webapp.studies.models import Study
 from webapp.studies.serializers import CARDS
 
@@ -117,6 +117,26 @@ def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(worl
     assert shown.index("The best draft") < shown.index("<table")
 
 
+@pytest.mark.parametrize(("mean", "said"), [(1.2, "static:1"), (7.6, "static:8"), (0.3, ""), (99.0, "static:64")])
+def test_an_oracle_says_what_to_set_to_begin_with_and_where_the_best_is_found(world, ready, mean, said):
+    by = world.actor(world.bob)
+    study = make.study(by, document={**make.STUDIES["oracle"], "mean": mean}, pair=ready[0], dataset=ready[1])
+    shown = world.page(world.bob).get(f"/studies/{study.pk}/").content.decode()
+    assert (f"Begin with <b>{said}</b>" in shown) is bool(said) is not ("best without a draft" in shown)
+    assert (f"--speculative-num-steps {said.partition(':')[2]}" in shown) is bool(said)  # SGLang
+    assert (f"/studies/new/?kind=plan&amp;pair={ready[0].pk}&amp;dataset={ready[1].pk}" in shown) is bool(said)
+
+
+def test_an_oracle_of_copies_says_which_to_begin_with(world, ready):
+    passes = {"target": 9, "draft": 0, "accepted": 4}
+    sources = {"best of each position": {**passes, "target": 7}, "lookup:10": passes}
+    document = {**make.STUDIES["oracle"], "sources": sources}
+    asked = {"pair": make.target_alone(world.actor(world.bob)), "dataset": ready[1]}
+    study = make.study(world.actor(world.bob), document=document, **asked)
+    shown = world.page(world.bob).get(f"/studies/{study.pk}/").content.decode()
+    assert "Begin with <b>lookup:10</b>" in shown and "prompt_lookup_max" in shown
+
+
 def test_pages_of_studies_without_a_draft_say_whose_drafts_they_show(world, ready):
     by = world.actor(world.bob)
     asked = {"pair": make.target_alone(by), "dataset": ready[1]}
@@ -139,9 +159,11 @@ def test_the_page_of_an_oracle_has_a_row_for_each_source_of_drafts(world, ready)
     shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
     table = shown[shown.index('aria-label="Sources of drafts"') :].partition("</table>")[0]
     rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t", row) for row in table.partition("<tbody>")[2].split("<tr>")[1:]]
-    assert {row[0]: row[1:] for row in rows} == {
-        name: [str(row[of]) for of in ("target", "draft", "accepted")] for name, row in sources.items()
+    bound = "best of each position"  # it takes the draft model's tokens, so no draft would be free
+    assert {row[0]: row[1:] for row in rows if row[0] != bound} == {
+        name: [str(row[of]) for of in ("target", "draft", "accepted")] for name, row in sources.items() if name != bound
     }
+    assert "not counted" in table and "The draft's passes are not counted in this\n  bound." in shown
     assert [row[0] for row in rows] == ["best of each position", "draft model", "lookup", "suffix-memory:0.3"]
     assert "suffix-memory copies from earlier requests, so what it gains depends on their order." in shown
 
@@ -240,9 +262,9 @@ def test_the_form_of_a_study_shows_its_plan_and_why_there_is_none(world, ready):
     client = world.page(world.bob)
     jobs.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={})
     shown = client.get("/studies/new/").content.decode()
-    assert f"{ready[1].prompt_count} prompts</p>" in shown and "Worker w1 is free and begins at once." in shown
+    assert f"{ready[1].prompt_count} prompts, at most" in shown and "Worker w1 is free and begins at once." in shown
     form = {"kind": "plan", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "describe": "1"}
-    assert "<p>1 prompt</p>" in client.post("/studies/new/", {**form, "limit": "1"}).content.decode()
+    assert "<p>1 prompt, at most" in client.post("/studies/new/", {**form, "limit": "1"}).content.decode()
     assert (
         "No worker listens on <code>gpu</code>"
         in client.post("/studies/new/", {**form, "queue": "gpu"}).content.decode()
@@ -250,6 +272,37 @@ def test_the_form_of_a_study_shows_its_plan_and_why_there_is_none(world, ready):
     assert "has no split &#x27;none&#x27;" in client.post("/studies/new/", {**form, "split": "none"}).content.decode()
     assert "Choose a pair and prompts" in client.post("/studies/new/", {**form, "pair": ""}).content.decode()
     assert not Study.objects.exists()
+
+
+def planned(world, ready, form, **chosen):
+    asked = {"pair": str(ready[0].pk), "dataset": str(ready[1].pk), "describe": "1", **chosen}
+    page = world.page(world.bob).post(form, asked)
+    return page.context["plan"], page.content.decode()
+
+
+@pytest.mark.parametrize(("kind", "most"), [("oracle", 3), ("projection", 3), ("plan", 200), ("papers", 200)])
+def test_the_form_of_a_study_says_how_many_samples_and_how_long_before_its_launch(world, ready, kind, most):
+    plan, shown = planned(world, ready, "/studies/new/", kind=kind)
+    assert plan.sample_count >= 3 and (plan.sample_count > most) == (kind == "papers")
+    assert plan.minutes is None and "unknown: nothing was measured with this pair yet" in shown
+    compared = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
+    make.decode_all(compared)
+    plan, shown = planned(world, ready, "/studies/new/", kind=kind)
+    assert plan.minutes > 0 and "by the speed of its comparisons" in shown
+    if kind in make.STUDIES:
+        card = {"card": CARDS[0][0]} if KINDS[kind].needs_card else {}
+        made = make.study(world.actor(world.bob), KINDS[kind], pair=ready[0], dataset=ready[1], **card)
+        tokens = made.job.total_count * made.sampling["max_new_tokens"]
+        plan, _ = planned(world, ready, "/studies/new/", kind=kind, **{"sampling.max_new_tokens": "256"})
+        took = (made.job.finished - made.job.started).total_seconds() / 60
+        assert plan.minutes == pytest.approx(took * plan.sample_count * 256 / tokens) and not plan.is_rough
+
+
+def test_the_form_of_a_training_says_how_many_samples_and_how_long_before_its_launch(world, ready):
+    plan, shown = planned(world, ready, "/classifiers/train/", name="c")
+    assert plan.sample_count > 3 and plan.minutes is None and "3 prompts, at most" in shown
+    make.decode_all(make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1]))
+    assert planned(world, ready, "/classifiers/train/", name="c")[0].minutes > 0
 
 
 def test_under_ratio_dice_a_page_says_what_its_counts_are_of(world, ready):

@@ -4,7 +4,7 @@ means nothing to anybody; the name here has the classifier's name."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from webapp.comparisons.models import Run
@@ -13,10 +13,18 @@ from webapp.studies.models import Classifier
 
 def names_of(runs: Sequence[Run]) -> dict[UUID, str]:
     """Names of runs. Read classifiers once, and not at all if none decides."""
-    ids = {run.params["classifier"] for run in runs if run.params.get("classifier")}
-    known = dict(Classifier.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
-    called = {str(pk): name for pk, name in known.items()}
+    called = {str(one.pk): one.name for one in _classifiers(runs)}
     return {run.pk: _name(run, called.get(run.params.get("classifier", ""))) for run in runs}
+
+
+def classifiers_of(runs: Iterable[Run]) -> list[str]:
+    """Names of the classifiers that decide in these runs, each with the start of its id: two may share a name."""
+    return sorted(f"{one.name} ({str(one.pk)[:8]})" for one in _classifiers(runs))
+
+
+def _classifiers(runs: Iterable[Run]) -> Iterable[Classifier]:
+    ids = {run.params["classifier"] for run in runs if run.params.get("classifier")}
+    return Classifier.objects.filter(pk__in=ids) if ids else []
 
 
 def _name(run: Run, classifier: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,6 +16,7 @@ from django.utils.safestring import SafeString
 
 from webapp.core import verbs
 from webapp.core.forms import Field, Form
+from webapp.core.naming import marks
 
 register = template.Library()
 TYPED = re.compile(r"`([^`]*)`")
@@ -89,6 +91,14 @@ def column(context: Context, name: str, title: str, css: str = "", about: str = 
         '<th scope="col" class="{}" aria-sort="{}"><a href="{}">{} <span aria-hidden="true">{}</span></a>{}</th>',
         css, sort, link, title, mark, about,
     )  # fmt: skip
+
+
+@register.filter
+def apart(row: Any, rows: Sequence[Any]) -> SafeString:
+    """Show what tells a row from others of the list that have its name."""
+    alike = [each for each in rows if each.name == row.name]
+    mark = marks([row.name] * len(alike), alike)[alike.index(row)]
+    return format_html(' <span class="quiet">{}</span>', mark) if mark else SafeString("")
 
 
 @register.filter

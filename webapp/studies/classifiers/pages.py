@@ -51,7 +51,8 @@ def new_classifier(request: Asked) -> HttpResponse:
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def train_classifier(request: Asked) -> HttpResponse:
-    initial = {name: request.GET[name] for name in ("pair", "dataset", "design") if name in request.GET}
+    filled = ("pair", "dataset", "design", *SamplingFields().fields)
+    initial = {name: request.GET[name] for name in filled if name in request.GET}
     form = Form(serializers.NewTraining, request, initial=initial, actor=request.actor)
     if made := form.submit(lambda **asked: services.train_classifier(by=request.actor, **asked)):
         return redirect("training", made.pk)

@@ -1,0 +1,108 @@
+"""Numbers of samples that studies decode, known before they begin. Loads no model library, so that forms can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from decoding.reproduce.settings import BATCHES
+from decoding.spec import Choice, Sampling, choose
+from decoding.strategies import BASELINE, STRATEGIES
+from decoding.strategy import Strategy
+
+RECORDING, COSTS, AHEAD, CONFIRMING = "recording", "measuring costs", "measuring preparation", "confirming"
+JOINTLY, AT_LOAD = "measuring joint passes", "confirming under load"  # phases of a plan
+
+PROMPTS = 4  # on which costs are measured
+VARIED = 5  # samples of each prompt with drafts of every length
+UNAIDED = (0, 2, 4)  # after these the target decodes alone: every speed-up depends on that cost
+GROWN = (0, 2, 4)  # and after these drafts are trees: one sample's sizes are too few for a line
+MIXED = (1, 3)  # and after these a policy mixes copies and drafts
+COARSE = 3  # settings of a grid that are run to measure prices
+AGAIN = 3  # times that the best is run to correct its promise
+SHOWN = 4  # strategies that run at each load, beside the baseline
+OF_PAPERS = 66  # samples of each prompt, if no figure lacks anything
+
+
+def settings(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> Iterator[Choice]:
+    """Settings that a plan predicts by replay."""
+    for strategy in STRATEGIES.values():
+        needs = strategy.prices_rounds or (strategy.sees == "estimate" and not has_classifier)
+        needs = needs or (strategy.judges_copies and not judges_copies) or (strategy.needs_draft and is_alone)
+        if strategy.can_replay and not needs:
+            yield from (choose(strategy.slug, params) for params in strategy.grid())
+
+
+def confirmed(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> set[str]:
+    """Strategies that a plan runs to test its predictions."""
+    found = settings(has_classifier, judges_copies, is_alone=is_alone)
+    return {BASELINE, *(choice.strategy for choice in found if choice.spec.role == "ranked")}
+
+
+def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]:
+    """Strategies that prepare ahead and can be simulated here: the dice must fix the text."""
+    return [
+        strategy
+        for strategy in STRATEGIES.values()
+        if strategy.prepares_ahead and sampling.fixes_the_text and (has_classifier or not strategy.needs_classifier)
+    ]
+
+
+def samples_of_probe(prompts: int, *, classifiers: int, is_alone: bool = False) -> int:
+    """Samples that measure the costs of passes; fewer of a target alone."""
+    with_draft = 0 if is_alone else len(MIXED) + len(GROWN) + 1 + classifiers
+    return min(PROMPTS, prompts) * (len(UNAIDED) + VARIED + with_draft)
+
+
+def samples_ahead(prompts: int, strategies: Sequence[Strategy], *, has_both_placements: bool) -> int:
+    """Samples that measure the prices of strategies that prepare ahead."""
+    runs = COARSE + 3 + 2 * AGAIN + 2 * has_both_placements
+    return min(PROMPTS, prompts) * runs * len(strategies)
+
+
+def samples_at_load(users: Sequence[int], prompts: int) -> int:
+    """Samples of a plan under load, at most."""
+    return (SHOWN + 1) * len(users) * prompts
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides how many samples a study decodes."""
+
+    prompts: int
+    sampling: Sampling
+    users: Sequence[int] = ()  # at once, of a plan under load
+    further: int = 0  # prompts of another set
+    has_classifier: bool = False
+    judges_copies: bool = False
+    is_alone: bool = False  # nothing is drafted
+    has_both_placements: bool = True  # the draft can work beside the target
+
+
+def of_recordings(recipe: Recipe) -> int:
+    """Samples of a study that records each prompt once."""
+    return recipe.prompts
+
+
+def of_papers(recipe: Recipe) -> int:
+    """Samples of a study of the papers at most."""
+    probe = samples_of_probe(recipe.prompts, classifiers=1)
+    return OF_PAPERS * recipe.prompts + probe + len(BATCHES) + recipe.further
+
+
+def of_plan(recipe: Recipe) -> int:
+    """Samples of a plan at most."""
+    return sum(phases_of_plan(recipe).values())
+
+
+def phases_of_plan(of: Recipe) -> dict[str, int]:
+    """Samples of each phase of a plan."""
+    ahead = [] if of.is_alone else planned_ahead(of.sampling, has_classifier=of.has_classifier)
+    runs = len(confirmed(of.has_classifier, of.judges_copies, is_alone=of.is_alone)) + len(ahead)
+    return {
+        RECORDING: of.prompts,
+        COSTS: samples_of_probe(of.prompts, classifiers=int(of.has_classifier), is_alone=of.is_alone),
+        AHEAD: samples_ahead(of.prompts, ahead, has_both_placements=of.has_both_placements),
+        CONFIRMING: runs * of.prompts,
+        **({JOINTLY: 0, AT_LOAD: samples_at_load(of.users, of.prompts)} if of.users else {}),
+    }
