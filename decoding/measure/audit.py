@@ -42,7 +42,7 @@ def audit(
         return Audit("identical")
     chosen = [token for token in tokens[position : position + 1] or unsent if token < vocab]  # a server may send any
     if position == len(expected) or not chosen:  # one text ends where the other goes on
-        return Audit("divergent", position, next(iter(tokens[position : position + 1]), None))
+        return Audit("divergent", position, next(iter(tokens[position:]), None))
     coarser = max(dtype, getattr(torch, server_dtype) if server_dtype else dtype, key=_widest_tie)
     text = [*prompt, *expected[:position]]
     token, gap = _nearest(chosen, expected[position], text, target, coarser, sampling, seed, vocab)
