@@ -101,7 +101,7 @@ class JobLoop:
     def _work(self, hold: Hold) -> None:
         """Do the job. Its first and last lines in the log name it by its id: its title is its owner's."""
         job, began = hold.job, time.monotonic()
-        with logs.fields(job=job.pk, kind=job.kind, attempt=job.attempt, team=job.team_id):
+        with logs.fields(job=job.pk, kind=job.kind, attempt=job.attempt, user=job.created_by_id, team=job.team_id):
             logger.info("took job %s, attempt %d", job.pk, job.attempt)
             try:
                 insist(hold, self._done(hold))

@@ -20,10 +20,11 @@ def shown_by(hides_texts: bool) -> Callable[[Frame], Frame]:
 
 
 def for_strangers(frame: Frame) -> Frame:
-    """Replace the reason of a job: it may name other jobs, machines and files of the team."""
+    """Replace the reasons of a job: they may name other jobs, machines and files of the team."""
     if frame["t"] != "comparison":
         return frame
-    return {**frame, "sentence": SENTENCES.get(frame["state"], ""), "position": 0, "can_cancel": False}
+    untold = {"trouble": "", "setback": "", "position": 0, "can_cancel": False}
+    return {**frame, "sentence": SENTENCES.get(frame["state"], ""), **untold}
 
 
 def without_texts(frame: Frame) -> Frame:

@@ -12,7 +12,7 @@ from decoding.models.folder import inspect
 from webapp.registry.kinds import CHECK_MODEL
 from worker.disk import NotNow
 from worker.engine_process import EngineDied
-from worker.messages import Cancelled, Emit, Order, Report
+from worker.messages import Cancelled, Emit, Order, Report, Step
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -33,7 +33,9 @@ class CheckModel(Order):
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.models.checkpoints import tokenizer_of
 
+        emit(Step("checking", 0, 2))
         facts = inspect(self.folder)
+        emit(Step("checking", 1, 2))
         tokenizer = tokenizer_of(facts)
         emit(
             Checked(
@@ -69,8 +71,11 @@ def work(attempt: Attempt) -> None:
     try:
         folder = attempt.folder_of(model, lambda done, due: attempt.progress(done // MIB, due // MIB))
         for report in attempt.reports(CheckModel(folder)):
-            if isinstance(report, Checked):
-                facts = report.facts
+            match report:
+                case Step():
+                    attempt.record(report)
+                case Checked():
+                    facts = report.facts
     except DrafthouseError as refusal:
         sentence = str(refusal)
         attempt.insist(lambda: registry.refuse_model(model=model, reason=sentence))

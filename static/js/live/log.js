@@ -29,7 +29,7 @@ export function inWords(state, status) {
   const epoch = state.phase === "training" && state.epochs.length ? `, epoch ${state.done} of ${state.due}` : "";
   return {
     phase: status.state === "queued" ? "Waiting" : `${PHASES[state.phase] ?? capital(state.phase || "loading the pair")}${epoch}`,
-    count: status.step ? `${status.step.done} of ${status.step.due}` : status.total ? `${status.done} of ${status.total} samples decoded` : "",
+    count: epoch ? "" : status.step ? `${status.step.done} of ${status.step.due}` : status.total ? `${status.done} of ${status.total} samples decoded` : "",
     left: status.seconds_left ? `about ${span(status.seconds_left)} left` : "",
   };
 }

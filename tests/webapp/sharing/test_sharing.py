@@ -85,11 +85,14 @@ def test_strangers_are_not_told_why_a_job_waits_or_failed():
         "t": "comparison",
         "state": "failed",
         "sentence": "/srv/weights is gone",
+        "trouble": "Worker w1@host does not answer.",
+        "setback": "w1@host went silent.",
         "position": 3,
         "can_cancel": True,
     }
     told = for_strangers(frame)
     assert (told["sentence"], told["position"], told["can_cancel"]) == ("It did not finish.", 0, False)
+    assert told["trouble"] == told["setback"] == ""
 
 
 def test_branches_hide_their_tokens_too():
