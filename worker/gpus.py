@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
+import subprocess
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -85,6 +87,15 @@ def driver() -> Driver | str:
         return Driver(pynvml, os.environ.get("CUDA_VISIBLE_DEVICES"))
     except pynvml.NVMLError as error:
         return f"no readings: the NVIDIA driver does not answer, {error}"
+
+
+def listed() -> list[str]:
+    """CUDA's names of this machine's devices, from the driver's own tool, because torch takes seconds."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return []
+    told = subprocess.run([tool, "--query-gpu=index", "--format=csv,noheader"], capture_output=True, text=True)
+    return told.stdout.split() if told.returncode == 0 else []
 
 
 def read(ours: Collection[int]) -> list[Gpu]:

@@ -20,6 +20,7 @@ COMMANDS = (
     "token",
     "backup",
     "restore",
+    "doctor",
     "docs",
     "ask",
     "send",

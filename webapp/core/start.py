@@ -30,16 +30,24 @@ def trouble(connection: BaseDatabaseWrapper) -> str:
 
 def look() -> None:
     """End the process if it must not serve this database, or cannot use it."""
-    with refused():
-        damage.look()
-        if told := trouble(connection):
-            sys.exit(told)
-    connection.close()
+    _end_if(trouble)
 
 
 def wait(logger: logging.Logger) -> None:
-    """Look as soon as the database answers: it may be starting too."""
-    until_it_answers("the database", logger, look, (OperationalError, InterfaceError))
+    """Look as soon as the database answers, for a process that hands out no secrets: scheduler or worker. A worker on
+    another machine may have other secrets; all that it then cannot do is to read the keys of servers."""
+    until_it_answers("the database", logger, lambda: _end_if(edition.newer), (OperationalError, InterfaceError))
+    if told := fingerprints.mismatch(connection):
+        logger.warning("%s Until then no job here can ask a server that needs a key.", told)
+    connection.close()
+
+
+def _end_if(wrong: Callable[[BaseDatabaseWrapper], str]) -> None:
+    with refused():
+        damage.look()
+        if told := wrong(connection):
+            sys.exit(told)
+    connection.close()
 
 
 def until_it_answers(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from worker import leash
+from worker import gpus, leash
 from worker.supervisor import children, port, probes, valkey
 from worker.supervisor.children import Child, say
 from worker.supervisor.data_folder import DataFolder, Taken
@@ -60,7 +59,7 @@ class Supervisor:
         self.broker = [broker_of(broker)] if broker.command else []
         workers = [
             *(worker("cpu", number) for number in range(1, cpu_workers + 1)),
-            *(worker("gpu", number, gpu) for number, gpu in enumerate(gpus(), 1)),
+            *(worker("gpu", number, gpu) for number, gpu in enumerate(gpus.listed(), 1)),
         ]
         self.others = [
             Child(
@@ -134,15 +133,6 @@ def worker(queue: str, number: int, gpu: str | None = None) -> Child:
     # Counted as the driver's tool counts them, which is not CUDA's own way.
     env = {"CUDA_VISIBLE_DEVICES": gpu or "", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     return Child(name, command, env=env, probe=probes.of_others())
-
-
-def gpus() -> list[str]:
-    """CUDA's names of this machine's devices, from the driver's own tool, because torch takes seconds."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return []
-    listed = subprocess.run([tool, "--query-gpu=index", "--format=csv,noheader"], capture_output=True, text=True)
-    return listed.stdout.split() if listed.returncode == 0 else []
 
 
 def prepare(demo: bool) -> str:

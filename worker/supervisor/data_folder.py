@@ -19,11 +19,14 @@ class Taken(Exception):
     """Someone else has what we need; the message says who."""
 
 
+def folder(given: Path | None) -> Path:
+    return (given or Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")).expanduser().resolve()
+
+
 def set_up(given: Path | None) -> None:
     """Make Django ready for a data folder in which a Drafthouse was started, or for the database that is set."""
-    if given:
-        os.environ["DRAFTHOUSE_DATA"] = str(given.expanduser().resolve())
-    data = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")
+    data = folder(given)
+    os.environ["DRAFTHOUSE_DATA"] = str(data)
     elsewhere = any(map(os.environ.get, ("DATABASE_URL", "DATABASE_URL_FILE", "POSTGRES_HOST")))
     if not (elsewhere or (data / "drafthouse.sqlite3").exists()):
         sys.exit(
