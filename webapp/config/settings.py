@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONE, SELF
 
-from webapp.config import environment, modes
-from webapp.core import logs
+from webapp.config import environment
+from webapp.core import logs, modes
 from webapp.core.proxies import networks
 from webapp.core.version import version
 

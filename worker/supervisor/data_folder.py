@@ -8,7 +8,7 @@ import os
 from datetime import datetime
 from pathlib import Path
 
-from webapp.config import modes
+from webapp.core import modes
 
 
 class Taken(Exception):

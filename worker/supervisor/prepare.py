@@ -34,8 +34,7 @@ def main(demo: bool, link: bool) -> None:
     from django.conf import settings
     from django.core.management import call_command
 
-    from webapp.config import modes
-    from webapp.core import damage
+    from webapp.core import damage, modes
     from worker.supervisor import starter
 
     if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # before SQLite makes it, for everybody to read
