@@ -167,13 +167,19 @@ def test_only_paths_below_the_operators_folders_are_taken(world, settings, path)
     settings.MODEL_ROOTS = ["/models"]
     answer = world.api(world.bob).post("/api/v1/models/", {"name": "x", "path": path})
     assert (answer.status_code, answer.json()["field"]) == (400, "path")
+    assert "allows folders below /models" in answer.json()["detail"]
     assert world.api(world.bob).post("/api/v1/models/", {"name": "x", "path": "/models/a"}).status_code == 202
 
 
 def test_exactly_one_source_is_given(world):
-    for body in ({"name": "x"}, {"name": "x", "path": "/a", "hub_id": "a/b"}):
+    for body, told in (
+        ({"name": "x"}, "Choose files"),
+        ({"name": "x", "path": "/a", "hub_id": "a/b"}, "Give only one"),
+    ):
         answer = world.api(world.bob).post("/api/v1/models/", body)
-        assert (answer.status_code, "exactly one" in answer.json()["detail"]) == (400, True)
+        assert (answer.status_code, told in answer.json()["detail"]) == (400, True)
+    shown = world.page(world.bob).post("/models/new/", {"name": "x"}).content.decode()
+    assert "Choose files, or give a Hugging Face id" in shown and "non_field_errors" not in shown
 
 
 def test_another_teams_upload_is_not_there(world):
