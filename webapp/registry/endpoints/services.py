@@ -36,7 +36,7 @@ def add_endpoint(
 ) -> Endpoint:
     """Register a server. A worker then asks it what it serves."""
     by.require(Right.SUBMIT)
-    _require_place(name, url, dialect)
+    _require_place(name, url, dialect, by)
     there = Endpoint.objects.visible_to(by).kept()
     if there.count() >= MOST:
         raise Conflict(f"Your team keeps {MOST} servers already.", hint="Delete some.", code="too-many-servers")
@@ -129,7 +129,7 @@ def _keep_key(endpoint: Endpoint, key: str) -> None:
     endpoint.save(update_fields=["sealed_key", "key_set"])
 
 
-def _require_place(name: str, url: str, dialect: str) -> None:
+def _require_place(name: str, url: str, dialect: str, by: Actor) -> None:
     """Refuse what is no address, and what the operator does not allow as far as that shows without asking for it. The
     worker that connects judges again."""
     try:
@@ -137,3 +137,10 @@ def _require_place(name: str, url: str, dialect: str) -> None:
         settings.SERVERS.require_written(place.host, place.port)
     except BadServer as error:
         raise Invalid(str(error), field="url", code=error.code) from None
+    if settings.SERVERS_ARE_USUAL and not by.user.is_operator:  # others could look at the ports of the machine
+        raise Invalid(
+            "Only the operator may add servers of this machine, because DRAFTHOUSE_SERVERS is not set.",
+            field="url",
+            hint="Ask the operator to add it, or to list it in DRAFTHOUSE_SERVERS.",
+            code=BadServer.code,
+        )
