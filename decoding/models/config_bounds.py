@@ -83,9 +83,9 @@ def check_against_tensors(config: Mapping[str, Any], shapes: list[tuple[int, ...
             raise _of_another_model(where, name, found, f"the weights hold {len(shapes):,} tensors in all")
     for part in (config, text_part(config)):
         for name in WIDTHS + VOCABULARY:
-            found = part.get(name)
-            if isinstance(found, int) and found > widest:
-                raise _of_another_model(where, name, found, f"no tensor of the weights is wider than {widest:,}")
+            width = part.get(name)
+            if isinstance(width, int) and width > widest:
+                raise _of_another_model(where, name, width, f"no tensor of the weights is wider than {widest:,}")
 
 
 def _counts_of_layers(config: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
