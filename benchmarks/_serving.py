@@ -29,7 +29,7 @@ def place(*, postgres: bool = False, kept: Path | None = None) -> Iterator[Path]
             folder = kept.resolve()
             folder.mkdir(parents=True, exist_ok=True)
         os.environ |= {"DRAFTHOUSE_DATA": str(folder), "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
-        os.environ["REDIS_URL"] = ""
+        os.environ |= {"REDIS_URL": "", "DRAFTHOUSE_SERVERS": "localhost,127.0.0.0/8,::1"}
         os.environ.pop("DATABASE_URL", None)
         if postgres:
             home = folder / "postgres"

@@ -16,6 +16,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Queue
 from webapp.registry import checkpoints
 from webapp.registry.models import LanguageModel, Pair, Readiness
+from webapp.registry.services import may_be_opened
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload, UploadedFile
@@ -69,6 +70,10 @@ def folder_of(hold: Hold, model: LanguageModel, on_progress: OnProgress = ignore
     except hub.Unreachable as trouble:
         raise NotHere(str(trouble)) from None
     path = Path(model.location)
+    if not may_be_opened(model.location):  # the row may come from a stranger's backup
+        raise NotHere(
+            f"{model.name} should be in {path}, which DRAFTHOUSE_MODEL_ROOTS does not allow this worker to open."
+        )
     if not path.is_dir():
         raise NotHere(f"{model.name} should be in {path}, and this worker's machine has no such folder.")
     return path

@@ -45,9 +45,9 @@ class Renderer:
         }
         answer = self._ask({"template": template.text, "variables": variables})
         if "refused" in answer:
-            raise BadPrompt(f"The target's chat template refuses its messages: {answer['refused'][:300]}")
+            raise BadPrompt(f"The target's chat template refuses its messages: {answer['refused']}")
         if "error" in answer:
-            raise BadPrompt(f"The target's chat template fails: {answer['error'][:300].rstrip('.')}. {CURE}.")
+            raise BadPrompt(f"The target's chat template fails: {answer['error'].rstrip('.')}. {CURE}.")
         return answer["text"]
 
     def close(self) -> None:

@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NoReturn
 
-import jinja2.constants
 import jinja2.debug
 import jinja2.ext
 import jinja2.nodes
 import jinja2.sandbox
 
+LONGEST_REASON = 300  # characters
 TODAY = datetime(2024, 7, 26)  # for every template, so that a prompt is the same tomorrow; Llama 3 falls back to it
 
 
@@ -49,13 +49,14 @@ def environment() -> jinja2.sandbox.ImmutableSandboxedEnvironment:
         trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols]
     )
     made.filters["tojson"] = tojson
+    del made.filters["random"], made.globals["lipsum"]  # every run must ask the same
     made.globals["raise_exception"] = refuse
     made.globals["strftime_now"] = TODAY.strftime
     return made
 
 
-def refuse(message: str) -> NoReturn:
-    raise Refused(message)
+def refuse(message: object) -> NoReturn:
+    raise Refused(str(message)[:LONGEST_REASON])
 
 
 def tojson(value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None,
@@ -80,8 +81,10 @@ def rendered(order: Mapping[str, Any], longest: int) -> dict[str, str]:
         return {"error": "it wants more memory than a template may take"}
     except RecursionError:
         return {"error": "it calls itself without end"}
+    except (ImportError, OSError):  # its sentence would name a file of this machine
+        return {"error": "it uses a part of Jinja that is not offered here"}
     except Exception as error:  # a template can raise anything
-        return {"error": str(error).partition("\n")[0] or type(error).__name__}
+        return {"error": (str(error).partition("\n")[0] or type(error).__name__)[:LONGEST_REASON]}
 
 
 def main(seconds: float, memory: int, longest: int) -> None:

@@ -5,6 +5,7 @@ The largest existing models lie far within the bounds. A number beyond them mean
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -35,6 +36,9 @@ REAL: dict[str, Bounds] = {
     "partial_rotary_factor": (1e-3, 1),
     **dict.fromkeys(("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"), (0, 1)),
 }
+OTHERS: Bounds = (-(1 << 24), 1 << 24)  # of whole numbers that have neither of these names
+UNBOUNDED = re.compile(r"(base|theta|seed)$")  # bases of angles, and seeds
+COUNTS_LAYERS = re.compile(r"((^|_)(layers?|blocks?|depth)|^attention_types)$")
 LONGEST_LIST = 1 << 16  # some numbers differ by layer, and a rope factor by pair of dimensions
 
 
@@ -43,6 +47,8 @@ def check_numbers(config: Mapping[str, Any], where: str) -> None:
     for part in parts(config):
         for name, value in part.items():
             bounds, is_whole = WHOLE.get(name) or REAL.get(name), name in WHOLE
+            if not bounds and not UNBOUNDED.search(name):
+                _check_others(name, value, where)
             for number in _numbers(value) if bounds else ():
                 if not _lies_within(number, bounds or (0, 0), is_whole):
                     raise BadCheckpoint(_sentence(where, name, number, bounds or (0, 0), is_whole))
@@ -50,21 +56,51 @@ def check_numbers(config: Mapping[str, Any], where: str) -> None:
             raise BadCheckpoint(f"{where}: high_freq_factor must be larger than low_freq_factor. {REMEDY}")
 
 
+def _check_others(name: str, value: Any, where: str) -> None:
+    for number in whole_numbers(value):
+        if not OTHERS[0] <= number <= OTHERS[1]:
+            raise BadCheckpoint(_sentence(where, name, number, OTHERS, is_whole=True))
+
+
+def whole_numbers(value: Any) -> Iterator[int]:
+    """Yield a whole number, or those in a list and in its lists."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case bool():
+                continue
+            case int(number):
+                yield number
+            case list(inner):
+                waiting += inner
+
+
 def check_against_tensors(config: Mapping[str, Any], shapes: list[tuple[int, ...]], where: str) -> None:
     """Refuse a config with more layers than there are tensors, or wider than the widest tensor."""
     widest = max((size for shape in shapes for size in shape), default=0)
+    for name, found in _counts_of_layers(config):
+        if found > len(shapes):
+            raise _of_another_model(where, name, found, f"the weights hold {len(shapes):,} tensors in all")
     for part in (config, text_part(config)):
-        for names, most, what in (
-            (LAYERS, len(shapes), f"the weights hold {len(shapes):,} tensors in all"),
-            (WIDTHS + VOCABULARY, widest, f"no tensor of the weights is wider than {widest:,}"),
-        ):
-            for name in names:
-                found = part.get(name)
-                if isinstance(found, int) and found > most:
-                    raise BadCheckpoint(
-                        f"{where} says {name} {found:,}, and {what}. "
-                        "Config and weights belong to different models, or a file was not copied."
-                    )
+        for name in WIDTHS + VOCABULARY:
+            width = part.get(name)
+            if isinstance(width, int) and width > widest:
+                raise _of_another_model(where, name, width, f"no tensor of the weights is wider than {widest:,}")
+
+
+def _counts_of_layers(config: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield the numbers that name layers, under whichever name."""
+    for part in parts(config):
+        for name, value in part.items():
+            if name in LAYERS or (name not in WHOLE and COUNTS_LAYERS.search(name)):
+                yield from ((name, number) for number in whole_numbers(value))
+
+
+def _of_another_model(where: str, name: str, found: int, what: str) -> BadCheckpoint:
+    return BadCheckpoint(
+        f"{where} says {name} {found:,}, and {what}. "
+        "Config and weights belong to different models, or a file was not copied."
+    )
 
 
 def text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:

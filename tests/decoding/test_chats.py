@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from decoding.chat.renderer import Renderer
+from decoding.chat.renderer import MEMORY, SANDBOX, Renderer
 from decoding.chat.template import template_of
 from decoding.errors import BadCheckpoint, BadPrompt, BadPrompts
 from decoding.load import Load
@@ -253,6 +255,9 @@ def test_a_target_without_a_template_is_refused_with_the_cure(renderer: Renderer
     ("template", "reason"),
     [
         ("{{ raise_exception('Roles must alternate.') }}", "refuses its messages: Roles must alternate"),
+        ("{{ messages|random }}", "No filter named 'random'"),
+        ("{{ lipsum() }}", "'lipsum' is undefined"),
+        ("{{ 'x'.encode('cp037') }}", "it uses a part of Jinja that is not offered here"),
         ("{{ ''.__class__.__mro__ }}", "access to attribute '__class__'"),
         ("{{ messages.append(1) }}", "access to attribute 'append'"),
         ("{% include '/etc/passwd' %}", "no loader"),
@@ -269,6 +274,13 @@ def test_a_hostile_template_is_refused_in_a_sentence(
     (model / "chat_template.jinja").write_text(template)
     with pytest.raises(BadPrompt, match=reason):
         renderer.render([USER])
+
+
+def test_a_template_cannot_send_more_than_a_sentence_as_its_reason() -> None:
+    bounds = (sys.executable, "-I", str(SANDBOX), "5", str(MEMORY), "1000")
+    order = {"template": "{{ raise_exception('x' * 10 ** 8) }}", "variables": {}}
+    said = subprocess.run(bounds, input=json.dumps(order) + "\n", capture_output=True, text=True, check=True).stdout
+    assert "xxx" in said and len(said) < 1000
 
 
 def test_a_template_without_end_is_ended_and_not_run_again(model: Path) -> None:

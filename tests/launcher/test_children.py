@@ -72,6 +72,7 @@ def test_the_broker_warns_in_its_log_and_not_in_the_terminal(tmp_path: Path) -> 
             server.terminate()
         assert server.communicate()[0] == ""
     assert (tmp_path / "valkey" / "valkey.log").exists()
+    assert command[command.index("--maxmemory") + 1] == "512mb"
 
 
 @pytest.fixture

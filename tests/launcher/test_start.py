@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.launcher.up import DEADLINE, ROOT, Up
-from webapp.config import modes
+from webapp.core import modes
 
 PREPARE = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
 IMPORTED = r"""(?:from|import) ?['"](\..+?)['"]"""

@@ -18,6 +18,7 @@ os.environ["DRAFTHOUSE_DATA"] = tempfile.mkdtemp(prefix="drafthouse-tests-")
 atexit.register(shutil.rmtree, os.environ["DRAFTHOUSE_DATA"], ignore_errors=True)
 os.environ.setdefault("DATABASE_URL", f"sqlite:///{os.environ['DRAFTHOUSE_DATA']}/drafthouse.sqlite3")
 os.environ["REDIS_URL"] = ""
+os.environ["DRAFTHOUSE_SERVERS"] = "localhost,127.0.0.0/8,::1"
 
 import django
 

@@ -43,8 +43,9 @@ GREEDY = {"temperature": 0, "max_new_tokens": 48}
 
 
 @pytest.fixture
-def pair(team) -> Pair:
+def pair(team, settings) -> Pair:
     """The starter pair where it lies: llama.cpp has its tokenizer."""
+    settings.MODEL_ROOTS = [STARTER]
     target, draft = (
         LanguageModel.objects.create(
             team=team.home, name=part, source="path", location=str(STARTER / part), state=Readiness.READY, facts={}

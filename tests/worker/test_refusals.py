@@ -13,7 +13,17 @@ from webapp.jobs.models import Job
 from webapp.registry.models import LanguageModel
 
 
-def test_a_pair_that_lies_on_another_machine_is_left_to_that_machine(launch, make_worker, pair, tmp_path: Path):
+def test_a_folder_that_the_operator_does_not_allow_is_not_opened(launch, make_worker, pair, tmp_path: Path):
+    """A stranger's backup may name any folder."""
+    LanguageModel.objects.filter(pk=pair.draft.pk).update(source="path", upload=None, location=str(tmp_path))
+    launch()
+    make_worker().look()
+    job = Job.objects.get()
+    assert job.state == "failed" and "DRAFTHOUSE_MODEL_ROOTS does not allow" in job.reason
+
+
+def test_a_pair_that_lies_on_another_machine_is_left_to_that_machine(launch, make_worker, pair, tmp_path, settings):
+    settings.MODEL_ROOTS = [tmp_path]
     LanguageModel.objects.filter(pk=pair.draft.pk).update(source="path", upload=None, location=str(tmp_path / "far"))
     make_worker("far")
     near = make_worker("near")

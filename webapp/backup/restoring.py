@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from webapp.backup import rows, switching, targets
 from webapp.backup.archive import SECRETS, Archive, BackupProblem, Manifest
+from webapp.core import modes
 from webapp.jobs.models import Job, JobEvent, State
 from webapp.uploads import store
 from webapp.uploads.storing import StoreTrouble
@@ -43,6 +44,7 @@ def restore(archive: Archive, manifest: Manifest, *, replace: bool, tell: Tell) 
     data = Path(settings.DATA_DIR)
     rows.require_known(manifest.migrations, "This backup")
     with switching.alone(data):
+        modes.tighten(data, modes.FOLDER)  # before anything of the backup is in it
         switching.finish(data)
         there = targets.what_is_there()
         if there and not replace:

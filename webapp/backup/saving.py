@@ -7,6 +7,7 @@ import fcntl
 import gzip
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -166,12 +167,17 @@ def _snapshot() -> Iterator[None]:
 
 @contextmanager
 def _part(path: Path) -> Iterator[IO[bytes]]:
-    """Open the partial file. Overwrite one that a killed backup left, but not one that another backup is writing."""
+    """Open the partial file. Overwrite one that a killed backup left, but not one that another backup is writing, and
+    none that somebody else has put there: a backup holds the secret keys."""
     try:
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "wb")
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "wb")
     except OSError as error:
-        raise BackupProblem(f"{path} cannot be written ({error.strerror}). Name a file in a folder of yours.") from None
+        why = "it is a link" if path.is_symlink() else error.strerror
+        raise BackupProblem(f"{path} cannot be written ({why}). Name a file in a folder of yours.") from None
     with file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_nlink > 1:
+            raise BackupProblem(f"{path} is not a plain file of yours alone. Delete it, or name another file.")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -52,11 +52,14 @@ def _words(comparison: Comparison) -> tuple[str, str]:
     return (shown["verdict"], shown["doubt"]) if shown["samples"] else ("", "")
 
 
-@transaction.atomic
 def sum_up(comparison: Comparison) -> None:
     """Store figures of the runs that have finished samples. A retried comparison is summed up again when it ends
-    again."""
-    shown = report(comparison)
+    again. The report may take seconds, so it is made before the transaction."""
+    _store(comparison, report(comparison))
+
+
+@transaction.atomic
+def _store(comparison: Comparison, shown: dict[str, Any]) -> None:
     rows = {row["label"]: row for row in shown["strategies"] if row["sample_count"]}
     counted = Sample.objects.filter(run__comparison=comparison).finished().order_by().values_list("run_id")
     tokens = dict(counted.annotate(Sum("new_tokens")))

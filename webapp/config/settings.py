@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONE, SELF
 
-from webapp.config import environment, modes
-from webapp.core import logs
+from webapp.config import environment
+from webapp.core import logs, modes
 from webapp.core.proxies import networks
 from webapp.core.version import version
 
@@ -256,6 +256,7 @@ KEPT_DAYS = env.int("DRAFTHOUSE_KEPT_DAYS", default=365)  # records of what was:
 TEAM_QUOTA_BYTES = env.int("DRAFTHOUSE_TEAM_QUOTA_GB", default=200) * 1024**3
 JOB_LIMIT_S = env.int("DRAFTHOUSE_JOB_HOURS", default=48) * 3600  # of an attempt at a job
 # Addresses of servers that comparisons may ask. A service that answers only to localhost may ask its own machine.
+SERVERS_ARE_USUAL = "DRAFTHOUSE_SERVERS" not in env
 SERVERS = environment.servers(OWN_MACHINE if {*ALLOWED_HOSTS} <= {*LOCAL_HOSTS} else ())
 SERVER_CERTIFICATES = env.str("DRAFTHOUSE_SERVER_CERTIFICATES", default="")  # PEM file on a worker's machine
 MODEL_ROOTS = [Path(path).resolve() for path in env.list("DRAFTHOUSE_MODEL_ROOTS", default=[])]

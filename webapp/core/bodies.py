@@ -28,6 +28,14 @@ TOO_LONG_QUERY = (
 )
 
 
+TWO_LENGTHS = (
+    400,
+    "Bad Request",
+    "This request has both a Content-Length and a Transfer-Encoding, which proxies and servers read differently.",
+    "Send one of them.",
+)
+
+
 class _TooLong(Exception):
     pass
 
@@ -61,6 +69,8 @@ class LimitBodies:
         query = scope.get("query_string", b"")
         if len(query) > LONGEST_QUERY or query.count(b"&") >= MOST_IN_QUERY:
             return await self._refuse(body, send, name, *TOO_LONG_QUERY)
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            return await self._refuse(body, send, name, *TWO_LENGTHS)
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared[:20]) > self.longest:
             return await self._refuse(body, send, name, *self._too_long)
@@ -92,7 +102,7 @@ class LimitBodies:
             "type": "about:blank",
             "title": title,
             "status": status,
-            "code": "too-large",
+            "code": "bad-request" if status == 400 else "too-large",
             "detail": detail,
             "field": "",
             "hint": hint,

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from django.http import HttpRequest, QueryDict
 from rest_framework import serializers
 from rest_framework.fields import empty
+from rest_framework.settings import api_settings
 
 from webapp.core.problems import Problem, TooMany
 
@@ -18,6 +19,7 @@ T = TypeVar("T")
 DESCRIBE = "describe"  # live.js posts a form with it: show the form with its request, and do nothing
 USE_SAMPLING = "use-sampling"  # its value that also fills in the sampling of the classifier that decides
 FOLDS = "unfolded"  # names of the folded parts that were open
+WHOLE = api_settings.NON_FIELD_ERRORS_KEY  # errors of the whole body
 HIDDEN = "…"  # in place of a secret, where a request is shown
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?")
 
@@ -124,10 +126,11 @@ class Form:
     def general_errors(self) -> list[str]:
         return [
             *self.errors.get("", []),
+            *self.errors.get(WHOLE, []),
             *(
                 f"{name}: {s}"
                 for name, found in self.errors.items()
-                if name and name not in self.blank.fields
+                if name not in ("", WHOLE) and name not in self.blank.fields
                 for s in found
             ),
         ]

@@ -72,14 +72,17 @@ class NewModel(Input):
     )
     revision = serializers.CharField(max_length=100, required=False, default="main", validators=[REVISION])
     path = serializers.CharField(
-        max_length=300, required=False, label="Path on the worker", help_text="in a folder that the operator allows"
+        max_length=300,
+        required=False,
+        label="Path on the worker",
+        help_text="below a folder that the operator allows with DRAFTHOUSE_MODEL_ROOTS",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         given = [name for name in ("upload", "hub_id", "path") if attrs.get(name)]
         if len(given) != 1:
-            told = " and ".join(given) or "none of them"
-            raise serializers.ValidationError(f"Give exactly one of upload, hub_id and path; {told} was given.")
+            one = "Choose files, or give a Hugging Face id or a path: one of upload, hub_id and path."
+            raise serializers.ValidationError(f"Give only one of {' and '.join(given)}." if given else one)
         return attrs
 
 

@@ -49,16 +49,23 @@ def add_hub_model(*, name: str, hub_id: str, revision: str, by: Actor) -> Langua
 def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
     """Register a folder of the worker, below one that the operator allows."""
     by.require(Right.SUBMIT)
-    pure = PurePosixPath(path)
-    allowed = any(pure.is_relative_to(root) and pure != PurePosixPath(root) for root in settings.MODEL_ROOTS)
-    if ".." in pure.parts or not allowed:
-        roots = ", ".join(map(str, settings.MODEL_ROOTS))
+    if not may_be_opened(path):
+        roots = " or ".join(map(str, settings.MODEL_ROOTS))
+        allowed = f"allows folders below {roots}" if roots else "allows no folder of a worker (DRAFTHOUSE_MODEL_ROOTS)"
         raise Invalid(
-            f"The path {path[:80]!r} is not one that the operator allows.",
+            f"The path {path[:80]!r} cannot be used: the operator {allowed}.",
             field="path",
-            hint=f"Choose a folder below {roots}." if roots else "The operator allows none; upload the model instead.",
+            hint="Choose another folder, or upload the model.",
         )
-    return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Source.PATH, location=str(pure))
+    location = str(PurePosixPath(path))
+    return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Source.PATH, location=location)
+
+
+def may_be_opened(path: str) -> bool:
+    """Tell whether the operator allows models in this folder of a worker."""
+    pure = PurePosixPath(path)
+    roots = map(PurePosixPath, settings.MODEL_ROOTS)
+    return ".." not in pure.parts and any(pure.is_relative_to(root) and pure != root for root in roots)
 
 
 @transaction.atomic

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from django.utils import timezone
 
+from webapp.core import modes
 from webapp.core.disk import is_disk_full
 from webapp.uploads.storing import TRIAL, UNSETTLED, StoreAway, StoreFull, copy
 
@@ -16,15 +17,16 @@ WRITABLE = "Have the operator make room, or give it to the user that runs Drafth
 
 
 class Folder:
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, mode: int = modes.FILE) -> None:
+        """`mode` is for new chunks."""
+        self.root, self.mode = root, mode
         self.incoming = root / "incoming"
 
     def put(self, team_id: UUID, sha256: str, size: int, stream: IO[bytes]) -> None:
         self.incoming.mkdir(parents=True, exist_ok=True)
         part = self.incoming / uuid4().hex
         try:
-            with part.open("xb") as file:
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self.mode), "wb") as file:
                 copy(stream, file, sha256, size)
                 file.flush()
                 os.fsync(file.fileno())

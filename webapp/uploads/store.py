@@ -14,7 +14,9 @@ from webapp.uploads.storing import Store
 def current() -> Store:
     if settings.S3_BUCKET:
         return _s3(settings.S3_BUCKET, settings.S3_ENDPOINT, settings.S3_PUBLIC_ENDPOINT, settings.S3_REGION)
-    return Folder(Path(settings.STORE_DIR or Path(settings.DATA_DIR) / "chunks"))
+    if settings.STORE_DIR:
+        return Folder(Path(settings.STORE_DIR), mode=0o666)  # as far as the umask lets: workers may be other users
+    return Folder(Path(settings.DATA_DIR) / "chunks")
 
 
 @functools.cache

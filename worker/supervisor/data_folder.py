@@ -9,7 +9,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from webapp.config import modes
+from webapp.core import modes
 from webapp.core.disk import not_writable
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -33,8 +33,7 @@ def main(demo: bool, link: bool) -> None:
     from django.conf import settings
     from django.core.management import call_command
 
-    from webapp.config import modes
-    from webapp.core import fingerprints, start
+    from webapp.core import fingerprints, modes, start
     from worker.supervisor import starter
 
     with start.refused():

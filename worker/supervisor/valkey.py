@@ -42,6 +42,7 @@ def broker(data: Path) -> Broker:
         "dir": str(folder),
         "appendonly": "yes",
         "save": "",
+        "maxmemory": "512mb",
         "maxmemory-policy": "noeviction",
         "loglevel": "warning",
         "logfile": str(log),

@@ -23,7 +23,7 @@ const isTorn = (head, file) => head.length < 9 || Number(new DataView(head.buffe
 /** A sentence that says what is wrong with a file, or nothing. */
 export async function whyNot({ file, path }, fits) {
   const head = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());
-  const kind = KINDS.find(([, is]) => is(head, path));
+  const kind = isTorn(head, file) && KINDS.find(([, is]) => is(head, path)); // the length of a header may look like a pickle
   if (kind) return `${path} ${kind[0]}.`;
   if (fits === "prompts") {
     const isUtf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);

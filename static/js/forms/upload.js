@@ -202,6 +202,8 @@ class Sending {
     const place = this.box.querySelector("[data-wrong]");
     place.hidden = !sentence;
     place.textContent = sentence ?? "";
+    if (sentence) this.box.closest("details")?.setAttribute("open", "");
+    for (const hint of document.querySelectorAll('[data-part="preview"] > p.quiet')) hint.hidden = Boolean(sentence);
   }
 }
 

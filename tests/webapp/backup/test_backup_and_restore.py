@@ -16,7 +16,12 @@ from tests.webapp.backup.lab import COMMAND, ROOT, Lab
 from webapp.backup.archive import Archive
 
 REQUEUED = {"jobs.job", "jobs.jobevent"}  # what ran waits again
-LATER = ("jobs.job", "comparisons.comparison", "comparisons.figures")  # have columns that old versions lack
+LATER = (
+    "jobs.job",
+    "registry.dataset",
+    "comparisons.comparison",
+    "comparisons.figures",
+)  # have columns that old versions lack
 REQUEUED_LINES = 2  # in the log of each job that ran: a comparison and a training
 BACK_TO = "from tests.webapp import editions; editions.at(({!r}, {!r}))"
 CHECK = "from django.core.management import call_command as call; call('migrate', check_unapplied=True, verbosity=0)"
@@ -116,6 +121,36 @@ def test_every_table_is_in_a_backup(lab: Lab) -> None:
 
 def test_a_backup_can_be_read_by_its_owner_alone(backup: Path) -> None:
     assert backup.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("plant", ["symlink", "hardlink", "pipe", "another owner"])
+def test_a_backup_writes_into_no_file_that_somebody_put_in_its_place(lab: Lab, tmp_path: Path, plant: str) -> None:
+    part, other = tmp_path / "lab.tar.part", tmp_path / "other"
+    other.write_text("mine")
+    if plant == "symlink":
+        part.symlink_to(other)
+    elif plant == "hardlink":
+        part.hardlink_to(other)
+    elif plant == "pipe":
+        os.mkfifo(part)
+    elif os.geteuid() == 0:
+        part.touch()
+        os.chown(part, 12345, -1)
+    else:
+        pytest.skip("only root gives files away")
+    code, told = lab.run("backup", tmp_path / "lab.tar")
+    assert code != 0 and "lab.tar.part" in told and not (tmp_path / "lab.tar").exists()
+    assert other.read_text() == "mine"
+
+
+def test_a_restore_closes_the_folder_and_its_chunks_to_others(backup: Path, tmp_path: Path) -> None:
+    copy = Lab(tmp_path / "open" / "data")
+    copy.folder.mkdir(parents=True, exist_ok=True)
+    copy.folder.chmod(0o755)
+    copy.do("restore", backup)
+    assert copy.folder.stat().st_mode & 0o777 == 0o700
+    chunks = [path for path in (copy.folder / "chunks").rglob("*") if path.is_file()]
+    assert chunks and all(path.stat().st_mode & 0o077 == 0 for path in chunks)
 
 
 def test_a_backup_is_whole_while_somebody_writes(copy: Lab, tmp_path: Path) -> None:

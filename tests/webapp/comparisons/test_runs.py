@@ -419,3 +419,20 @@ def test_the_list_says_of_a_running_comparison_what_its_page_says_so_far(world, 
     said = world.api(world.bob).get(f"/api/v1/comparisons/{running.pk}/report/").json()
     assert said["verdict"].startswith("So far after 1 of 3 prompts, static:4 ran at 2.00 times")
     assert [words for _, *words in listed()] == [[said["verdict"], said["doubt"]]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_transaction_is_open_while_samples_are_summed_up(world):
+    comparison = make.comparison(world.actor(world.bob))
+    Job.objects.filter(state="queued").exclude(pk=comparison.job.pk).delete()
+    make.decode_all(comparison)
+    reads: list[bool] = []
+
+    def watch(execute, sql, params, many, context):
+        if sql.startswith("SELECT") and '"comparisons_sample"."numbers"' in sql:
+            reads.append(connection.in_atomic_block)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(watch):
+        figures.sum_up_ended(seconds=60)
+    assert reads and not any(reads) and Figures.objects.exists()

@@ -21,7 +21,7 @@ async def swallow(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def ask(pieces: list[bytes], declared: int | None = None, query: bytes = b"") -> tuple[int, int]:
+def ask(pieces: list[bytes], declared: int | None = None, query: bytes = b"", encoding: bytes = b"") -> tuple[int, int]:
     """The status, and how many pieces were read."""
     messages = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces[:-1]]
     messages.append({"type": "http.request", "body": pieces[-1], "more_body": False})
@@ -38,6 +38,7 @@ def ask(pieces: list[bytes], declared: int | None = None, query: bytes = b"") ->
         sent.append(message)
 
     headers = [(b"content-length", str(declared).encode())] if declared is not None else []
+    headers += [(b"transfer-encoding", encoding)] if encoding else []
     scope = {"type": "http", "headers": headers, "query_string": query}
     asyncio.run(LimitBodies(swallow, longest=LONGEST)(scope, receive, send))
     return sent[0]["status"], read
@@ -51,6 +52,11 @@ def test_the_longest_body_passes(declared):
 @pytest.mark.parametrize("declared", [11, None])
 def test_one_byte_more_does_not_and_is_read_to_its_end(declared):
     assert ask([b"12345", b"67890", b"x"], declared) == (413, 3)
+
+
+def test_a_request_with_two_lengths_is_refused():
+    assert ask([b"12345"], 5, encoding=b"chunked")[0] == 400
+    assert ask([b"12345"], encoding=b"chunked")[0] == 200
 
 
 def test_patience_has_an_end():

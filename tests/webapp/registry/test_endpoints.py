@@ -8,7 +8,7 @@ import pytest
 
 from decoding.contestants.servers.guard import NOWHERE, allowed
 from tests.webapp import make
-from webapp.accounts.models import AuditEntry
+from webapp.accounts.models import AuditEntry, User
 from webapp.core.sealing import CannotOpen, opened, seal
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -64,6 +64,15 @@ def test_an_address_with_v1_is_kept_without_it_and_the_page_says_so(world):
 def test_a_lab_whose_operator_lists_nothing_registers_nothing(world, settings):
     settings.SERVERS = NOWHERE
     assert "The operator allows no servers" in post(world, url="http://vllm.internal:8000").json()["detail"]
+
+
+def test_unless_servers_are_listed_only_the_operator_adds_those_of_this_machine(world, settings):
+    settings.SERVERS_ARE_USUAL = True
+    answer = post(world)
+    assert (answer.status_code, answer.json()["field"]) == (400, "url")
+    assert "DRAFTHOUSE_SERVERS is not set" in answer.json()["detail"]
+    User.objects.filter(pk=world.alice.pk).update(is_operator=True)
+    assert post(world).status_code == 202
 
 
 def test_a_listed_network_is_open_to_the_team(world, settings):

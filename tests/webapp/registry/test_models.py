@@ -80,12 +80,19 @@ def test_a_config_that_asks_for_remote_code_is_refused(world):
     "config",
     [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"a":NaN}', spoilt(vocab_size=-1), spoilt(vocab_size="32"),
      spoilt(num_hidden_layers=2_000_000_000), spoilt(num_hidden_layers=9_999), spoilt(hidden_size=2**19),
+     spoilt(decoder_layers=2_000_000_000), spoilt(num_blocks=9_999), spoilt(audio={"depth": 9_999}),
+     spoilt(attention_types=[[["global"], 9_999]]), spoilt(anything=[[1 << 25]]),
      spoilt(num_key_value_heads=-1), spoilt(max_position_embeddings=10**9), spoilt(rope_theta=0),
      spoilt(architectures=[]), spoilt(vocab_size=1 << 40), spoilt(model_type=None), b" " * (1 << 20) + b"{}"],
 )  # fmt: skip
 def test_a_config_that_cannot_be_read_is_refused(world, config):
     with pytest.raises(Invalid, match=r"config\.json"):
         examine(world, make.checkpoint(**{"config.json": config}))
+
+
+def test_a_config_may_hold_the_large_numbers_of_real_models(world):
+    config = spoilt(rotary_emb_base=500_000_000, seed=1 << 31, mlp_only_layers=[0, 1], eos_token_id=[31, -1])
+    assert examine(world, make.checkpoint(**{"config.json": config})).layer_count == 2
 
 
 GOOD = make.safetensors({"a": [2, 2], "b": [3]})
@@ -160,13 +167,19 @@ def test_only_paths_below_the_operators_folders_are_taken(world, settings, path)
     settings.MODEL_ROOTS = ["/models"]
     answer = world.api(world.bob).post("/api/v1/models/", {"name": "x", "path": path})
     assert (answer.status_code, answer.json()["field"]) == (400, "path")
+    assert "allows folders below /models" in answer.json()["detail"]
     assert world.api(world.bob).post("/api/v1/models/", {"name": "x", "path": "/models/a"}).status_code == 202
 
 
 def test_exactly_one_source_is_given(world):
-    for body in ({"name": "x"}, {"name": "x", "path": "/a", "hub_id": "a/b"}):
+    for body, told in (
+        ({"name": "x"}, "Choose files"),
+        ({"name": "x", "path": "/a", "hub_id": "a/b"}, "Give only one"),
+    ):
         answer = world.api(world.bob).post("/api/v1/models/", body)
-        assert (answer.status_code, "exactly one" in answer.json()["detail"]) == (400, True)
+        assert (answer.status_code, told in answer.json()["detail"]) == (400, True)
+    shown = world.page(world.bob).post("/models/new/", {"name": "x"}).content.decode()
+    assert "Choose files, or give a Hugging Face id" in shown and "non_field_errors" not in shown
 
 
 def test_another_teams_upload_is_not_there(world):

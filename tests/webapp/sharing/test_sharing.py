@@ -158,6 +158,7 @@ def test_the_file_of_a_link_is_made_once_a_minute(world, comparison):
     first = world.page(None).get(f"{link}file/")
     with CaptureQueriesContext(connection) as again:
         assert world.page(None).get(f"{link}file/").content == first.content
+    assert b"base-uri 'none'; form-action 'none'" in first.content
     assert first["Cache-Control"] == "private, no-store" and "trace" not in str(again.captured_queries)
     Share.objects.update(revoked_at=timezone.now())
     assert world.page(None).get(f"{link}file/").status_code == 410

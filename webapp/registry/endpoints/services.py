@@ -37,7 +37,7 @@ def add_endpoint(
 ) -> Endpoint:
     """Register a server. A worker then asks it what it serves."""
     by.require(Right.SUBMIT)
-    url = _require_place(name, url, dialect)
+    url = _require_place(name, url, dialect, by)
     there = Endpoint.objects.visible_to(by).kept()
     if there.count() >= MOST:
         raise Conflict(f"Your team keeps {MOST} servers already.", hint="Delete some.", code="too-many-servers")
@@ -131,12 +131,19 @@ def _keep_key(endpoint: Endpoint, key: str) -> None:
     endpoint.save(update_fields=["sealed_key", "key_set"])
 
 
-def _require_place(name: str, url: str, dialect: str) -> str:
+def _require_place(name: str, url: str, dialect: str, by: Actor) -> str:
     """Refuse what is no address, and what the operator does not allow as far as that shows without asking for it. The
     worker that connects judges again. Return the address without routes."""
     try:
         spec = EndpointSpec(name, url, dialect)
         settings.SERVERS.require_written(spec.place.host, spec.place.port)
-        return spec.address
     except BadServer as error:
         raise Invalid(str(error), field="url", code=error.code) from None
+    if settings.SERVERS_ARE_USUAL and not by.user.is_operator:  # others could look at the ports of the machine
+        raise Invalid(
+            "Only the operator may add servers of this machine, because DRAFTHOUSE_SERVERS is not set.",
+            field="url",
+            hint="Ask the operator to add it, or to list it in DRAFTHOUSE_SERVERS.",
+            code=BadServer.code,
+        )
+    return spec.address
