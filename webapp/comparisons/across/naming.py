@@ -1,11 +1,14 @@
-"""Names of runs of many comparisons for people. A label tells classifiers apart by the first part of their ids, which
-means nothing to anybody; the name here has the classifier's name."""
+"""Names and addresses of runs of many comparisons for people. A label tells classifiers apart by the first part of
+their ids, which means nothing to anybody; the name here has the classifier's name."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from uuid import UUID
+
+from django.urls import reverse
 
 from webapp.comparisons.models import Run
 from webapp.studies.models import Classifier
@@ -17,6 +20,16 @@ def names_of(runs: Sequence[Run]) -> dict[UUID, str]:
     known = dict(Classifier.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
     called = {str(pk): name for pk, name in known.items()}
     return {run.pk: _name(run, called.get(run.params.get("classifier", ""))) for run in runs}
+
+
+def page_of(run: Run) -> str:
+    """Address of the run's comparison. Hundreds are shown at once, and each resolved anew takes as long as its row."""
+    return _page().replace(str(UUID(int=0)), str(run.comparison_id))
+
+
+@functools.cache
+def _page() -> str:
+    return reverse("comparison", args=[UUID(int=0)])
 
 
 def _name(run: Run, classifier: str | None) -> str:
