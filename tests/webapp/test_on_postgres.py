@@ -28,8 +28,9 @@ LOOK_EVERY = 0.05  # s; looking all the time would take the cores from those tha
 # reads and writes by key.
 AGAIN = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons/test_hardware.py",
          "comparisons/test_launching.py", "comparisons/test_packing.py", "comparisons/test_room.py",
-         "comparisons/test_runs.py", "comparisons/test_samples.py", "jobs", "live/test_opening.py",
-         "registry/test_datasets.py", "registry/test_token_lengths.py", "studies/test_studies.py", "test_pages.py",
+         "comparisons/test_runs.py", "comparisons/test_samples.py", "core/test_reading.py", "jobs",
+         "live/test_opening.py", "registry/test_datasets.py", "registry/test_token_lengths.py",
+         "studies/test_studies.py", "test_pages.py",
          "test_reading_writes_nothing.py::test_no_address_writes_when_it_is_read[alice]",
          "uploads/test_sending_files.py"]  # fmt: skip
 

@@ -117,6 +117,7 @@ class Run(AtLoad, Noun):
 
     class Meta:
         ordering = ["number"]
+        indexes = [models.Index(fields=["comparison", "strategy"], name="runs_by_strategy")]
         constraints = [
             models.UniqueConstraint(fields=["comparison", "number"], name="one_run_per_number"),
             models.UniqueConstraint(fields=["comparison", "label"], name="one_run_per_strategy_and_params"),

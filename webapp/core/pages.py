@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -16,7 +15,7 @@ from django.shortcuts import render
 from webapp.core import views
 from webapp.core.forms import Form
 from webapp.core.problems import Problem
-from webapp.core.reading import part
+from webapp.core.reading import counted_part, part
 
 PAGE_ROWS = 50
 
@@ -67,7 +66,6 @@ class Listing:
     choices: dict[str, tuple[str, list[str]]]  # filter → (chosen value, possible values)
     previous: int | None
     following: int | None
-    first: int
 
 
 def listing(
@@ -94,14 +92,21 @@ def listing(
     order = request.GET.get("ordering", "")
     known = order.lstrip("-") in ordering and not order.startswith("--")
     queryset = queryset.order_by(order if known else usual, "pk")
-    pages = Paginator(queryset, PAGE_ROWS)
-    now = pages.get_page(request.GET.get("page"))
-    return Listing(
-        rows=part(queryset, (now.number - 1) * PAGE_ROWS, now.number * PAGE_ROWS),
-        total=pages.count,
-        asked=asked,
-        choices=choices,
-        previous=now.previous_page_number() if now.has_previous() else None,
-        following=now.next_page_number() if now.has_next() else None,
-        first=now.start_index(),
-    )
+    return Listing(asked=asked, choices=choices, **paged(request, queryset))
+
+
+def paged(request: HttpRequest, queryset: QuerySet[Any]) -> dict[str, Any]:
+    """Rows of the page that the query asks for, how many there are in all, and the pages beside it. The last page
+    stands for those beyond, the first for nonsense."""
+    asked = request.GET.get("page", "")
+    number = max(int(asked), 1) if asked.isdecimal() and len(asked) < 10 else 1
+    rows, total = counted_part(queryset, (number - 1) * PAGE_ROWS, number * PAGE_ROWS)
+    last = max(-(-total // PAGE_ROWS), 1)
+    if number > last:
+        number, rows = last, part(queryset, (last - 1) * PAGE_ROWS, last * PAGE_ROWS)
+    return {
+        "rows": rows,
+        "total": total,
+        "previous": number - 1 if number > 1 else None,
+        "following": number + 1 if number < last else None,
+    }

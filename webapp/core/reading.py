@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from django.db.models import Func, JSONField, Model, QuerySet
+from django.db.models import Count, Func, JSONField, Model, QuerySet, Window
 
 Row = TypeVar("Row", bound=Model)
 AT_ONCE = 500
@@ -32,6 +32,16 @@ class Picked(Func):
 def part(rows: QuerySet[Row], start: int, stop: int) -> list[Row]:
     """Return the rows between two positions."""
     return _whole(rows, list(rows.values_list("pk", flat=True)[start:stop]))
+
+
+def counted_part(rows: QuerySet[Row], start: int, stop: int) -> tuple[list[Row], int]:
+    """Return the rows between two positions, and how many there are in all. What has to be sorted is read once for
+    both; by age there is an index, and counting alone is quicker."""
+    if str(rows.query.order_by[0]).endswith("created"):
+        return part(rows, start, stop), rows.count()
+    found = list(rows.annotate(total=Window(Count("*"))).values_list("pk", "total")[start:stop])
+    total = found[0][1] if found else rows.count()
+    return _whole(rows, [pk for pk, _ in found]), total
 
 
 def each(rows: QuerySet[Row]) -> Iterator[Row]:

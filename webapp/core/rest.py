@@ -22,7 +22,7 @@ from rest_framework.request import Request
 from webapp.core import strict_json
 from webapp.core.cursor import Bound, number
 from webapp.core.problems import Invalid, TooLarge
-from webapp.core.reading import part
+from webapp.core.reading import counted_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class Pages(pagination.LimitOffsetPagination):
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         self.request = request
         self.limit, self.offset = self.get_limit(request), self.get_offset(request)
-        self.count = self.get_count(queryset)
-        return part(queryset, self.offset, self.offset + self.limit) if self.offset < self.count else []
+        found, self.count = counted_part(queryset, self.offset, self.offset + self.limit)
+        return found
 
     def get_limit(self, request: Request) -> int:
         return number(request, Bound("limit", self.default_limit, 1, self.max_limit))

@@ -1,5 +1,7 @@
 """Static files with hashed names, so that browsers may keep them for ever."""
 
+from functools import cached_property
+
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 STYLES, _ = CompressedManifestStaticFilesStorage.patterns
@@ -11,3 +13,13 @@ class HashedStatic(CompressedManifestStaticFilesStorage):
     file each, and searching their megabytes took a third of the time."""
 
     patterns = (STYLES, ("js/*.js", IMPORTS))
+
+    def url(self, name: str, force: bool = False) -> str:
+        """Look each name up once: a table names its marks in every row."""
+        if name not in self._urls:
+            self._urls[name] = super().url(name, force)
+        return self._urls[name]
+
+    @cached_property
+    def _urls(self) -> dict[str, str]:
+        return {}

@@ -60,7 +60,8 @@ class Runs(Nouns):
             raise Invalid(f"cost is {cost[:40]!r}; it can be {' or '.join(COSTS)}.", field="cost")
         rows: Any = self.filter_queryset(self.get_queryset())
         known = Conditions.objects.visible_to(self.actor).select_related("pair", "dataset")
-        found = charts.groups(charts.counted(rows), known)
+        is_filtered = any(name in request.query_params for name in ASKED)
+        found = charts.groups(charts.counted(rows) if is_filtered else charts.counted_all(self.actor), known)
         shown: dict[str, Any] = {"axes": [], "runs": []}
         if found:
             noisy_too = request.query_params.get("noisy") == "true"

@@ -8,12 +8,12 @@ from typing import Any
 from uuid import UUID
 
 from django.templatetags.static import static
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.comparisons.across.charts import Group
 from webapp.comparisons.across.columns import Column
+from webapp.comparisons.across.naming import page_of
 from webapp.comparisons.models import Exactness, Run
 from webapp.core.templatetags.ui import ago, count
 from webapp.jobs.models import State
@@ -46,7 +46,7 @@ class Table:
         return [
             format_html(
                 HEAD, strategy=run.strategy, pk=run.pk, name=names[run.pk], comparison=run.comparison.name,
-                address=reverse("comparison", args=[run.comparison_id]), label=run.label, marks=marks,
+                address=page_of(run), label=run.label, marks=marks,
                 cells=format_html_join("\n", "{}", ((self._cell(column, run),) for column in self.shown)),
             )
             for run in runs

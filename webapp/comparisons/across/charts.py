@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Count
-from django.urls import reverse
 
 from decoding.public import ONE, STRATEGIES
 from webapp.comparisons.across import naming
@@ -117,14 +116,12 @@ def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> di
     values = {axis.name: [axis.of(run) for run in found] for axis in AXES}
     axes = [axis for axis in AXES if _tells_apart(axis, values[axis.name])]
     names = naming.names_of(found)
-    page = reverse("comparison", args=[UUID(int=0)])  # once, because each takes as long as the rest of a point
     return {
         "cost": {"name": cost, "title": COSTS[cost]},
         "axes": [{"name": axis.name, "title": axis.title, "kind": axis.kind} for axis in axes],
         "runs": [
             _point(run, names[run.pk])
             | {
-                "address": page.replace(str(UUID(int=0)), str(run.comparison_id)),
                 "values": {axis.name: _short(values[axis.name][at]) for axis in axes},
                 "is_ranked": is_ranked(run, run.figures, noisy_too),
                 "is_newest": run.pk in shown,
@@ -148,6 +145,7 @@ def _point(run: Run, name: str) -> dict[str, Any]:
         "name": name,
         "strategy": run.strategy,
         "comparison": run.comparison.name,
+        "address": naming.page_of(run),
         "is_noisy": figures.noisy_count > 0,
         "low": figures.speedup_low,
         "high": figures.speedup_high,

@@ -8,13 +8,17 @@ from itertools import pairwise
 from typing import Any
 
 from django.db.models import Count, Max
-from django.urls import reverse
 
 from webapp.comparisons.across import naming
 from webapp.comparisons.across.charts import times, under_load
 from webapp.comparisons.models import Conditions, Run, RunQuerySet
 
 MOST_RUNS, MOST_QUESTIONS, MOST_CHANGES = 200, 50, 5
+SHOWN = (
+    "strategy", "params", "label", "concurrency", "rate", "recorded", "comparison__name", "comparison__created",
+    "figures__speedup", "figures__speedup_low", "figures__speedup_high", "figures__tokens_per_s", "figures__versions",
+    "figures__noisy_count", "figures__is_mixed", "figures__conditions__device",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ def questions(rows: RunQuerySet) -> list[Question]:
 def history(rows: RunQuerySet, question: str) -> dict[str, Any]:
     """Return the newest runs on one question, oldest first."""
     found = rows.filter(figures__conditions__question=question, figures__speedup__isnull=False)
+    found = found.select_related(None).select_related("comparison", "figures__conditions").only(*SHOWN)
     newest = list(found.order_by("-comparison__created", "-number")[:MOST_RUNS])
     names = naming.names_of(newest)
     points = [_point(run, names[run.pk]) for run in reversed(newest)]
@@ -67,7 +72,7 @@ def _point(run: Run, name: str) -> dict[str, Any]:
         "strategy": run.strategy,
         "role": run.choice.spec.role,
         "comparison": run.comparison.name,
-        "address": reverse("comparison", args=[run.comparison_id]),
+        "address": naming.page_of(run),
         "at": run.comparison.created,
         "speedup": figures.speedup,
         "low": figures.speedup_low,

@@ -1,11 +1,14 @@
-"""Names of runs of many comparisons for people. A label tells classifiers apart by the first part of their ids, which
-means nothing to anybody; the name here has the classifier's name."""
+"""Names and addresses of runs of many comparisons for people. A label tells classifiers apart by the first part of
+their ids, which means nothing to anybody; the name here has the classifier's name."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
 from uuid import UUID
+
+from django.urls import reverse
 
 from webapp.comparisons.models import Run
 from webapp.studies.models import Classifier
@@ -25,6 +28,16 @@ def classifiers_of(runs: Iterable[Run]) -> list[str]:
 def _classifiers(runs: Iterable[Run]) -> Iterable[Classifier]:
     ids = {run.params["classifier"] for run in runs if run.params.get("classifier")}
     return Classifier.objects.filter(pk__in=ids) if ids else []
+
+
+def page_of(run: Run) -> str:
+    """Address of the run's comparison. Hundreds are shown at once, and each resolved anew takes as long as its row."""
+    return _page().replace(str(UUID(int=0)), str(run.comparison_id))
+
+
+@functools.cache
+def _page() -> str:
+    return reverse("comparison", args=[UUID(int=0)])
 
 
 def _name(run: Run, classifier: str | None) -> str:

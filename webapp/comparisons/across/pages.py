@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -20,8 +19,7 @@ from webapp.comparisons.across.cells import Table
 from webapp.comparisons.across.charts import Group
 from webapp.comparisons.models import Conditions, SavedView
 from webapp.core.forms import Form
-from webapp.core.pages import PAGE_ROWS, one, page
-from webapp.core.reading import part
+from webapp.core.pages import one, page, paged
 from webapp.entries.views import to_bin
 from webapp.registry.models import Pair
 
@@ -40,9 +38,7 @@ def runs(request: Asked) -> HttpResponse:
     found = charts.groups(charts.counted(outside) if others else charts.counted_all(request.actor), known)
     shown = columns.chosen(request.GET.getlist("column"))
     wanted = filters.ordered(filters.filtered(rows, asked), request.GET.get("ordering", ""))
-    pages = Paginator(wanted, PAGE_ROWS)
-    now = pages.get_page(request.GET.get("page"))
-    on_page = part(wanted, (now.number - 1) * PAGE_ROWS, now.number * PAGE_ROWS)
+    on_page = paged(request, wanted)
     kept = {name: values for name, values in request.GET.lists() if name not in ("conditions", "page")}
     table = Table(
         shown,
@@ -54,12 +50,8 @@ def runs(request: Asked) -> HttpResponse:
         "choices": _choices(known),
         "columns": [(column, column in shown) for column in columns.COLUMNS.values()],
         "shown": shown,
-        "rows": table.rows(on_page, naming.names_of(on_page)),
-        "list": {
-            "total": pages.count,
-            "previous": now.previous_page_number() if now.has_previous() else None,
-            "following": now.next_page_number() if now.has_next() else None,
-        },
+        "rows": table.rows(on_page["rows"], naming.names_of(on_page["rows"])),
+        "list": on_page,
         "ranges": _ranges(asked),
         "groups": found,
         "differences": charts.differences(found),
