@@ -40,11 +40,11 @@ def settle_prices(
     if not isinstance(pair, Pair):
         return {}
     rules = [PRICED, COPIED] if pair.draft else [COPIED]
-    card = lambda name: pair.classifier(name, comparison.sampling).card  # noqa: E731
     found = {name: Prices.from_dict(known[name]) for name in names if name in known}
     if missing := sorted(names - found.keys()):
         costs = _weighed(comparison, on_trouble)
-        weighed_anew = {name: prices_at(card(name), *costs, rules) for name in missing} if costs else {}
+        cards = {name: pair.classifier(name, comparison.sampling).card for name in missing}
+        weighed_anew = {name: prices_at(cards[name], *costs, rules) for name in missing} if costs else {}
         found |= {name: prices for name, prices in weighed_anew.items() if prices}
     for name, prices in found.items():
         pair.hold(name, dataclasses.replace(pair.classifier(name), prices=prices))
