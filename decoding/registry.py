@@ -25,7 +25,7 @@ from decoding.mixing import Mix
 from decoding.models.runner import ModelRunner
 from decoding.proposing import Proposer
 from decoding.spec import Choice
-from decoding.ssd.policy.breadth import Breadth
+from decoding.ssd.policy.misses import Experience
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.speculator import Speculator
 from decoding.ssd.transport.beside import BesideTransport
@@ -120,9 +120,9 @@ class Parts:
         return SsdDrafter(self._transport(recipe, process), self.clock)
 
     def _speculator(self, recipe: Recipe, draft: ModelRunner, hides: bool = True) -> Speculator:
-        """Make a speculator in this process. The samples of a choice share what they learn about branches."""
+        """Make a speculator in this process. The samples of a choice share what they learn."""
         speculator = recipe.speculator(draft)
-        speculator.share(self.memory.setdefault("breadth", Breadth()), hides)
+        speculator.share(self.memory.setdefault("experience", Experience()), hides)
         return speculator
 
     def _transport(self, recipe: Recipe, process: DraftProcess | None) -> Transport:

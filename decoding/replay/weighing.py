@@ -48,11 +48,8 @@ def settle_prices(
     found = {name: Prices.from_dict(known[name]) for name in names if name in known}
     if missing := sorted(names - found.keys()):
         costs = _weighed(comparison, on_trouble, on_progress)
-        weighed_anew = (
-            {name: prices_at(pair.classifier(name, comparison.sampling).card, *costs, rules) for name in missing}
-            if costs
-            else {}
-        )
+        cards = {name: pair.classifier(name, comparison.sampling).card for name in missing}
+        weighed_anew = {name: prices_at(cards[name], *costs, rules) for name in missing} if costs else {}
         found |= {name: prices for name, prices in weighed_anew.items() if prices}
     for name, prices in found.items():
         pair.hold(name, dataclasses.replace(pair.classifier(name), prices=prices))

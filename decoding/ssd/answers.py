@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from decoding.events import Anticipated, Drafted, Verified
+from decoding.events import Anticipated, Backup, Drafted, Verified
 from decoding.ssd.theory import Speculation, critical_batch
 
-HIT, MODEL = "hit", "neural"
+HIT = "hit"
+MODEL: Backup = "neural"
 ENOUGH = 3  # rounds before a mean counts for anything
-TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns", "answering_ns", "stepping", "steps")
+TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns", "answering_ns", "stepping", "steps", "joint")
 _NAMES = {"neural": "the draft model", "ngram": "the n-gram", "copy": "the copy", "random": "random tokens"}
 
 
@@ -47,6 +48,7 @@ class Answers:
     answering_ns: int = 0  # from all questions to their answers, less what was left of a step of preparing
     stepping: int = 0  # answers for which the model ran: after misses, and where a hit was not long enough yet
     steps: int = 0  # of the model for these
+    joint: int = 0  # rounds in which several texts were verified together
 
     @classmethod
     def of(cls, rounds: Iterable[Round], preparing_ns: int) -> Answers:
@@ -58,6 +60,7 @@ class Answers:
             answering_ns=round(sum(each.working_s for each, _, _ in answered) * 1e9),
             stepping=sum(draft.passes > 0 for _, draft, _ in answered),
             steps=sum(draft.passes for _, draft, _ in answered),
+            joint=sum(each.verdict.texts > 1 for each, _, _ in answered),
         )
         in_use = ""
         for each, _, answer in answered:
@@ -113,6 +116,12 @@ class Answers:
             backup=waiting + (self.drafting_ns / self.rounds[MODEL] / verifying if backup == MODEL else 0.0),
         )
 
+    def faster(self, free: Backup, texts: int) -> Backup:
+        """Return the backup with which rounds of so many texts add more tokens per second: the model, or this one,
+        which takes no time. The critical batch goes by the same terms."""
+        neural, fast = self.speculation(MODEL), self.speculation(free)
+        return free if neural and fast and fast.speedup(texts) >= neural.speedup(texts) else MODEL
+
     @property
     def critical_batch(self) -> float | None:
         """Theorem 17's batch size, from which a backup without a model is better: the one that was tried, or random
@@ -132,10 +141,12 @@ class Answers:
 
     @property
     def _sentence(self) -> str:
+        """Say what answered the misses, and which backup is better. Speeds are told only of texts that were decoded
+        together, where a trial goes by them: alone, a backup is in use where its text lets it be."""
         used = ", ".join(
             f"{_NAMES[name]} answered {100 * share:.0f} %" + (f" ({speed:.1f} tokens/s meanwhile)" if speed else "")
             for name, share in self.shares.items()
-            for speed in [self.speeds.get(name)]
+            for speed in [self.speeds.get(name) if self.joint else None]
         )
         return f"Of the misses, {used}. By Theorem 17, {self._theorem}."
 
@@ -147,7 +158,9 @@ class Answers:
         if self.critical_batch is None:
             return f"the draft model is better than {free} for any number of texts at once"
         texts = math.ceil(self.critical_batch)
-        return f"{free} would be better " + (f"from {texts} texts at once on" if texts > 1 else "even for one text")
+        known = "" if self._free == "random" else ", where it knows what follows"
+        since = f"from {texts} texts at once on" if texts > 1 else "even for one text"
+        return f"{free} would be better {since}{known}"
 
     @property
     def _free(self) -> str:

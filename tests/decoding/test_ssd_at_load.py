@@ -4,6 +4,7 @@ own."""
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter, abc
 from functools import partial
 
@@ -11,7 +12,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.crowd import Crowd
 from decoding.errors import BrokenModel
 from decoding.events import Anticipated, Drafted, Event, Recorder
 from decoding.load import Load
@@ -29,7 +29,9 @@ from decoding.spec import Choice, Sampling, parse_choices
 from decoding.ssd.accounting import count, rates
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.fanout import Chosen
-from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Backups, BranchRows, Budget, Trial
+from decoding.ssd.policy.misses import AGAIN as AGAIN_OF_MISSES
+from decoding.ssd.policy.misses import LEAST, Misses
+from decoding.ssd.policy.together import AGAIN, STINT, STINTS, BranchRows, Budget, Trial
 from decoding.ssd.settings import Settings, WantedBackup
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan
 from decoding.ssd.simulation.prices import Prices
@@ -205,25 +207,42 @@ def test_all_that_missed_are_drafted_in_joint_passes_and_the_hits_not_again() ->
 # The backup -----------------------------------------------------------------------------------------------------------
 
 
+def after_rounds(hits: int, neural: float, ngram: float, *, waited: int) -> Misses:
+    """Return what was learnt from 40 misses of each backup, which adds so many tokens, and from hits that add 4.
+    Verifying takes 1,000 ns."""
+    made = Misses()
+    for name, rounds, tokens in (("hit", hits, 4.0), ("neural", 40, neural), ("ngram", 40, ngram)):
+        for number in range(rounds):
+            share = int(tokens * (number + 1)) - int(tokens * number)
+            made.note_round(name, share, 1_000, waited if name == "neural" else 0)
+    return made
+
+
 def test_the_model_is_the_backup_below_the_critical_batch_size_and_the_n_gram_from_there_on() -> None:
-    backups = Backups()
-    for number in range(40):
-        is_hit = number % 5 > 0  # 4 of 5
-        draft = dataclasses.make_dataclass("Judged", ["tokens", "source", "backup"])(
-            range(4), "hit" if is_hit else "miss", "" if is_hit else "neural"
-        )
-        backups.pace.note_round(draft, 3, 1_000)
-        backups.pace.note_ngram([1, 2], [1, 5, 6, 7])
-        backups.pace.note_drafting(4, 1_000)
-    crowd = Crowd()
-    found = []
-    for running in range(1, 9):
-        crowd.running = running
-        found.append(backups.choose("by-batch", 4, crowd))
-    # 4 tokens a round with the model and 3.6 without it, which waits 1 round more where one of b missed: 1 - 0.8^b
-    assert found == ["neural"] * found.count("neural") + ["ngram"] * found.count("ngram")
-    assert 4 / (1 + (1 - 0.8 ** found.count("neural"))) >= 3.6 * 0.99 or not found.count("neural")
-    assert backups.choose("by-batch", 0, crowd) == "neural", "drafts that take no time are worth it for any batch"
+    made = after_rounds(320, 4.0, 2.0, waited=300)
+    found = [made.answers.faster("ngram", texts) for texts in range(1, 13)]
+    assert found == ["neural"] * found.count("neural") + ["ngram"] * found.count("ngram") and {*found} > {"neural"}
+    assert math.ceil(made.answers.critical_batch or 0) == found.index("ngram") + 1
+    free = after_rounds(320, 4.0, 2.0, waited=0)
+    assert free.answers.faster("ngram", 64) == "neural", "drafts that take no time are worth it for any batch"
+
+
+@pytest.mark.parametrize(("ngram", "better"), [(3.9, "ngram"), (1.1, "neural")])
+def test_what_answers_a_miss_and_what_the_report_calls_better_are_one_judgement(ngram: float, better: str) -> None:
+    made = after_rounds(320, 4.0, ngram, waited=500)
+    used = [made.choose() for _ in range(2 * AGAIN_OF_MISSES)]
+    assert used.count(better) == len(used) - 2, "the other answers one of 16"
+    sentence = made.answers.report()["sentence"]  # type: ignore[index]
+    assert ("the n-gram would be better even for one text" in sentence) == (better == "ngram")
+    assert "tokens/s" not in sentence
+
+
+def test_at_first_both_backups_answer_in_turn() -> None:
+    made, used = Misses(), []
+    for _ in range(2 * LEAST):
+        used.append(made.choose())
+        made.note_round(used[-1], 2, 1_000, 500)
+    assert used == ["neural", "ngram"] * LEAST
 
 
 @pytest.mark.parametrize("faster", ["neural", "ngram"])

@@ -46,9 +46,8 @@ def test_hits_are_counted_by_what_was_accepted_and_by_where_the_judged_draft_cam
             # 1 token in 4,200 ns, from one verdict to the next; 3 in 4,000 ns
             "tokens_per_s": {"neural": pytest.approx(3e9 / 4_000), "ngram": pytest.approx(1e9 / 4_200)},
             "critical_batch": None,
-            "sentence": "Of the misses, the draft model answered 50 % (750000.0 tokens/s meanwhile), the n-gram "
-            "answered 50 % (238095.2 tokens/s meanwhile). By Theorem 17, nothing is known: the draft model answered "
-            "too few.",
+            "sentence": "Of the misses, the draft model answered 50 %, the n-gram answered 50 %. By Theorem 17, "
+            "nothing is known: the draft model answered too few.",
         },
     }
 
@@ -59,7 +58,7 @@ def test_what_is_prepared_beside_the_target_is_no_part_of_the_decoding_time() ->
     )
     assert sample.num_draft_passes == 2 + 3 + 3 + 2
     assert sample.draft_ns == 2_000 + 100 + 100 + 2_000 + (4_000 - 1_900)
-    [row] = report([choose("ssd")], {"ssd:4": "fast"}, [sample])
+    [row] = report([choose("ssd")], {"ssd:3": "fast"}, [sample])
     assert row["hit_rate"] == pytest.approx(1 / 3)
 
 

@@ -42,7 +42,7 @@ def draft(tokens: int, source: Source = "hit") -> Draft:
 def paced(rounds: int, took: int, step: int, tokens: int = 4) -> tuple[Pace, Clock]:
     """Return a pace after so many rounds alike; the next draft has just been given."""
     clock = Clock()
-    pace = Pace("neural", clock)
+    pace = Pace(clock)
     for _ in range(rounds):
         pace.note_draft()
         clock.now += took
@@ -64,7 +64,7 @@ def test_how_long_a_verification_takes_is_learnt_from_when_the_question_was_aske
     """If every step ends after the verdict, a draft that measured from hearing the question would never put a step
     off."""
     clock = Clock()
-    pace = Pace("neural", clock)
+    pace = Pace(clock)
     for _ in range(5):
         pace.note_draft()
         asked = clock.now + 2000

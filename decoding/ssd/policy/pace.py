@@ -1,5 +1,5 @@
-"""Times of the sample so far, as the draft side sees them: what it costs to wait for the draft, when the next verdict
-is due, and which backup answers a miss best."""
+"""Times of the sample so far, as the draft side sees them: what it costs to wait for the draft, and when the next
+verdict is due."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from decoding.events import Backup, Source
-from decoding.ssd.settings import WantedBackup
-from decoding.ssd.theory import Speculation
 
 ENOUGH = 3  # values before a mean counts for anything
 RECENT = 16  # values that a mean remembers
@@ -45,20 +43,16 @@ class RecentMean:
 
 
 class Pace:
-    def __init__(
-        self, backup: WantedBackup, clock_ns: Callable[[], int] = time.perf_counter_ns, recent: int = RECENT
-    ) -> None:
-        """`clock_ns` returns the time; a simulation brings its own. `recent` is how many values each mean remembers."""
-        self._backup = backup
+    def __init__(self, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
+        """`clock_ns` returns the time; a simulation brings its own."""
         self._clock_ns = clock_ns
-        self._token_ns = RecentMean(recent)  # one token drafted while the target waits
+        self._token_ns = RecentMean()  # one token drafted while the target waits
         self._step_ns = RecentMean()  # one step of all branches
-        self._round_ns = RecentMean(recent)  # from a draft to the next question
+        self._round_ns = RecentMean()  # from a draft to the next question
         self._round_ns_of: dict[int, RecentMean] = defaultdict(RecentMean)  # the same by number of drafted tokens
-        self._tokens_after_hit = RecentMean(recent)  # tokens that a round after a hit adds to the text
-        self._tokens_after_model = RecentMean(recent)
-        self._tokens_after_ngram = RecentMean(recent)
-        self._hit_rate = RecentMean(recent)
+        self._tokens_after_hit = RecentMean()  # tokens that a round after a hit adds to the text
+        self._tokens_after_model = RecentMean()
+        self._hit_rate = RecentMean()
         self._given_at_ns = 0
 
     def note_draft(self, at_ns: int | None = None) -> None:
@@ -86,10 +80,10 @@ class Pace:
         if draft.source != "fresh":
             self._hit_rate.add(draft.source == "hit")
 
-    def note_ngram(self, tokens: Sequence[int], text: Sequence[int]) -> None:
-        """Note how many tokens an n-gram draft would have added, whether or not it was used, as far as `text` shows."""
-        right = next((i for i, (a, b) in enumerate(zip(tokens, text, strict=False)) if a != b), len(tokens))
-        self._tokens_after_ngram.add(min(right + 1, len(text)))
+    @property
+    def token_ns(self) -> float:
+        """Time of one token drafted while the target waits."""
+        return self._token_ns.value
 
     @property
     def token_price(self) -> float:
@@ -110,28 +104,6 @@ class Pace:
         waits. `chance` is the probability that the token is accepted. A token saves no more than it is worth."""
         worth_ns = chance / self._tokens_per_ns if self._tokens_per_ns else 0.0
         return self._hit_rate.value * min(self._token_ns.value, worth_ns)
-
-    def backup(self, tokens: int) -> Backup:
-        """The backup that the settings ask for. If they leave it open, the one that adds more tokens per second."""
-        if self._backup == "copy-or-random":
-            return "copy"
-        if self._backup == "auto" or self._backup == "by-batch":
-            return self.faster(tokens)
-        return self._backup
-
-    def faster(self, tokens: int, batch: int = 1) -> Backup:
-        """The backup that is faster for so many texts that are decoded together, by Corollary 16 at the times so far.
-        From Theorem 17's batch size on it is the n-gram."""
-        if min(self._tokens_after_model.count, self._tokens_after_ngram.count) < ENOUGH:
-            return "neural"
-        neural, ngram = (
-            Speculation(self._hit_rate.value, self._tokens_after_hit.value, tokens_on_miss, 1.0, waits)
-            for tokens_on_miss, waits in (
-                (self._tokens_after_model.value, tokens * self._token_ns.value / self._round_ns.value),
-                (self._tokens_after_ngram.value, 0.0),
-            )
-        )
-        return "neural" if neural.speedup(batch) >= ngram.speedup(batch) else "ngram"
 
     @property
     def _tokens_per_ns(self) -> float:

@@ -19,11 +19,12 @@ from decoding.disco.recalibration import Recalibration
 from decoding.events import Backup
 from decoding.proposing import Proposer
 from decoding.replay.costs import Costs
-from decoding.ssd.policy.breadth import Breadth
+from decoding.ssd.answers import HIT, MODEL
 from decoding.ssd.policy.fanout import Chosen, Guesses
+from decoding.ssd.policy.misses import Experience, Misses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import RANKS, planner_for
-from decoding.ssd.policy.together import Backups, Budget, shared_out
+from decoding.ssd.policy.together import Budget, Trial, shared_out
 from decoding.ssd.settings import Settings
 
 RandomTokens = Callable[[Sequence[int], int], Sequence[int]]  # text, count -> tokens
@@ -66,7 +67,7 @@ class SsdPolicy:
         self.has_estimates = prices is not None
         self.prices = prices or TokenPrices(0.0, 0.0)
         self.planner = planner_for(settings, by_estimates=self.has_estimates)
-        self.pace = Pace(settings.backup, clock_ns)
+        self.pace = Pace(clock_ns)
         self.budget = Budget(settings.branches)
         self.recalibration = Recalibration()  # of the classifier's estimates
         self.text: list[int] = []
@@ -75,21 +76,23 @@ class SsdPolicy:
         self._random_tokens = random_tokens
         self._wanted = settings.backup
         self._crowd = ALONE
-        self._backups: Backups | None = None  # what the texts of a batch share about them
+        self._trial: Trial | None = None  # of backups, with the other texts of a batch
+        self._misses = Misses()
         self._never_waits = settings.backup == "copy-or-random"
         self._new_copier = copier
         self._copier: Proposer | None = None
         self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
         self._echo_lengths: Sequence[int] = ()
 
-    def share(self, breadth: Breadth, hides: bool = True) -> None:
-        """Learn with all texts of a run how many branches pay."""
-        self.budget = Budget(self.budget.branches, hides, breadth)
+    def share(self, experience: Experience, hides: bool = True) -> None:
+        """Learn with all texts of a run how many branches pay, and which backup."""
+        self.budget = Budget(self.budget.branches, hides, experience.breadth)
+        self._misses = experience.misses
 
     def join(self, crowd: Crowd) -> None:
         """Learn which texts are decoded together with this one."""
         self._crowd = crowd
-        self._backups = crowd.common(Backups) if self._leaves_backup_open else None
+        self._trial = crowd.common(Trial) if self._wanted == "auto" else None
 
     def read(self, text: Sequence[int]) -> None:
         """Begin the sample with its prompt."""
@@ -123,16 +126,17 @@ class SsdPolicy:
 
     def backup(self, room: int) -> Backup:
         """The backup that answers a miss. Texts that are decoded together wait for one another's misses, so they decide
-        together."""
-        if self._backups and self._crowd.running > 1:
-            return self._backups.choose(self._wanted, room, self._crowd)
-        return self.pace.backup(room)
+        together: by trial, or as Theorem 17 says of so many."""
+        if self._trial and self._crowd.running > 1:
+            return self._trial.backup(self._crowd.round)
+        if self._wanted == "auto" or self._wanted == "by-batch":
+            return self._misses.choose(self._crowd.running) if room else "neural"
+        return "copy" if self._wanted == "copy-or-random" else self._wanted
 
     def note_drafting(self, tokens: int, took_ns: int) -> None:
         """Note the time of a draft for which the target waited."""
         self.budget.breadth.note_drafting(tokens, took_ns)
-        for pace in self._paces():
-            pace.note_drafting(tokens, took_ns)
+        self.pace.note_drafting(tokens, took_ns)
 
     def note_step(self, rows: int, took_ns: int) -> None:
         """Note the time of a step, in a pass with rows for so many branches of all texts."""
@@ -231,24 +235,16 @@ class SsdPolicy:
 
     def learn_round(self, draft: JudgedDraft, accepted: int, fresh: Sequence[int], took_ns: int) -> None:
         """Learn from the time of a round and from the text that it added, which is in `text` by now."""
-        by_ngram = ngram_tokens(self.echoes, len(fresh)) if self._leaves_backup_open else ()
-        for pace in self._paces():
-            pace.note_round(draft, accepted, took_ns)
-            if self._leaves_backup_open:
-                pace.note_ngram(by_ngram, fresh)
-        if self._backups:
-            self._backups.trial.note(self._crowd.round, accepted + 1)
+        self.pace.note_round(draft, accepted, took_ns)
+        answer = {"hit": HIT, "miss": draft.backup}.get(draft.source)
+        if answer:
+            waited_ns = len(draft.tokens) * self.pace.token_ns if answer == MODEL else 0.0
+            self._misses.note_round(answer, accepted + 1, took_ns, waited_ns)
+        if self._trial:
+            self._trial.note(self._crowd.round, accepted + 1)
         self.echoes.follow(self.text)
         if self._copier:
             self._copier.follow(self.text)
-
-    @property
-    def _leaves_backup_open(self) -> bool:
-        return self._wanted in ("auto", "by-batch")
-
-    def _paces(self) -> tuple[Pace, ...]:
-        """The times of this text, and of all that are decoded together."""
-        return (self.pace, self._backups.pace) if self._backups else (self.pace,)
 
     def _average_grows(self, tokens: int) -> bool:
         price = self.prices.alone if self.has_estimates else self.pace.token_price

@@ -1,4 +1,4 @@
-"""Decisions that the texts of one batch share: which of them get the branches, and which backup answers misses.
+"""Decisions that the texts of one batch share: which of them get the branches, and which backup is tried.
 
 Standard library only. Whatever is decided here, each text stays the target's: branches and backups say only when a
 draft is made, and by whom.
@@ -11,15 +11,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from decoding.crowd import Crowd
 from decoding.events import Backup
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.fanout import Chosen
-from decoding.ssd.policy.pace import Pace, RecentMean
-from decoding.ssd.settings import WantedBackup
+from decoding.ssd.policy.pace import RecentMean
 
 Name = TypeVar("Name", bound=Hashable)  # of a text
-POOLED = 256  # values that a mean over all texts of a batch remembers
 STINT = 8  # rounds in which one backup answers all misses, before the other is tried
 STINTS = 4  # with which a trial begins: two of each backup
 AGAIN = 16  # after so many stints of the faster backup, the other is tried once more
@@ -75,19 +72,6 @@ def shared_out(asked: Mapping[Name, Chosen], rows: int) -> dict[Name, Chosen]:
     for _, text, number in sorted(every, key=lambda one: one[0])[:rows]:
         kept[text].append(number)
     return {text: chosen.only(sorted(kept[text])) for text, chosen in asked.items()}
-
-
-class Backups:
-    """Which backup answers the misses of texts that are decoded together: by theory, or by trial."""
-
-    def __init__(self) -> None:
-        self.pace = Pace("auto", recent=POOLED)  # of all texts
-        self.trial = Trial()
-
-    def choose(self, wanted: WantedBackup, tokens: int, crowd: Crowd) -> Backup:
-        """`by-batch` follows Theorem 17: the model while the batch is small, the n-gram from the critical size on.
-        `auto` takes what was faster when it was tried."""
-        return self.pace.faster(tokens, crowd.running) if wanted == "by-batch" else self.trial.backup(crowd.round)
 
 
 class Trial:

@@ -103,8 +103,7 @@ def _branches_in(row: Row) -> int | None:
 
 def _rows_of(found: Sequence[Counted]) -> float:
     """Mean rows of a pass that prepared."""
-    rows: int = sum(hits["rows"] for hits in found)
-    preparations: int = sum(hits["preparations"] for hits in found)
+    rows, preparations = (sum(int(hits[name]) for hits in found) for name in ("rows", "preparations"))
     return rows / max(1, preparations)
 
 

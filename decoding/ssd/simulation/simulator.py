@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from decoding.events import Event, Finished, Outcome, Source, Started, Verified
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.fanout import Chosen
+from decoding.ssd.policy.misses import Experience
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.simulation.playing import (
     UNSEEN,
@@ -31,8 +32,8 @@ from decoding.ssd.simulation.track import Track
 
 
 def simulate(tracks: Iterable[Track], plan: Plan, prices: Prices, placement: Placement) -> Simulated:
-    breadth = Breadth(lambda branches: ns(prices.step(branches)))
-    texts = [Text(track, plan, prices, placement, breadth) for track in tracks]
+    experience = Experience(Breadth(lambda branches: ns(prices.step(branches))))
+    texts = [Text(track, plan, prices, placement, experience) for track in tracks]
     return Simulated(placement.name, prices.source, [text.play() for text in texts])
 
 
@@ -40,9 +41,9 @@ class Text:
     """One text, round by round. Both models have read the prompt at time 0. As in a trace, a preparation counts once
     the next draft is asked for, so the one beside the last round does not."""
 
-    def __init__(self, track: Track, plan: Plan, prices: Prices, placement: Placement, breadth: Breadth) -> None:
+    def __init__(self, track: Track, plan: Plan, prices: Prices, placement: Placement, experience: Experience) -> None:
         self.policy = plan.policy(track, lambda: ns(self.now_s))
-        self.policy.share(breadth, placement.beside)
+        self.policy.share(experience, placement.beside)
         # Plain SSD uses neither estimates nor echoes, though a track may have been recorded with both.
         self.track = track if self.policy.has_estimates else dataclasses.replace(track, estimates=(), echoes=())
         self.prices, self.placement = prices, placement

@@ -15,6 +15,7 @@ from decoding.replay.joint_costs import JointCosts, Line, on_line
 from decoding.replay.mixed import Clock
 from decoding.replay.texts_at_load import Pass, Recorded
 from decoding.ssd.policy.breadth import Breadth
+from decoding.ssd.policy.misses import Experience
 from decoding.ssd.policy.together import Budget, shared_out
 from decoding.ssd.simulation.playing import IN_TURN, Placement, Plan, SimulatedDraft, ns
 from decoding.ssd.simulation.prices import Prices
@@ -122,7 +123,7 @@ class _Batch:
         return _Ahead(request, self.clock.seconds, end, self._text(track))
 
     def _text(self, track: Track) -> Text:
-        return Text(track, self.plan, self.prices, self.placement, self.budget.breadth)
+        return Text(track, self.plan, self.prices, self.placement, Experience(self.budget.breadth))
 
     def step(self, texts: Sequence[texts_at_load.Text]) -> None:
         """Play one round of all texts. Those whose prompt is still being read take part in the verification."""

@@ -15,8 +15,8 @@ from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.drafters.base import Draft
 from decoding.models.runner import ModelRunner, Result, Steps, run_alone
-from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.fanout import Chosen
+from decoding.ssd.policy.misses import Experience
 from decoding.ssd.policy.together import Budget
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator import answering
@@ -77,10 +77,9 @@ class Speculator:
         """Rows for branches, which texts that are decoded together share."""
         return self._state.policy.budget
 
-    def share(self, breadth: Breadth, hides: bool = True) -> None:
-        """Learn with all texts of a run how many branches pay. `hides` says whether the draft prepares while the target
-        verifies."""
-        self._state.policy.share(breadth, hides)
+    def share(self, experience: Experience, hides: bool = True) -> None:
+        """Learn with all texts of a run. `hides` says whether the draft prepares while the target verifies."""
+        self._state.policy.share(experience, hides)
 
     def read(self, text: Sequence[int]) -> None:
         """Read the prompt, so that `begin` starts warm."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import pickle
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from time import perf_counter
@@ -21,8 +21,7 @@ from decoding import chance
 from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import DrafthouseError, DraftLost
 from decoding.models.runner import ModelRunner
-from decoding.ssd.policy.breadth import Breadth
-from decoding.ssd.settings import Settings
+from decoding.ssd.policy.misses import Experience
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess
@@ -168,7 +167,7 @@ class _Server:
         self._recipe: Recipe
         self._text: list[int]
         self._speculator: Speculator | None = None
-        self._breadths: dict[Settings, Breadth] = defaultdict(Breadth)  # outlive the texts
+        self._experience: dict[Hashable, Experience] = defaultdict(Experience)  # by kind
         self._refusal: DrafthouseError | None = None  # the error that broke this sample
 
     def reply(self, question: bytearray) -> None:
@@ -193,7 +192,7 @@ class _Server:
         self._refusal = self._speculator = None
         self._recipe, self._text = messages.unpack_text(question)
         speculator = self._recipe.speculator(self._runner)
-        speculator.share(self._breadths[self._recipe.settings])
+        speculator.share(self._experience[self._recipe.kind])
         speculator.read(self._text)
         self._speculator = speculator
         self._mailbox.send(messages.pack_done())

@@ -7,6 +7,7 @@ brings all drafts. Until the next question, all texts prepare.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,10 +15,9 @@ from decoding.crowd import Crowd
 from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner, Steps, run_together
-from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.fanout import Chosen
+from decoding.ssd.policy.misses import Experience
 from decoding.ssd.policy.together import shared_out
-from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.speculator import Speculator
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.mailbox import Mailbox
@@ -86,7 +86,7 @@ class Speculators:
         self._free = [runner]
         self._texts: dict[int, _Text] = {}
         self._crowd = Crowd()
-        self._breadths: dict[Settings, Breadth] = defaultdict(Breadth)
+        self._experience: dict[Hashable, Experience] = defaultdict(Experience)  # by kind
         self._is_open = True  # whether outcomes were chosen since the last answer
 
     def read(self, number: int, recipe: Recipe, prompt: list[int], runner: ModelRunner | None = None) -> None:
@@ -94,7 +94,7 @@ class Speculators:
         used = runner or (self._free.pop() if self._free else self._model.new_runner())
         speculator = recipe.speculator(used)
         self._texts[number] = _Text(recipe, prompt, None if runner else used, speculator)
-        speculator.share(self._breadths[recipe.settings])
+        speculator.share(self._experience[recipe.kind])
         speculator.join(self._crowd)
         speculator.read(prompt)
 

@@ -12,7 +12,7 @@ import pickle
 import struct
 import time
 from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
@@ -57,6 +57,11 @@ class Recipe:
     def sends_scores(self) -> bool:
         """Whether the verdict needs the scores that the draft drew from."""
         return not self.sampling.fixes_the_text
+
+    @property
+    def kind(self) -> Hashable:
+        """Samples of the same kind learn together."""
+        return self.settings, self.sampling, self.classifier is None
 
     def speculator(self, runner: ModelRunner) -> Speculator:
         """Make a speculator with dice of its own, from the sample's seed."""
