@@ -111,6 +111,7 @@ def test_a_folder_is_sent_once_and_nothing_of_it_twice(request, run, address, tm
     assert first.returncode == 0, first.stderr
     assert "4 of 4 pieces sent" in first.stderr
     upload = Upload.objects.get(pk=first.stdout.strip())
+    assert first.stderr.endswith(f"{upload.name} is there, whole and checked. Its upload's id is:\n")
     paths = {file.path: FileReader(file, upload.team_id).read()[-4:] for file in upload.files.all()}
     assert paths == {"tiny/config.json": b"{}", "tiny/sub/more.json": b"[]", "tiny/weights.bin": b"tail"}
     again = run(line)

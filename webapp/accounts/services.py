@@ -179,7 +179,7 @@ def use_sign_in_link(*, secret: str) -> User:
     if link is None or not open_links.update(used_at=timezone.now()):
         raise Gone(
             "This sign-in link was used or has expired.",
-            hint="`./drafthouse up` and `manage.py sign_in_link` print a new one; or sign in with your password.",
+            hint="`./drafthouse up` and `./drafthouse token --sign-in` print a new one; or sign in with your password.",
         )
     audit.record(actors.of_user(link.user), "signed in by link", link.user)
     return link.user

@@ -29,6 +29,7 @@ from webapp.comparisons.what_if.asking import knobs
 from webapp.comparisons.what_if.grid import grids, knobs_of
 from webapp.comparisons.what_if.refusals import refusal
 from webapp.core.caching import cached
+from webapp.core.naming import file_name
 from webapp.core.one_file import one_file
 from webapp.core.pages import one, page
 from webapp.core.problems import Conflict
@@ -109,8 +110,9 @@ def as_file(comparison: Comparison, baseline: str, share: Link | None) -> HttpRe
     answers = grids(comparison)
     context |= {"what_if": knobs_of(answers, context["what_if"]), "refused": refusal(comparison)}
     context |= _with_data(context, {"is_whole": True, "what_if": answers}, _all_traced(comparison))
-    name, load = f"comparison-{comparison.pk}", ("comparison-load",) if context["is_loaded"] else ()
+    load = ("comparison-load",) if context["is_loaded"] else ()
     sections = ("text", "comparison-top", *load, "comparison")
+    name = file_name(comparison)
     return one_file("comparisons/comparison.html", context, entry=SCRIPT, sections=sections, name=name)
 
 

@@ -10,10 +10,12 @@ from django.db.models import QuerySet
 from django.http import HttpResponse, JsonResponse, QueryDict
 from django.urls import reverse
 
+from decoding.public import STRATEGIES
 from webapp.accounts.actor import Actor
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons.models import Comparison, SavedView
+from webapp.comparisons.models import Comparison, Run, SavedView
+from webapp.core.naming import moment
 from webapp.core.pages import page
 from webapp.docs import library
 from webapp.docs.views import address
@@ -36,12 +38,22 @@ class Kind:
     url: Callable[[Row], str]
     name: str = "name"
     also: tuple[str, ...] = ()  # further columns that the URL needs
+    about: Callable[[Row], str] = lambda row: moment(row["created"])  # tells things of one name apart
 
 
 def entry(label: str, kind: Any, route: str) -> Kind:
     return Kind(
         label, lambda actor: kind.objects.visible_to(actor).kept(), lambda row: reverse(route, args=[row["pk"]])
     )
+
+
+def _runs(actor: Actor) -> QuerySet[Any]:
+    return Run.objects.filter(comparison__in=Comparison.objects.visible_to(actor).kept())
+
+
+def _models_of(row: Row) -> str:
+    """Name the models of a pair."""
+    return " / ".join(filter(None, (row["target__name"], row["draft__name"])))
 
 
 def _trainings(actor: Actor) -> QuerySet[Any]:
@@ -62,13 +74,27 @@ def _upload_url(row: Row) -> str:
 
 KINDS = (
     entry("Comparison", Comparison, "comparison"),
-    entry("Pair", Pair, "pair"),
+    Kind(
+        "Pair",
+        lambda actor: Pair.objects.visible_to(actor).kept(),
+        lambda row: reverse("pair", args=[row["pk"]]),
+        also=("target__name", "draft__name"),
+        about=_models_of,
+    ),
     entry("Model", LanguageModel, "model"),
     entry("Prompts", Dataset, "dataset"),
     entry("Server", Endpoint, "endpoint"),
     entry("Classifier", Classifier, "classifier"),
     Kind("Training", _trainings, lambda row: reverse("training", args=[row["pk"]])),
     entry("Study", Study, "study"),
+    Kind(
+        "Run",
+        _runs,
+        lambda row: reverse("comparison", args=[row["comparison_id"]]),
+        name="label",
+        also=("comparison_id", "comparison__name"),
+        about=lambda row: str(row["comparison__name"]),
+    ),
     Kind("View of runs", lambda actor: SavedView.objects.visible_to(actor).kept(), _view_url, also=("query",)),
     Kind(
         "Job", lambda actor: Job.objects.visible_to(actor), lambda row: reverse("job", args=[row["pk"]]), name="title"
@@ -103,15 +129,18 @@ def find(request: Asked) -> HttpResponse:
     found = [*_listed("Action", ACTIONS, words)] if actor.can_submit else []
     if words:
         found += [thing for kind in KINDS for thing in _named(kind, actor, words)]
-    return JsonResponse({"found": [*found, *_listed("Page", _pages(actor), words), *_documentation(words)]})
+    listed = [*_listed("Page", _pages(actor), words), *_strategies(words), *_documentation(words)]
+    return JsonResponse({"found": [*found, *listed]})
 
 
 def _named(kind: Kind, actor: Actor, words: list[str]) -> list[dict[str, str]]:
     rows = kind.rows(actor)
     for word in words:
         rows = rows.filter(**{f"{kind.name}__icontains": word})
-    newest = rows.order_by("-created").values("pk", kind.name, *kind.also)[:MOST]
-    return [{"kind": kind.label, "name": row[kind.name], "url": kind.url(row)} for row in newest]
+    newest = rows.order_by("-created").values("pk", "created", kind.name, *kind.also)[:MOST]
+    return [
+        {"kind": kind.label, "name": row[kind.name], "about": kind.about(row), "url": kind.url(row)} for row in newest
+    ]
 
 
 def _pages(actor: Actor) -> dict[str, str]:
@@ -126,11 +155,30 @@ def _listed(kind: str, titles: dict[str, str], words: list[str]) -> list[dict[st
     ]
 
 
+def _strategies(words: list[str]) -> list[dict[str, str]]:
+    """Strategies, each with the part of the documentation that describes it."""
+    about = [section for section in library.index(address) if section["at"].startswith(address("strategies"))]
+    found = []
+    for spec in STRATEGIES.values() if words else ():
+        if all(word in f"{spec.slug} {spec.title}".lower() for word in words):
+            at = next((part["at"] for part in about if spec.slug in part["words"]), address("strategies"))
+            found.append({"kind": "Strategy", "name": f"{spec.title}: {spec.slug}", "url": at})
+    return found[:MOST]
+
+
 def _documentation(words: list[str]) -> list[dict[str, str]]:
-    """Pages of the documentation by their titles. Without a word all of them would hide everything else."""
+    """Parts of the documentation: first pages with these words in their titles, then parts with them in their text.
+    Without a word all of them would hide everything else."""
     pages = [one for section in library.contents() for one in section.entries] if words else []
+    titled = [(one.title, "", address(one.name)) for one in pages if _has(one.title, words)]
+    parts = [one for one in library.index(address) if _has(f"{one['page']} {one['heading']} {one['words']}", words)]
+    texts = [(one["page"], one["heading"], one["at"]) for one in parts] if words else []
+    found = {at: (title, about) for title, about, at in [*texts, *titled]}
     return [
-        {"kind": "Documentation", "name": one.title, "url": address(one.name)}
-        for one in pages
-        if all(word in one.title.lower() for word in words)
+        {"kind": "Documentation", "name": found[at][0], "about": found[at][1], "url": at}
+        for at in [*dict.fromkeys(at for *_, at in [*titled, *texts])][:MOST]
     ]
+
+
+def _has(text: str, words: list[str]) -> bool:
+    return all(word in text.lower() for word in words)

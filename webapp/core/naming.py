@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.utils.text import slugify
+
 LONGEST = 200
 
 
@@ -29,6 +31,11 @@ def marks(names: Sequence[str], rows: Sequence[Any]) -> list[str]:
         "" if count[name] == 1 else time if both[name, time] == 1 else str(row.pk)[:8]
         for name, time, row in zip(names, times, rows, strict=True)
     ]
+
+
+def file_name(row: Any) -> str:
+    """Name a file after a thing, with the start of its id, since others may share its name."""
+    return f"{slugify(row.name)[:60] or 'drafthouse'}-{str(row.pk)[:8]}"
 
 
 def free(name: str, taken: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ LONGEST_HEADER = 8 * 1024 * 1024
 LONGEST_CONFIG = 1024 * 1024
 LONGEST_INDEX = 16 * 1024 * 1024
 MOST_TENSORS = 100_000
+FORMATS = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}  # as a worker names them
 ITEM_BITS = {"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E5M2": 8, "I64": 64, "I32": 32, "I16": 16,
              "I8": 8, "U64": 64, "U32": 32, "U16": 16, "U8": 8, "BOOL": 8}  # fmt: skip
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy", ".npz")
@@ -65,7 +66,7 @@ def examine(files: Iterable[UploadedFile], team_id: UUID) -> Facts:
         context_length=_number(config, "max_position_embeddings", "n_positions", "n_ctx"),
         parameter_count=sum(tensor.item_count for tensor in tensors.values()),
         weight_bytes=sum(file.size for name, file in by_name.items() if name.endswith(".safetensors")),
-        dtypes=tuple(sorted({tensor.dtype for tensor in tensors.values()})),
+        dtypes=tuple(sorted({FORMATS.get(tensor.dtype, tensor.dtype) for tensor in tensors.values()})),
         tokenizer_sha256=_tokenizer(by_name, team_id),
     )
 

@@ -10,6 +10,7 @@ ORACLE = Kind(
     parts="prompts",
     needs_draft=False,
     is_sized=True,
+    takes_lookahead=True,
     samples=workload.of_recordings,
     page="study",
 )

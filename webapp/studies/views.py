@@ -14,6 +14,7 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
+from webapp.core.naming import file_name
 from webapp.core.one_file import one_file
 from webapp.core.pages import form_page, listing, one, page
 from webapp.core.problems import Conflict
@@ -27,13 +28,13 @@ from webapp.studies.models import Classifier, Study
 from webapp.studies.work import work_of
 
 MOST_OTHER_SETS = 7
-FOLDED = {  # fields that few need, by what stands over them
-    "Plan at several loads": ("loads",),
-    "Machine of a projection": ("card", "own_card"),
-    "Classifier": ("classifier",),
-    "Papers: transfer between prompt sets": ("also",),
-    "Oracle": ("lookahead",),
-    "Queue": ("queue", "priority"),
+FOLDED = {  # fields that few need, by what stands over them; those of some kinds with the kinds' property
+    "Several loads": (("loads",), "takes_loads"),
+    "Machine": (("card", "own_card"), "needs_card"),
+    "Classifier": (("classifier",), "uses_classifier"),
+    "Transfer between prompt sets": (("also",), "takes_more_prompts"),
+    "Static lookahead": (("lookahead",), "takes_lookahead"),
+    "Queue": (("queue", "priority"), ""),
 }
 MOST_PROOFS = 3
 
@@ -59,14 +60,22 @@ def new_study(request: Asked) -> HttpResponse:
     if made := form.submit(lambda **asked: services.launch(by=request.actor, **asked)):
         return redirect("study", made.pk)
     plan = plans.shown(form, serializers.NewStudy, plans.of_study, request.actor)
-    aside = {"sampling", *(name for names in FOLDED.values() for name in names)}
+    aside = {"sampling", *(name for names, _ in FOLDED.values() for name in names)}
     plain = [field for field in form if field.name not in aside]
-    folded = [(title, fields, title in form.unfolded or any(field.errors for field in fields))
-              for title, fields in ((title, [*form.only(*names)]) for title, names in FOLDED.items())]  # fmt: skip
+    folded = [_group(form, title) for title in FOLDED]
     given = {name: value for name, _, value in form.boxes()}
     boxes = [(f"sampling.{field.name}", field, given[f"sampling.{field.name}"] or field.value)
              for field in Form(serializers.StudySampling)]  # fmt: skip
     return form_page(request, "studies/new_study.html", form, plain=plain, folded=folded, boxes=boxes, **plan)
+
+
+def _group(form: Form, title: str) -> dict[str, Any]:
+    """Fields that fold away together, and the kinds of studies that take them."""
+    names, flag = FOLDED[title]
+    fields = list(form.only(*names))
+    is_open = title in form.unfolded or any(field.errors for field in fields)
+    kinds = [slug for slug, kind in KINDS.items() if flag and getattr(kind, flag)]
+    return {"title": title, "fields": fields, "is_open": is_open, "kinds": " ".join(kinds)}
 
 
 @page(Right.READ)
@@ -97,7 +106,7 @@ def as_file(found: Study, actor: Actor) -> HttpResponse:
     if not found.document:
         raise Conflict("This study has no result yet.", hint="Download it when it has succeeded.")
     inside = content(found, actor)
-    entry, sections, name = inside["entry"], inside["places"], f"{found.kind}-{found.pk}"
+    entry, sections, name = inside["entry"], inside["places"], file_name(found)
     return one_file(f"studies/{found.kind}.html", inside, entry=entry, sections=sections, name=name)
 
 

@@ -61,6 +61,7 @@ def main(argv: Sequence[str]) -> None:
     if upload["state"] != "complete":
         sys.stderr.write(f"{upload['reason']}\n")
         sys.exit(REFUSED)
+    sys.stderr.write(f"{upload['name']} is there, whole and checked. Its upload's id is:\n")
     sys.stdout.write(f"{upload['id']}\n")
 
 

@@ -6,6 +6,7 @@ import { at, isLoaded, kindsOf, loadAxis, loadName, seriesOf, strategiesOf } fro
 import { key, runKey } from "../core/picture.js";
 import { line, markAt, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
+import { ms } from "../core/words.js";
 
 export const on = { "comparison-load": 3 };
 export const term = "first token";
@@ -36,7 +37,7 @@ const PERCENTILES = ["p50", "p95", "p99"];
 
 export const table = ({ everyRow: rows }) => made(["run", "load", ...WAITS.flatMap(({ title: named }) => PERCENTILES.map((p) => `${named}, ${p}`))],
   rows.filter(isShown).map((row) => [row.name, loadName(row),
-    ...WAITS.flatMap(({ name }) => PERCENTILES.map((p) => (row[name] ? withDoubt(row[name], p, " (too few)") : "–")))]));
+    ...WAITS.flatMap(({ name }) => PERCENTILES.map((p) => (row[name] ? withDoubt(row[name], p) : "–")))]));
 
 export const legend = ({ everyRow: rows }) => [...strategiesOf(rows.filter(isShown)).map(runKey),
   key("line soft", "line: median; bar above it: up to the 95th percentile, tick: the 99th; in brackets 95 % intervals")];
@@ -59,8 +60,8 @@ export function draw(place, { everyRow: rows, report }) {
 }
 
 const isShown = (row) => row.sample_count > 0 && row.role !== "bound" && Boolean(row.ttft_ms);
-const ms = (value) => `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ms`;
-const withDoubt = (times, p, otherwise = "") => ms(times[p]) + (times.intervals[p] ? ` (${times.intervals[p].map(ms).join(" to ")})` : otherwise);
+const written = (value) => ms(1e6 * value);
+const withDoubt = (times, p) => written(times[p]) + (times.intervals[p] ? ` (${times.intervals[p].map(written).join(" to ")})` : "");
 
 const pointOf = (row, kind, name) => ({ x: at(row[kind]), y: row[name].p50,
   text: PERCENTILES.map((p) => `${p === "p50" ? "" : `${p} `}${withDoubt(row[name], p)}`).join(", ") });

@@ -27,11 +27,11 @@ async function ask() {
 }
 
 function show(found) {
-  list.replaceChildren(...found.map(({ kind, name, url }, i) => {
+  list.replaceChildren(...found.map(({ kind, name, about, url }, i) => {
     const row = Object.assign(document.createElement("a"), { href: url, id: `found-${i}`, tabIndex: -1 });
     row.setAttribute("role", "option");
     row.append(Object.assign(document.createElement("span"), { textContent: name }),
-      Object.assign(document.createElement("span"), { textContent: kind, className: "quiet" }));
+      Object.assign(document.createElement("span"), { textContent: about ? `${about} · ${kind}` : kind, className: "quiet" }));
     return row;
   }));
   box.querySelector("[role=status]").textContent = found.length ? "" : "Nothing has this in its name.";
@@ -52,6 +52,7 @@ input?.addEventListener("input", () => {
   soon = setTimeout(ask, SETTLE_MS);
 });
 input?.addEventListener("keydown", async (event) => {
+  if (event.key === "Escape") { event.preventDefault(); box.close(); } // a search box would only be emptied
   if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); mark(now + (event.key === "ArrowDown" ? 1 : -1)); }
   if (event.key !== "Enter") return;
   event.preventDefault();

@@ -17,8 +17,8 @@ export const percent = (share) => `${Math.round(100 * share)} %`;
 
 export const times = (ratio) => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}×` : "–");
 
-/** A duration with as many digits as anybody can use: 1.23 ms, 45.6 ms, 7,890 ms. */
-export const ms = (ns) => `${ns < 1e9 ? (ns / 1e6).toFixed(ns < 1e7 ? 2 : 1) : grouped(Math.round(ns / 1e6))} ms`;
+/** A duration with as many digits as anybody can use, as decoding/words.py writes it: 1.23 ms, 45.6 ms, 789 ms, 7,890 ms. */
+export const ms = (ns) => `${ns < 1e8 ? (ns / 1e6).toFixed(ns < 1e7 ? 2 : 1) : grouped(Math.round(ns / 1e6))} ms`;
 
 /** How long a text took: whole milliseconds, and seconds from ten on. */
 export const brief = (ns) => (ns < 1e10 ? `${grouped(Math.round(ns / 1e6))} ms` : `${(ns / 1e9).toFixed(1)} s`);

@@ -1,7 +1,7 @@
 // Tells somebody who looks elsewhere how a run goes: in the tab's title, and in a notification if they asked for one.
 
 const ENDS = { succeeded: "Finished", failed: "Failed", cancelled: "Cancelled" };
-const MARKS = { succeeded: "✓", failed: "✗", cancelled: "–" };
+const MARKS = { succeeded: "✓ ", failed: "✗ ", cancelled: "" };
 const own = document.title, key = `ended ${location.pathname}`;
 const button = document.querySelector("[data-notify]");
 let isTold = true; // a page that opens on a finished run has no news
@@ -30,7 +30,7 @@ function tell(state) {
 }
 
 function mark(state) {
-  document.title = `${MARKS[state] ?? ""} ${own}`;
+  document.title = `${MARKS[state] ?? ""}${own}`;
   if (!document.hidden) sessionStorage.removeItem(key);
 }
 

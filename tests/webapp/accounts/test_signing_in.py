@@ -117,6 +117,10 @@ def test_a_session_may_ask_often_and_is_told_when_that_is_too_often(world, monke
     assert world.page(world.alice).get(address).status_code == 200
 
 
+def test_the_page_names_the_command_that_prints_a_link(db):
+    assert "./drafthouse token --sign-in --user NAME" in Client().get("/sign-in/").content.decode()
+
+
 def test_next_never_leads_to_another_site(db):
     made()
     for bad in ("https://evil.example/", "//evil.example", "javascript:alert(1)"):

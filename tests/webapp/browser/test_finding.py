@@ -28,5 +28,7 @@ def test_arrows_choose_and_escape_closes(open_page, world):
     expect(page.locator("#found-0")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("ArrowDown")
     expect(page.locator("#found-1")).to_have_attribute("aria-selected", "true")
+    page.keyboard.type("lookup")
+    expect(page.locator("#find-list")).to_contain_text("Prompt lookup: lookup")
     page.keyboard.press("Escape")
     expect(page.locator("#find")).to_be_hidden()

@@ -164,10 +164,19 @@ def test_every_picture_has_its_table(open_page, ready, hands):
     assert sorted(drawn) == ["initial", "lookahead", "threshold"]
 
 
+def test_the_form_of_a_study_shows_the_fields_of_its_kind_alone(open_page, ready):
+    page = open_page("/studies/new/?kind=oracle")
+    shown = page.locator("details.group:visible > summary")
+    expect(shown).to_have_text(["Static lookahead", "Queue", "Sampling"])
+    page.select_option("[name=kind]", "projection")
+    expect(shown).to_have_text(["Machine", "Classifier", "Queue", "Sampling"])
+    assert page.locator("[name=lookahead]").is_disabled()  # and so it is not sent
+
+
 def test_a_plan_for_several_users_is_asked_for_in_the_form_and_draws_speed_up_by_load(open_page, ready, hands):
     by, pair, dataset = ready
     page = open_page(f"/studies/new/?kind=plan&pair={pair.pk}&dataset={dataset.pk}")
-    page.click("summary:text-is('Plan at several loads')")
+    page.click("summary:text-is('Several loads')")
     page.fill("[name=loads]", "1, 4")
     page.get_by_role("button", name="Launch").click()
     expect(page.locator("[data-work-reason]")).to_contain_text("No worker listens")

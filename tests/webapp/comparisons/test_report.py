@@ -235,6 +235,19 @@ def test_what_is_noisy_elsewhere_casts_no_doubt_on_what_the_verdict_compares(wor
 
 
 @pytest.mark.django_db
+def test_before_the_first_sample_the_page_doubts_nothing(world):
+    comparison = make.comparison(world.actor(world.bob), concurrency=[1, 4])
+    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert 'class="doubt"' not in page and "Not settled" not in html.unescape(page).partition('id="report"')[0]
+
+
+@pytest.mark.django_db
+def test_a_page_as_one_file_is_named_after_the_comparison(world, decoded):
+    answer = world.page(world.bob).get(f"/api/v1/comparisons/{decoded.pk}/file/")
+    assert answer["Content-Disposition"] == f'attachment; filename="one-{str(decoded.pk)[:8]}.html"'
+
+
+@pytest.mark.django_db
 def test_few_prompts_have_no_interval_on_any_page(world):
     comparison = make.comparison(world.actor(world.bob))
     make.decode_all(comparison)

@@ -19,8 +19,13 @@ def named(world, name):
     return made
 
 
+def rows(client, q):
+    return client.get("/find/", {"q": q}).json()["found"]
+
+
 def found(client, q):
-    return [(row["kind"], row["name"]) for row in client.get("/find/", {"q": q}).json()["found"]]
+    """What is found, without the documentation, in whose text many words stand."""
+    return [(row["kind"], row["name"]) for row in rows(client, q) if row["kind"] != "Documentation"]
 
 
 def test_things_pages_and_actions_are_found_by_every_word(world):
@@ -50,7 +55,7 @@ def test_jobs_trainings_uploads_and_saved_views_are_found_where_they_are_shown(w
     Job.objects.filter(pk=training.job_id).update(title="owl job")
     saved.save(name="owl view", query="strategy=static", by=by)
     client = world.page(world.bob)
-    urls = {row["kind"]: row["url"] for row in client.get("/find/?q=owl").json()["found"]}
+    urls = {row["kind"]: row["url"] for row in rows(client, "owl") if row["kind"] != "Documentation"}
     assert urls == {
         "Training": f"/trainings/{training.pk}/",
         "View of runs": "/runs/?strategy=static",
@@ -73,9 +78,31 @@ def test_a_training_that_has_made_its_classifier_leaves_the_search_to_it(world):
 
 def test_pages_of_the_documentation_are_found_by_their_titles(world):
     client = world.page(world.victor)
-    assert ("Documentation", "SSD") in found(client, "ssd")
-    (glossary,) = client.get("/find/?q=glossary").json()["found"]
-    assert client.get(glossary["url"]).status_code == 200
+    first, *_ = [row for row in rows(client, "ssd") if row["kind"] == "Documentation"]
+    assert first["name"] == "SSD" and client.get(first["url"]).status_code == 200
+    assert len([row for row in rows(client, "the") if row["kind"] == "Documentation"]) == finding.MOST
+
+
+def test_a_word_finds_strategy_documentation_and_runs(world):
+    make.comparison(world.actor(world.bob), strategies=[{"strategy": "lookup"}])
+    client = world.page(world.victor)
+    told = {(row["kind"], row["name"]): row for row in rows(client, "lookup")}
+    assert told["Run", "lookup:10"]["about"] == "one"
+    strategy = told["Strategy", "Prompt lookup: lookup"]
+    assert strategy["url"].startswith("/docs/strategies/#") and client.get(strategy["url"]).status_code == 200
+    assert any(kind == "Documentation" for kind, _ in told)
+    assert not [kind for kind, _ in found(world.page(world.charlie), "lookup") if kind == "Run"]
+
+
+def test_things_of_one_name_are_told_apart(world):
+    by = world.actor(world.bob)
+    made = [named(world, "night owl") for _ in range(2)]
+    assert {row["about"] for row in rows(world.page(world.bob), "night owl") if row["kind"] == "Comparison"} == {
+        f"{each.created:%d %b %H:%M:%S}" for each in made
+    }
+    make.pair(by, name="Owl and mouse")
+    (pair,) = [row for row in rows(world.page(world.bob), "mouse") if row["kind"] == "Pair"]
+    assert pair["about"] == "target / draft"
 
 
 def test_pages_of_owners_and_of_the_operator_are_found_by_those_who_may_open_them(world):

@@ -27,7 +27,7 @@ def test_a_sound_folder_gives_its_facts(world):
     facts = examine(world, {f"tiny/{name}": content for name, content in make.checkpoint().items()})
     assert (facts.architecture, facts.vocab_size, facts.layer_count) == ("LlamaForCausalLM", 32, 2)
     assert facts.parameter_count == 32 * 8 + 8 + 2 * (4 * 64 + 3 * 128 + 16)
-    assert facts.dtypes == ("F32",)
+    assert facts.dtypes == ("float32",)
 
 
 def test_registering_it_asks_a_worker_to_look(world):

@@ -37,4 +37,4 @@ def signed(number: float) -> str:
 @register.filter
 def within(interval: Sequence[float] | None) -> str:
     """Write the interval of a percentile, in ms."""
-    return "–".join(map(ms, interval)) if interval else "too few"
+    return "–".join(map(ms, interval)) if interval else "–"

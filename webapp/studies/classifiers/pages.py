@@ -12,6 +12,7 @@ from decoding.public import DESIGNS, OURS, learning_sentence, rule_of, sharing_s
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
+from webapp.core.naming import file_name
 from webapp.core.one_file import one_file
 from webapp.core.pages import form_page, listing, one, page
 from webapp.core.turns import takes_long
@@ -88,7 +89,7 @@ def classifier(request: Asked, id: UUID) -> HttpResponse:
 
 def as_file(found: Classifier) -> HttpResponse:
     """Answer the page of a classifier as one file."""
-    name = f"classifier-{found.pk}"
+    name = file_name(found)
     return one_file("studies/classifier.html", content(found), entry=SCRIPT, sections=("classifier",), name=name)
 
 

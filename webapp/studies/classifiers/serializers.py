@@ -34,15 +34,15 @@ class TrainedPairField(RecordedPairField):
 
 class NewClassifier(Input):
     name = Name(max_length=200)
-    pair = PairField(help_text="the classifier judges its draft's tokens; on a target alone, copies (design sources)")
+    pair = PairField(help_text="the pair that it was trained for")
     upload = Uploaded(classifier_uploads)
 
 
 class ToBeTrained(Input):
     name = Name(max_length=200)
     pair = TrainedPairField(
-        help_text="the classifier judges its draft's tokens; on a target alone, or with a draft that matches text "
-        "(SLEM), copies (design sources)"
+        help_text="the classifier learns which tokens of this pair's draft the target accepts; without a draft, or "
+        "with one that matches text (SLEM), choose the design sources, which learns from copied tokens"
     )
     dataset = PromptsField()
 
