@@ -8,6 +8,6 @@ def forget(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("comparisons", "0014_index_of_the_bin")]
+    dependencies = [("comparisons", "0014_indexes_of_lists")]
 
     operations = [migrations.RunPython(forget, migrations.RunPython.noop)]
