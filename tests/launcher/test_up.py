@@ -147,6 +147,7 @@ def test_a_broker_that_nobody_reaches_is_replaced_and_all_find_the_new_one(up: U
     made = until(lambda: answered(up, "comparisons/", token, {**body, "limit": 1}), "pages that reach it")
     job = f"jobs/{made['job']['id']}/"
     until(lambda: up.patiently(job, token)["state"] == "succeeded", "the end of the job")
+    assert "DeprecationWarning" not in up.said, "Celery's worries are none of the operator's"
 
 
 def answered(up: Up, path: str, token: str, body: dict[str, Any]) -> Any:
