@@ -8,15 +8,18 @@ import os
 import pty
 import re
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing, suppress
 from pathlib import Path
 
+import boto3
 import pytest
 
-from tests.launcher.up import DEADLINE, ROOT, Up
+from tests.launcher.up import DEADLINE, ROOT, Up, until
+from tests.ports import free_port
 from webapp.config import modes
 
 PREPARE = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
@@ -178,6 +181,29 @@ def test_a_full_disk_is_named_as_the_cause(copied, tiny_disk, name):
     with suppress(OSError):
         (tiny_disk / "filling").write_bytes(bytes(16 * 1024**2))
     assert "The disk is full" in refusal(SERVING[name], data)
+
+
+def test_preparing_waits_for_the_store_of_uploads(copied, tmp_path, monkeypatch):
+    port, said = free_port(), tmp_path / "said.txt"
+    keys = {"AWS_ACCESS_KEY_ID": "drafthouse", "AWS_SECRET_ACCESS_KEY": "for tests"}
+    for name, value in keys.items():
+        monkeypatch.setenv(name, value)
+    store = {"DRAFTHOUSE_S3_BUCKET": "uploads", "DRAFTHOUSE_S3_ENDPOINT": f"http://127.0.0.1:{port}"}
+    serve = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with said.open("w") as log, subprocess.Popen(PREPARE, env=environment(copied) | store, stderr=log) as preparing:
+        until(lambda: "the object store does not answer" in said.read_text(), "the store to be missed")
+        with subprocess.Popen(serve, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+            until(lambda: listens(port), "the store")
+            boto3.resource("s3", endpoint_url=store["DRAFTHOUSE_S3_ENDPOINT"], region_name="us-east-1").create_bucket(
+                Bucket="uploads"
+            )
+            assert preparing.wait(DEADLINE) == 0, said.read_text()
+            server.kill()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as line:
+        return line.connect_ex(("127.0.0.1", port)) == 0
 
 
 def refusal(command: list[str], data: Path) -> str:

@@ -53,6 +53,7 @@ def serve(listener: socket.socket, app: Any = "webapp.config.asgi:application") 
     """Serve on a socket that is open already, until SIGTERM or Ctrl-C."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
     from webapp.config import readiness
+    from webapp.uploads import store
 
     config = configured(app)
     allow_files(config.limits.connections * FILES_EACH + OTHER_FILES)
@@ -61,6 +62,7 @@ def serve(listener: socket.socket, app: Any = "webapp.config.asgi:application") 
         sys.exit(told)
     if told := readiness.static_files():
         logger.warning(told)
+    store.current()  # loads what a bucket needs, else the first requests would wait for it
     logger.info("serving on %s port %s", *listener.getsockname()[:2])
     uvicorn.Server(config).run(sockets=[listener])
 

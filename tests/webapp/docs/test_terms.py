@@ -29,8 +29,8 @@ architecture; broker; celery; channels; chunk; comparisons; context; cpu; databa
 djangorestframework; download; family; format; hosts; https; id; job; kind; launched; layers; machine; memory;
 parameters; redis; samples; source; storage; submitted; time; tokens; uvicorn; vocabulary; weights; width; worker;
 strategy; Max new tokens; Last here; Signs in as; To what; Trained on; Valid for days; Worth knowing;
-Drafthouse; schema; uploads; Hide prompts and texts, show only numbers; choose a folder; choose files; for the pair; launched from;
-launched until; model roots; number format; team quota; tokenizer's SHA-256
+Hide prompts and texts, show only numbers; choose a folder; choose files; for the pair; launched from;
+Drafthouse; schema; uploads; launched until; model roots; number format; team quota; tokenizer's SHA-256
 """  # labels that everybody who meets them knows
 
 
