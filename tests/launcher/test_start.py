@@ -14,6 +14,7 @@ import subprocess
 import sys
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -211,6 +212,24 @@ def refusal(command: list[str], data: Path) -> str:
     assert done.returncode not in (0, None), done.stdout
     assert "Traceback" not in done.stderr
     return done.stderr
+
+
+def test_a_worker_that_starts_without_its_broker_works_and_puts_its_job_down_when_it_is_stopped(prepared, tmp_path):
+    data, said = tmp_path / "lab", tmp_path / "said.txt"
+    shutil.copytree(prepared, data, ignore=shutil.ignore_patterns("static"))
+    env = environment(data) | {"REDIS_URL": f"unix://{tmp_path}/gone.sock"}
+    command = [sys.executable, "-P", "-m", "worker", "--queue", "light", "--name", "w1"]
+    with said.open("w") as log, subprocess.Popen(command, env=env, stdout=log, stderr=log) as worker:
+        until(lambda: asked(data, "SELECT 1 FROM jobs_job WHERE worker = 'w1'"), "a job to be taken")
+        worker.terminate()
+        assert worker.wait(DEADLINE) == 0, said.read_text()
+    assert not asked(data, "SELECT 1 FROM jobs_job WHERE state = 'running'")
+    assert "Exception in thread" not in said.read_text()
+
+
+def asked(data: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(data / "drafthouse.sqlite3", timeout=60)) as database:
+        return database.execute(query).fetchall()
 
 
 def test_up_tightens_its_folder_with_a_line_and_refuses_a_damaged_database(damaged):
