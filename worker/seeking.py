@@ -12,7 +12,7 @@ EVERY = 10.0  # s
 
 class Seeker:
     """A thread that looks while the broker is away. It lives until the worker stops, for the engine's leash is tied to
-    the thread that starts it; and the worker's process waits for it, so that it can put its job down."""
+    the thread that starts it."""
 
     def __init__(self, job_loop: JobLoop, every_s: float = EVERY) -> None:
         self._job_loop = job_loop

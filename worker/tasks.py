@@ -33,8 +33,10 @@ def listen(app: Celery, job_loop: JobLoop, queue: str, name: str) -> None:
     app.conf.update(broker_connection_max_retries=None)  # a broker may be away for longer than a hundred tries
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel=WARNING")
     job_loop.begin()  # not when Celery has reached the broker, which may be away
-    Seeker(job_loop).start()
+    seeker = Seeker(job_loop)
+    seeker.start()
     try:
         app.worker_main(["--quiet", "worker", "--pool=solo", f"--queues={queue}", f"--hostname={name}", *quiet])
     finally:
         job_loop.stop()
+        seeker.join()  # it may have a job to put down, for which an interpreter that shuts down is too late

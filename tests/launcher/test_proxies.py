@@ -152,6 +152,11 @@ def test_what_a_client_claims_about_itself_ends_at_the_proxy(echo: Visitor) -> N
     assert "forwarded" not in headers
 
 
+def test_the_metrics_stay_inside(echo: Visitor) -> None:
+    assert echo.ask("GET", "/metrics").status == 404
+    assert echo.ask("GET", "/metrics/").status == 200
+
+
 def test_one_signs_in_through_the_proxy(lab: Visitor, up: Up) -> None:
     link = up.token("--sign-in").removeprefix(up.address)
     person = Visitor(NAME, lab.port, lab.authority)

@@ -8,15 +8,19 @@ import os
 import pty
 import re
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
 
-from tests.launcher.up import DEADLINE, ROOT, Up
+from tests.launcher.up import DEADLINE, ROOT, Up, until
+from tests.ports import free_port
 from webapp.core import modes
 
 PREPARE = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
@@ -180,11 +184,52 @@ def test_a_full_disk_is_named_as_the_cause(copied, tiny_disk, name):
     assert "The disk is full" in refusal(SERVING[name], data)
 
 
+def test_preparing_waits_for_the_store_of_uploads(copied, tmp_path, monkeypatch):
+    port, said = free_port(), tmp_path / "said.txt"
+    keys = {"AWS_ACCESS_KEY_ID": "drafthouse", "AWS_SECRET_ACCESS_KEY": "for tests"}
+    for name, value in keys.items():
+        monkeypatch.setenv(name, value)
+    store = {"DRAFTHOUSE_S3_BUCKET": "uploads", "DRAFTHOUSE_S3_ENDPOINT": f"http://127.0.0.1:{port}"}
+    serve = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with said.open("w") as log, subprocess.Popen(PREPARE, env=environment(copied) | store, stderr=log) as preparing:
+        until(lambda: "the object store does not answer" in said.read_text(), "the store to be missed")
+        with subprocess.Popen(serve, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+            until(lambda: listens(port), "the store")
+            boto3.resource("s3", endpoint_url=store["DRAFTHOUSE_S3_ENDPOINT"], region_name="us-east-1").create_bucket(
+                Bucket="uploads"
+            )
+            assert preparing.wait(DEADLINE) == 0, said.read_text()
+            server.kill()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as line:
+        return line.connect_ex(("127.0.0.1", port)) == 0
+
+
 def refusal(command: list[str], data: Path) -> str:
     done = run(command, data)
     assert done.returncode not in (0, None), done.stdout
     assert "Traceback" not in done.stderr
     return done.stderr
+
+
+def test_a_worker_that_starts_without_its_broker_works_and_puts_its_job_down_when_it_is_stopped(prepared, tmp_path):
+    data, said = tmp_path / "lab", tmp_path / "said.txt"
+    shutil.copytree(prepared, data, ignore=shutil.ignore_patterns("static"))
+    env = environment(data) | {"REDIS_URL": f"unix://{tmp_path}/gone.sock"}
+    command = [sys.executable, "-P", "-m", "worker", "--queue", "light", "--name", "w1"]
+    with said.open("w") as log, subprocess.Popen(command, env=env, stdout=log, stderr=log) as worker:
+        until(lambda: asked(data, "SELECT 1 FROM jobs_job WHERE worker = 'w1'"), "a job to be taken")
+        worker.terminate()
+        assert worker.wait(DEADLINE) == 0, said.read_text()
+    assert not asked(data, "SELECT 1 FROM jobs_job WHERE state = 'running'")
+    assert "Exception in thread" not in said.read_text()
+
+
+def asked(data: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(data / "drafthouse.sqlite3", timeout=60)) as database:
+        return database.execute(query).fetchall()
 
 
 def test_up_tightens_its_folder_with_a_line_and_refuses_a_damaged_database(damaged):

@@ -61,3 +61,4 @@ def test_a_machine_with_secrets_of_its_own_may_schedule_and_work_and_is_told_wha
     settings.SECRET_KEY = "of this machine"
     start.wait(scheduler.logger)
     assert "Copy secrets/secret_key from" in caplog.text and "needs a key" in caplog.text
+    assert "accept_secrets" not in caplog.text, "what a worker accepts, web would have to refuse"

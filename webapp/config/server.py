@@ -58,6 +58,7 @@ def serve(listener: socket.socket, app: Any = "webapp.config.asgi:application") 
     """Serve on a socket that is open already, until SIGTERM or Ctrl-C."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
     from webapp.config import readiness
+    from webapp.uploads import store
 
     config = configured(app)
     allow_files(config.limits.connections * FILES_EACH + OTHER_FILES)
@@ -68,6 +69,7 @@ def serve(listener: socket.socket, app: Any = "webapp.config.asgi:application") 
         logger.warning(told)
     sys.setswitchinterval(SWITCH_S)
     logs.name_process("web")
+    store.current()  # loads what a bucket needs, else the first requests would wait for it
     gc.collect()
     gc.freeze()  # what is loaded stays: no collection during a request need look at it again
     logger.info("serving on %s port %s", *listener.getsockname()[:2])

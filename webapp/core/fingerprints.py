@@ -43,8 +43,7 @@ def mismatch(connection: BaseDatabaseWrapper) -> str:
     names = " and ".join(f"DRAFTHOUSE_{name.upper()}" for name in other)
     return (
         f"This machine's secrets are not those of this database: {' and '.join(other)} differ. Copy {files} from the "
-        f"data folder of a machine that serves it, or set {names}. If you changed them on purpose, run "
-        "`manage.py accept_secrets`."
+        f"data folder of a machine that serves it, or set {names}."
     )
 
 

@@ -25,7 +25,9 @@ _CANNOT_BE_WRITTEN = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.
 
 def trouble(connection: BaseDatabaseWrapper) -> str:
     """Say why this program must not serve this database; empty if it may."""
-    return edition.newer(connection) or fingerprints.mismatch(connection)
+    if told := fingerprints.mismatch(connection):
+        told += " If you changed them on purpose, run `manage.py accept_secrets`."
+    return edition.newer(connection) or told
 
 
 def look() -> None:

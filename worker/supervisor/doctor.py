@@ -128,9 +128,9 @@ def _models() -> str:
 
 
 def _workers() -> str:
-    from webapp.jobs.models import Queue, Worker
+    from webapp.jobs.models import Queue
 
-    listening = {queue for worker in Worker.objects.alive() for queue in worker.queues}
+    listening = _listening()
     if not listening - {Queue.LIGHT}:
         return (
             "No worker is alive that compares; jobs wait. Start `./drafthouse up`, or `python -m worker --queue cpu`."
@@ -140,15 +140,27 @@ def _workers() -> str:
     return ""
 
 
+def _listening() -> set[str]:
+    """Return the queues of workers alive. This thread ends, and so must its connection."""
+    from django.db import connection
+
+    from webapp.jobs.models import Worker
+
+    try:
+        return {queue for worker in Worker.objects.alive() for queue in worker.queues}
+    finally:
+        connection.close()
+
+
 def _gpu() -> str:
-    from webapp.jobs.models import Queue, Worker
+    from webapp.jobs.models import Queue
 
     there = len(gpus.listed())
     if there and not _torch_sees_them():
         return (
             f"nvidia-smi lists {there} GPUs, and PyTorch cannot use them. docs/gpu.md says how to install it for CUDA."
         )
-    if there and not any(Queue.GPU in worker.queues for worker in Worker.objects.alive()):
+    if there and Queue.GPU not in _listening():
         return f"There are {there} GPUs and no worker for them. Start one for each: `python -m worker --queue gpu`."
     return ""
 
