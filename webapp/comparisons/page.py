@@ -22,7 +22,7 @@ from webapp.accounts.rights import Right
 from webapp.comparisons import frames, trace
 from webapp.comparisons.elsewhere import advice
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.comparisons.packing import columns
+from webapp.comparisons.packing import columns, columns_of, pack
 from webapp.comparisons.redaction import shown_by, without_categories, without_texts, without_words
 from webapp.comparisons.report import KEPT_SECONDS, names_of, pinned, so_far, usual_baseline
 from webapp.comparisons.what_if.asking import knobs
@@ -229,13 +229,14 @@ def _rows(comparison: Comparison) -> tuple[str, str]:
     the socket tells what ends in between. Of an ended comparison they never change, and are kept."""
     job = comparison.job
 
-    def read() -> tuple[str, str]:
+    def read() -> tuple[str, bytes]:
         found = frames.drawn(Sample.objects.filter(run__comparison=comparison))
         since = max([comparison.created, *(sample.finished for sample in found if sample.finished)])
-        return since.isoformat(), columns([frames.row(sample) for sample in found], {})
+        return since.isoformat(), pack([frames.row(sample) for sample in found], {})
 
     key = f"rows:{comparison.pk}:{job.attempt}:{job.state}:{job.finished and job.finished.timestamp()}"
-    return cached(key, read, KEPT_SECONDS) if job.is_final else read()
+    since, packed = cached(key, read, KEPT_SECONDS) if job.is_final else read()
+    return since, columns_of(packed)
 
 
 def _prompts(comparison: Comparison) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ def opened(client, path, **headers):
 
 
 def data(text, name):
-    """What a page hands to its script."""
+    """Data that a page hands to its script."""
     return json.loads(re.search(f'<script id="{name}" type="application/json">(.*?)</script>', text)[1])
 
 
