@@ -342,7 +342,7 @@ def test_prompts_that_exceed_the_context_leave_nothing_behind(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     long, out = tmp_path / "long.jsonl", tmp_path / "none"
-    long.write_text("".join(json.dumps({"id": f"p{i}", "text": "x = 1\n" * 5_000}) + "\n" for i in range(10)))
+    long.write_text("".join(json.dumps({"id": f"p{i}", "text": f"x = {i}\n" * 5_000}) + "\n" for i in range(10)))
     assert command(train_disco.main, *SMALL, 10, "--prompts", long, "--out", out) == 2
     assert "which leaves no room for an answer" in capsys.readouterr().err
     assert not out.exists()
