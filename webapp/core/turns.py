@@ -1,18 +1,20 @@
-"""Shares of the turns (`core.waiting`): long requests take few of them, and no team takes all of these."""
+"""Shares of the turns (`core.waiting`): nobody takes all of them, long requests take few, and no team all of these."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
 LONG = 4  # long requests at work at the same time: the other turns are for short ones
 LONG_EACH = 2  # of these for one team
+EACH = 8  # for the requests with one token or session
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -37,14 +39,23 @@ def is_long(request: HttpRequest) -> bool:
     return getattr(marked, "long_method", "") == request.method
 
 
-class LongTurns:
-    """Turns of long requests. Those that have none wait in order, first among their team's."""
+class Shares:
+    """Requests above a share wait in order."""
 
     def __init__(self) -> None:
-        self._all = asyncio.Semaphore(LONG)
-        self._each: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._long = asyncio.Semaphore(LONG)
+        self._teams: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._askers: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def turn(self, team: str) -> AsyncIterator[None]:
-        async with self._each.setdefault(team, asyncio.Semaphore(LONG_EACH)), self._all:
+    async def of_long(self, team: str) -> AsyncIterator[None]:
+        """Share of a team's long requests."""
+        async with self._teams.setdefault(team, asyncio.Semaphore(LONG_EACH)), self._long:
+            yield
+
+    @asynccontextmanager
+    async def of_asker(self, request: HttpRequest) -> AsyncIterator[None]:
+        """Share of a token or a session. Requests with neither have none: little is done for them."""
+        asker = request.headers.get("Authorization") or request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+        async with self._askers.setdefault(asker, asyncio.Semaphore(EACH)) if asker else nullcontext():
             yield

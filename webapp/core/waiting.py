@@ -19,7 +19,7 @@ from webapp.core.conditions import Conditions, guarded
 from webapp.core.holding import Held, hold
 from webapp.core.problems import Problem
 from webapp.core.proxies import address_of
-from webapp.core.turns import LongTurns, is_long
+from webapp.core.turns import Shares, is_long
 
 AT_WORK = 16  # requests answered at the same time; a few less than there are connections to PostgreSQL
 PIECE = 64 * 1024  # bytes of a streamed answer made at a time
@@ -33,14 +33,14 @@ class InTurns(ASGIHandler):
     """Handler that answers 16 requests at a time. Each has a thread and a database connection; 200 would only be
     in each other's way. The others wait here in order with neither, and so do requests that wait for news.
 
-    Long requests take few of the turns, and share them by `team_of`, which names the team that a request is for.
+    Nobody takes all turns. Long requests take few, by `team_of`, which names the team that a request is for.
 
     It is no middleware: Django makes a middleware of either kind synchronous if its neighbours are."""
 
     def __init__(self, team_of: Callable[[HttpRequest], str] = address_of) -> None:
         super().__init__()
         self._team_of = team_of
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[asyncio.Semaphore, LongTurns]] = (
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[asyncio.Semaphore, Shares]] = (
             WeakKeyDictionary()
         )
 
@@ -49,8 +49,8 @@ class InTurns(ASGIHandler):
         return self._here[0]
 
     @property
-    def _here(self) -> tuple[asyncio.Semaphore, LongTurns]:
-        return self._turns.setdefault(asyncio.get_running_loop(), (asyncio.Semaphore(AT_WORK), LongTurns()))
+    def _here(self) -> tuple[asyncio.Semaphore, Shares]:
+        return self._turns.setdefault(asyncio.get_running_loop(), (asyncio.Semaphore(AT_WORK), Shares()))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async with ThreadSensitiveContext() as context:
@@ -61,11 +61,11 @@ class InTurns(ASGIHandler):
         if not is_long(request):
             return await self._answered(request)
         team = await self._in_turn(partial(self._team_of, request))
-        async with self._here[1].turn(team):
+        async with self._here[1].of_long(team):
             return await self._answered(request)
 
     async def _answered(self, request: HttpRequest) -> HttpResponseBase:
-        async with self._slots:
+        async with self._here[1].of_asker(request), self._slots:
             _take_thread()
             answer = await self._made(request)
             if isinstance(answer, Held):

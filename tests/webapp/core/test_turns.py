@@ -20,7 +20,7 @@ from webapp.accounts.authentication import team_of
 from webapp.core import conditions
 from webapp.core.conditions import Condition
 from webapp.core.problems import Gone
-from webapp.core.turns import LONG, LONG_EACH, is_long, takes_long
+from webapp.core.turns import EACH, LONG, LONG_EACH, is_long, takes_long
 from webapp.core.waiting import AT_WORK, InTurns, Revoked, _by_turns
 
 LINE, COUNT = "x" * 1023 + "\n", 1000
@@ -90,6 +90,7 @@ class Heavies:
 
 inside = Inside()
 heavies = Heavies()
+gate = threading.Event()
 slow = Slow()
 answers: list[Long] = []
 held: list[BaseDatabaseWrapper] = []
@@ -125,7 +126,14 @@ def heavy(request: HttpRequest) -> HttpResponse:
     return HttpResponse("done")
 
 
+def wait_at_gate(request: HttpRequest) -> HttpResponse:
+    gate.wait(PATIENCE)
+    return HttpResponse("done")
+
+
 urlpatterns = [
+    path("gate/", wait_at_gate),
+    path("done/", lambda request: HttpResponse("done")),
     path("heavy/", heavy),
     path("hold/", hold),
     path("long/", long),
@@ -142,9 +150,9 @@ def server(settings) -> InTurns:
     return InTurns()
 
 
-async def ask(server: InTurns, address: str, team: str = "") -> HttpResponse | StreamingHttpResponse:
+async def ask(server: InTurns, address: str, **headers: str) -> HttpResponse | StreamingHttpResponse:
     async with ThreadSensitiveContext():  # a thread for each request, as the server has
-        return await server.get_response_async(RequestFactory().get(address, headers={"Team": team}))
+        return await server.get_response_async(RequestFactory().get(address, headers=headers))
 
 
 def test_so_many_are_at_work_and_the_rest_waits(server):
@@ -161,8 +169,8 @@ def test_long_requests_leave_turns_to_short_ones_and_to_other_teams(settings, se
     server = InTurns(lambda request: request.headers["Team"])
 
     async def crowd() -> None:
-        first = [asyncio.create_task(ask(server, "/heavy/", "a")) for _ in range(2 * AT_WORK)]
-        second = [asyncio.create_task(ask(server, "/heavy/", "b")) for _ in range(2 * AT_WORK)]
+        first = [asyncio.create_task(ask(server, "/heavy/", Team="a")) for _ in range(2 * AT_WORK)]
+        second = [asyncio.create_task(ask(server, "/heavy/", Team="b")) for _ in range(2 * AT_WORK)]
         for _ in range(len(first + second) // LONG):
             assert len([piece async for piece in await ask(server, "/long/")]) > 10
             await asyncio.to_thread(heavies.full.wait, PATIENCE)
@@ -248,6 +256,20 @@ def test_the_answer_of_a_client_that_went_away_is_closed(server):
 
     asyncio.run(asyncio.wait_for(go_away(), PATIENCE))
     assert [answer.closed for answer in slow.made] == [True]
+
+
+def test_nobody_takes_all_turns(server):
+    gate.clear()
+
+    async def crowd() -> None:
+        busy = [asyncio.create_task(ask(server, "/gate/", Authorization="Bearer mine")) for _ in range(2 * AT_WORK)]
+        for _ in range(AT_WORK - EACH):  # these are answered while all of mine wait
+            assert (await ask(server, "/done/", Authorization="Bearer other")).status_code == 200
+        assert not any(task.done() for task in busy)
+        gate.set()
+        assert {answer.status_code for answer in await asyncio.gather(*busy)} == {200}
+
+    asyncio.run(asyncio.wait_for(crowd(), PATIENCE))
 
 
 def test_long_requests_are_counted_by_team(world):

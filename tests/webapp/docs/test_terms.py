@@ -30,7 +30,8 @@ djangorestframework; download; family; format; hosts; https; id; job; kind; laun
 parameters; redis; samples; source; storage; submitted; time; tokens; uvicorn; vocabulary; weights; width; worker;
 strategy; Max new tokens; Last here; Signs in as; To what; Trained on; Valid for days; Worth knowing;
 Hide prompts and texts, show only numbers; choose a folder; choose files; for the pair; launched from;
-Drafthouse; schema; uploads; launched until; model roots; number format; team quota; tokenizer's SHA-256
+Drafthouse; schema; uploads; launched until; model roots; Team; time limit; Worker; number format; team quota;
+tokenizer's SHA-256
 """  # labels that everybody who meets them knows
 
 

@@ -125,4 +125,4 @@ def test_a_job_says_how_long_an_attempt_may_take(world, settings):
     job = enqueue(world)
     assert world.api(world.victor).get(f"/api/v1/jobs/{job.pk}/").json()["limit_s"] == 7200
     page = world.page(world.victor).get(f"/jobs/{job.pk}/").content.decode()
-    assert "<dt>an attempt may take</dt>" in page and "2.0 h" in page
+    assert "<dt>time limit</dt>" in page and "2.0 h" in page
