@@ -191,7 +191,8 @@ def test_what_is_told_below_the_table_of_one_user_is_told_under_load_too() -> No
     told = {name: {"sentence": f"its {name}"} for name in ("backups", "price", "drift")}
     lines = lines_under_load(loaded(ALONE), loaded("ssd:4", **hits, **told, lost={"The draft hung up.": 1}))
     assert {
-        "ssd:4 @8 had prepared for 80.0 % of the outcomes (75.0 % expected) with 3.0 branches; 50 % of its drafting was hidden",
+        "ssd:4 @8 had prepared for 80.0 % of the outcomes (75.0 % expected) with 3.0 branches; "
+        "50 % of its drafting was hidden",
         "ssd:4 @8: its backups",
         "ssd:4 @8 lost its draft on 1 of 1 samples: The draft hung up.",
         "ssd:4 @8: its price",
