@@ -28,6 +28,7 @@ from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt, read_prompts
+from decoding.replay.weighing import settle_prices
 from decoding.spec import Sampling, choose
 from decoding.ssd.transport.draft_process import process_for
 
@@ -45,6 +46,7 @@ DISCO: Sequence[dict[str, object]] = (  # all but the third use lookahead and br
     *({"cap": cap, "branches": 8} for cap in (5, 6)),
 )
 DEEP = ((5, 8), (6, 8), (8, 6), (8, 8))  # lookahead and branches: the work of these equals that of 4 and 12
+FEW = (2, 3, 4, 8)  # branches that the default is compared with
 TEMPERATURES = (0.0, 0.3, 0.7, 1.0)
 CONSTANTS = (1.0, 0.5, 0.2)
 
@@ -67,6 +69,19 @@ def contestants(is_quick: bool, with_classifier: bool) -> list[Contestant]:
     if with_classifier:
         tried = DISCO[1:2] if is_quick else DISCO
         found += [Contestant(choose("ssd-disco", {**params, "classifier": OURS}), 2) for params in tried]
+    return found
+
+
+def by_default(with_classifier: bool) -> list[Contestant]:
+    """Return `ssd` and `disco` as they are by default, and the settings that might have been better."""
+    found = [Contestant(choose("static", {"lookahead": k}), 1) for k in (1, 2, 3, 4, 5)]
+    found.append(Contestant(choose("ssd"), 2))
+    found += [
+        Contestant(choose("ssd", {"lookahead": k, "branches": branches}), 2) for k in (2, 3, 4) for branches in FEW
+    ]
+    if with_classifier:
+        found.append(Contestant(choose("disco", {"classifier": OURS}), 1))
+        found.append(Contestant(choose("ssd-disco", {"classifier": OURS}), 2))
     return found
 
 
@@ -138,6 +153,28 @@ def measure(
     }
 
 
+def measure_defaults(pair: Pair, prompts: Sequence[Prompt], given: argparse.Namespace) -> dict[str, Any]:
+    """Run the defaults beside the settings that might be better, prompt by prompt, in both samplings."""
+    suited, results = json.loads((STARTER / "defaults.json").read_text())["sampling"], dict[str, Any]()
+    for title, changed in {"default sampling": {}, "greedy": {"temperature": 0.0}}.items():
+        say(f"\n{title}")
+        sampling = Sampling(max_new_tokens=given.max_new_tokens, **{**suited, **changed})
+        ready = with_classifier(pair, prompts, sampling, given)
+        racers = by_default(given.classifier is not None)
+        comparison = Comparison(ready, prompts, [racer.choice for racer in racers], sampling)
+        settle_prices(comparison, {})
+        runs, count = race(comparison, racers, given.repeats, given.minutes / 2)
+        results[title] = {
+            "sampling": sampling.to_dict(),
+            "measured on": f"{count} prompts x {given.repeats}",
+            **figures.sweep(runs),
+            "bars": figures.bars_of_defaults(runs, is_greedy=sampling.is_greedy),
+        }
+        figures.show_table(results[title], say)
+        figures.show_bars(results[title]["bars"], say)
+    return results
+
+
 def measure_luck(pair: Pair, prompts: Sequence[Prompt], given: argparse.Namespace) -> list[dict[str, Any]]:
     """Measure hit rates by sampling. Every sampling decodes a prompt before the next prompt."""
     rows = []
@@ -194,7 +231,10 @@ def measure_all(given: argparse.Namespace, refuse: Callable[[str], NoReturn]) ->
     except (DrafthouseError, OSError) as error:
         refuse(str(error))
     try:
-        document = _results(pair, prompts, given)
+        if given.defaults:
+            document = measure_defaults(pair, prompts["measured on"], given)
+        else:
+            document = _results(pair, prompts, given)
     finally:
         pair.close()
     if given.json:

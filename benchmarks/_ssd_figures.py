@@ -13,8 +13,9 @@ from decoding.events import Drafted, Event
 from decoding.measure.sample import Sample
 from decoding.measure.speedups import speedup
 from decoding.measure.summary import so_few
-from decoding.spec import Choice
+from decoding.spec import Choice, choose
 from decoding.ssd import accounting as counting
+from decoding.strategies.ssd import AUTO
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,22 @@ def measured(runs: Runs, tried: Runs) -> dict[str, Any]:
         "accountings": [_accounting(runs, racer, one, both) for racer in (ssd, disco) if racer and one and both],
         "bars": _told([*_bars(runs, one, both, ssd, disco), *_hits_at_equal_shape(tried)]),
     }
+
+
+def bars_of_defaults(runs: Runs, *, is_greedy: bool) -> list[dict[str, Any]]:
+    """Bars of `ssd` and `disco` as they are by default, against the settings that turned out to be the best."""
+    static, hindsight, disco = fastest(runs, "static", 1), fastest(runs, "ssd", 2), fastest(runs, "disco", 1)
+    default = next(racer for racer in runs if racer.choice == choose("ssd"))
+    assert static and hindsight
+    where, name = "greedy" if is_greedy else "default sampling", static.choice.label
+    bars = [
+        Bar(f"{where}: ssd / {hindsight.choice.label}, its best in hindsight", _median(runs, default, hindsight), 0.97),
+        Bar(f"{where}: ssd / {name}, the best static", _median(runs, default, static), 1.10 if is_greedy else 1.05),
+    ]
+    if disco:
+        least = 1.00 if is_greedy else 1.03
+        bars.append(Bar(f"{where}: disco / {name}, the best static", _median(runs, disco, static), least))
+    return _told(bars)
 
 
 def bars_of_luck(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -131,7 +148,7 @@ def _hits_at_equal_shape(tried: Runs) -> list[Bar]:
     outcomes, which would make the comparison unfair."""
     best: dict[str, dict[tuple[int, int], float]] = {"ssd": {}, "ssd-disco": {}}
     for racer, found in tried.items():
-        if racer.choice.strategy in best:
+        if racer.choice.strategy in best and racer.choice.params["branches"] != AUTO:
             params, of_its_kind = racer.choice.params, best[racer.choice.strategy]
             shape = int(params.get("lookahead", params.get("cap", 0))), int(params["branches"])
             of_its_kind[shape] = max(of_its_kind.get(shape, 0.0), hits(found)["hit_rate"] or 0.0)
@@ -166,9 +183,9 @@ def hit_answer(found: Sequence[Run]) -> float | None:
 
 def show(result: Mapping[str, Any], told: Callable[[str], None]) -> None:
     told(f"  settings were chosen on {result['chosen on']} x {result['repeats']}")
-    _show_table(result["sweep"], told)
+    show_table(result["sweep"], told)
     told(f"  and the fastest measured on {result['measured on']} x {result['repeats']}")
-    _show_table(result, told)
+    show_table(result, told)
     for row in result["accountings"]:
         told(f"  {row['strategy']}")
         for way in ("one core, the other idle", "both cores"):
@@ -179,7 +196,7 @@ def show(result: Mapping[str, Any], told: Callable[[str], None]) -> None:
     show_bars(result["bars"], told)
 
 
-def _show_table(found: Mapping[str, Any], told: Callable[[str], None]) -> None:
+def show_table(found: Mapping[str, Any], told: Callable[[str], None]) -> None:
     for name, speed in found["tokens_per_s"].items():
         told(f"  {name:64} {speed:8.1f} tokens/s")
     show_hits([{"strategy": name, **row} for name, row in found["hits"].items()], told)
@@ -200,7 +217,8 @@ def show_hits(rows: Sequence[Mapping[str, Any]], told: Callable[[str], None]) ->
         by_position = " ".join(f"{k}:{rate:.2f}" for k, rate in row["hit_rate_by_position"].items())
         answered = "" if row["hit_answer_ms"] is None else f"answered in {row['hit_answer_ms']:.3f} ms, "
         told(
-            f"  {name:64} hit {row['hit_rate']:.3f} (expected {row['predicted_hit_rate']:.3f}), {answered}"
+            f"  {name:64} hit {row['hit_rate']:.3f} (expected {row['predicted_hit_rate']:.3f}) with "
+            f"{row['prepared_branches'] or 0:.1f} branches, {answered}"
             f"{row['hidden_share']:.0%} of drafting hidden; by accepted {by_position}"
         )
 

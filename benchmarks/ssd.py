@@ -1,5 +1,6 @@
 """SSD's bars: against static lookaheads tuned as thoroughly, on one core and on both, with simulated figures.
 
+    ./drafthouse bench ssd --defaults                 # the defaults alone, in 12 minutes
     ./drafthouse bench ssd [--quick] [--limit 12] [--repeats 2] [--minutes 30] [--classifier DIR] [--json FILE]
 
 All settings of SSD and of static run on validation prompts; the fastest of each kind run again on test prompts, which
@@ -39,11 +40,17 @@ def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
     parser.add_argument("--max-new-tokens", type=int)
     parser.add_argument("--minutes", type=float, help="time limit, kept by running fewer prompts; 30 by default")
     parser.add_argument("--quick", action="store_true", help="few settings on few prompts, for a first look")
+    parser.add_argument(
+        "--defaults", action="store_true", help="only the defaults of ssd and disco, beside what might be better"
+    )
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     usual = {"train": 0, "limit": 3, "repeats": 1, "max_new_tokens": 64, "minutes": 2.0}
+    if given.defaults:
+        given.classifier = given.classifier or STARTER / "pair" / "disco"
+    short = {"train": 0, "limit": 48, "repeats": 1, "max_new_tokens": 128, "minutes": 11.0}
     full = {"train": 250, "limit": 16, "repeats": 2, "max_new_tokens": 96, "minutes": 30.0}
-    for name, value in (usual if given.quick else full).items():
+    for name, value in (usual if given.quick else short if given.defaults else full).items():
         if getattr(given, name) is None:
             setattr(given, name, value)
         if getattr(given, name) < (name != "train"):

@@ -58,7 +58,7 @@ def _build(parts: Parts, placement: str, **settings: Any) -> Any:
 
 
 def _grid() -> Iterator[Settings]:
-    return ({"lookahead": k, "branches": branches} for k in (2, 4, 6, 9) for branches in (3, 6, 12, AUTO))
+    return ({"lookahead": k, "branches": branches} for k in (2, 4, 6, 9) for branches in (3, 6, AUTO, 12))
 
 
 def _finer(best: Settings) -> Iterator[Settings]:

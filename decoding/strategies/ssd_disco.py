@@ -19,7 +19,7 @@ def _build(parts: Parts, classifier: str, placement: str, **settings: Any) -> An
 
 
 def _grid() -> Iterator[Settings]:
-    return ({"cap": cap, "branches": branches} for cap in (4, 8, 12) for branches in (3, 6, 12, AUTO))
+    return ({"cap": cap, "branches": branches} for cap in (4, 8, 12) for branches in (3, 6, AUTO, 12))
 
 
 def _finer(best: Settings) -> Iterator[Settings]:

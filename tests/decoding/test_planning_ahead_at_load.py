@@ -89,6 +89,14 @@ def test_prices_of_preparing_leave_out_what_slowed_everything_down() -> None:
     assert found.beside.slower == pytest.approx(1.5)
 
 
+def test_a_run_that_left_the_number_open_is_priced_by_the_branches_that_its_passes_had() -> None:
+    left_open = row(6, 4, 60, 40)
+    left_open["params"]["branches"] = "auto"
+    left_open["samples"][0]["hits"] |= {"rows": 25, "preparations": 10}
+    found = Preparing.of([left_open, row(12, 8, 60, 40)], row(1, 0, 24, 0), CHEAP, 2)
+    assert [branches for branches, _ in found.passes] == [2.5, 12]
+
+
 def rounds_of(
     hits: int, misses: int, answering_ms: int, steps: int = 0, hidden_ms: int = 0, stepping: int = 0
 ) -> dict[str, Any]:

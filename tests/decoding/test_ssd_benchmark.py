@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks import _ssd_figures as figures
-from benchmarks._ssd_bars import OURS, contestants, race
+from benchmarks._ssd_bars import OURS, by_default, contestants, race
 from benchmarks._ssd_figures import Contestant
 from benchmarks._ssd_simulated import simulated, tracks
 from benchmarks.ssd import main
@@ -22,8 +22,11 @@ IN_TURN = {"placement": "in-turn"}
 RACERS = [
     Contestant(choose("autoregressive"), 1),
     *(Contestant(choose("static", {"lookahead": k}), cores) for k in (1, 3) for cores in (1, 2)),
-    *(Contestant(choose("ssd", {"backup": backup, **IN_TURN}), 2) for backup in ("neural", "ngram")),
-    Contestant(choose("ssd-disco", {"classifier": OURS, "cap": 4, **IN_TURN}), 2),
+    *(
+        Contestant(choose("ssd", {"lookahead": 4, "branches": 12, "backup": backup, **IN_TURN}), 2)
+        for backup in ("neural", "ngram")
+    ),
+    Contestant(choose("ssd-disco", {"classifier": OURS, "cap": 4, "branches": 12, **IN_TURN}), 2),
 ]
 
 
@@ -125,3 +128,18 @@ def test_what_dice_are_worth_is_read_off_at_temperature_one() -> None:
     [bar] = figures.bars_of_luck(rows)
     assert bar["figure"] == pytest.approx(1.8) and bar["reached"]
     assert figures.bars_of_luck(rows[:2]) == []
+
+
+def test_the_defaults_are_held_against_the_best_of_their_kind_in_hindsight() -> None:
+    ready = pair()
+    ready.classifier_at = lambda name: None if name != OURS else ready.target_folder or __file__  # type: ignore
+    ready.hold(OURS, some_classifier())
+    racers = by_default(with_classifier=True)
+    comparison = Comparison(ready, prompts(1), [racer.choice for racer in racers], SAMPLING)
+    runs, _ = race(comparison, racers, 1, minutes=60)
+    of_ssd, over_static, of_disco = figures.bars_of_defaults(runs, is_greedy=False)
+    best = [figures.fastest(runs, strategy, cores) for strategy, cores in (("ssd", 2), ("static", 1))]
+    assert [bar["bar"] for bar in (of_ssd, over_static, of_disco)] == [0.97, 1.05, 1.03]
+    for racer, bar in zip(best, (of_ssd, over_static), strict=True):
+        assert racer and racer.choice.label in bar["what"]
+    assert of_disco["figure"] > 0

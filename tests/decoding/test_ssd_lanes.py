@@ -85,7 +85,7 @@ def test_the_text_is_the_targets_own_whenever_it_is_done(name: str, with_classif
 @pytest.mark.parametrize("name", SAMPLINGS)
 def test_with_time_it_does_what_it_does_in_turn(name: str) -> None:
     world, sampling = World.of_tables(VOCAB, 2, noise=0.9), SAMPLINGS[name]
-    in_turn = choose("ssd", {"branches": 9, "backup": "neural", "placement": "in-turn"})
+    in_turn = choose("ssd", {"lookahead": 4, "branches": 9, "backup": "neural", "placement": "in-turn"})
     expected, one = world.run(in_turn, PROMPT, sampling, 5)
     decoded, other = run(world, sampling, looks=None)
     assert decoded == expected

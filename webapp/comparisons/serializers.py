@@ -225,6 +225,7 @@ class ParamOut(serializers.Serializer[Any]):
     low = serializers.FloatField(allow_null=True)
     high = serializers.FloatField(allow_null=True)
     choices = serializers.ListField(child=serializers.CharField())
+    word = serializers.CharField(allow_blank=True, help_text="what a number may be instead; empty: nothing")
 
 
 class StrategyOut(serializers.Serializer[Any]):
@@ -246,6 +247,7 @@ def shown_param(param: Param) -> dict[str, Any]:
         "low": param.low if bounded else None,
         "high": param.high if bounded else None,
         "choices": list(param.choices),
+        "word": param.word,
     }
 
 

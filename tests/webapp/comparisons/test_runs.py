@@ -395,6 +395,18 @@ def test_every_column_can_be_sorted_and_every_axis_bounded(world, ready):
         assert filters.filtered(rows, {name: "0.5"}).count() <= 2, name
 
 
+def test_a_parameter_that_is_left_open_is_a_word_in_the_table_and_no_point_on_its_axis(world, ready):
+    branches = ("auto", 3, 8)
+    strategies = [{"strategy": "ssd", "params": {"branches": each, "placement": "in-turn"}} for each in branches]
+    ended(world.actor(world.bob), **ready, strategies=strategies)
+    page = world.page(world.bob).get("/runs/", {"column": "branches", "strategy": "ssd", "ordering": "number"})
+    told = [cell["value"] for row in page.context["rows"] for cell in row["cells"] if cell["column"].name == "branches"]
+    assert told == ["auto", 3, 8] and page.status_code == 200
+    chart = world.api(world.bob).get("/api/v1/runs/line/", {"strategy": "ssd"}).json()
+    assert [run["values"]["branches"] for run in chart["runs"]] == [None, 3, 8]
+    assert shown(world, branches_from="2", branches_to="4") == ["ssd:3,branches=3,placement=in-turn"]
+
+
 def test_the_list_the_page_and_the_api_say_the_same_verdict_and_the_same_doubt(world, ready):
     comparison = ended(world.actor(world.bob), **ready, strategies=[{"strategy": "static"}, {"strategy": "oracle"}])
     waiting = make.comparison(world.actor(world.bob), **ready)

@@ -76,12 +76,12 @@ def _parameter(name: str) -> OpenApiParameter:
     """Describe a slider's parameter and the strategies that take it."""
     takers = [strategy for strategy in ASKABLE if any(slider.param == name for slider in strategy.sliders)]
     [param] = [param for param in takers[0].params if param.name == name]
-    options = next(slider.options for slider in takers[0].sliders if slider.param == name)
-    kinds = {} if options else {"int": int, "float": float}
+    slider = next(slider for slider in takers[0].sliders if slider.param == name)
+    kinds = {} if slider.options else {"int": int, "float": float}
     return OpenApiParameter(
         name,
         kinds.get(param.kind, str),
-        enum=list(options) or None,
+        enum=None if slider.high else list(slider.options) or None,
         description=f"{', '.join(strategy.slug for strategy in takers)}: {param.help}",
     )
 
