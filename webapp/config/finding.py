@@ -93,7 +93,7 @@ KINDS = (
         lambda row: reverse("comparison", args=[row["comparison_id"]]),
         name="label",
         also=("comparison_id", "comparison__name"),
-        about=lambda row: str(row["comparison__name"]),
+        about=lambda row: f"{row['comparison__name']}, {moment(row['created'])}",
     ),
     Kind("View of runs", lambda actor: SavedView.objects.visible_to(actor).kept(), _view_url, also=("query",)),
     Kind(
@@ -172,7 +172,7 @@ def _documentation(words: list[str]) -> list[dict[str, str]]:
     pages = [one for section in library.contents() for one in section.entries] if words else []
     titled = [(one.title, "", address(one.name)) for one in pages if _has(one.title, words)]
     parts = [one for one in library.index(address) if _has(f"{one['page']} {one['heading']} {one['words']}", words)]
-    texts = [(one["page"], one["heading"], one["at"]) for one in parts] if words else []
+    texts = [(one["page"], one["heading"] * (one["heading"] != one["page"]), one["at"]) for one in parts if words]
     found = {at: (title, about) for title, about, at in [*texts, *titled]}
     return [
         {"kind": "Documentation", "name": found[at][0], "about": found[at][1], "url": at}

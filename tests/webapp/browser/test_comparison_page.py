@@ -95,6 +95,22 @@ def test_whose_text_is_shown_is_not_marked_as_who_leads(open_page, worker, world
     expect(page.locator(".lane:has(:checked) .name")).to_have_text("autoregressive")
 
 
+WITHOUT_ITS_ANSWER = """place => {
+    const answered = place.offsetHeight;
+    place.querySelector("#what-said").textContent = "";
+    return answered - place.offsetHeight;
+}"""
+
+
+def test_the_answer_to_what_if_moves_no_chart(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker))
+    page.locator("#what-if").scroll_into_view_if_needed()
+    expect(page.locator("#what-said")).to_contain_text("Simulated")
+    assert page.locator("#what-if").evaluate(WITHOUT_ITS_ANSWER) == 0
+
+
 def test_a_draft_that_no_model_made_is_told_without_the_models_confidence(open_page, worker):
     """After a miss of SSD an n-gram may draft, which holds no token likely or unlikely."""
     worker.claim()

@@ -128,7 +128,8 @@ FORMS = {
     ),
     "classifier": Edited("/classifiers/new/", {"name": "it's"}, Classifier, lambda row: {"name": row.name}, ("card",)),
     "token lengths": Edited(
-        "/datasets/{dataset}/", {"pair": "second"}, TokenLengths, lambda row: {"pair": row.pair.name}, ("second",)
+        "/datasets/{dataset}/", {"pair": "second: target / draft"}, TokenLengths,
+        lambda row: {"pair": f"{row.pair.name}: {row.pair.models}"}, ("second",)
     ),
     "invitation": Edited(
         "/team/", {"role": "viewer", "days": "3"}, Invitation,

@@ -87,7 +87,7 @@ def test_a_word_finds_strategy_documentation_and_runs(world):
     make.comparison(world.actor(world.bob), strategies=[{"strategy": "lookup"}])
     client = world.page(world.victor)
     told = {(row["kind"], row["name"]): row for row in rows(client, "lookup")}
-    assert told["Run", "lookup:10"]["about"] == "one"
+    assert told["Run", "lookup:10"]["about"].startswith("one, ")
     strategy = told["Strategy", "Prompt lookup: lookup"]
     assert strategy["url"].startswith("/docs/strategies/#") and client.get(strategy["url"]).status_code == 200
     assert any(kind == "Documentation" for kind, _ in told)
