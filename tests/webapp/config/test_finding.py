@@ -24,7 +24,7 @@ def rows(client, q):
 
 
 def found(client, q):
-    """What is found, without the documentation, in whose text many words stand."""
+    """Rows that are found, without the documentation, in whose text many words stand."""
     return [(row["kind"], row["name"]) for row in rows(client, q) if row["kind"] != "Documentation"]
 
 
