@@ -74,7 +74,9 @@ def _queued(card: Card, runner: FastRunner, text: list[int], steps: int, size: i
     chain(4)
     runner.rewind(len(text))
     each = card.seconds(lambda: chain(steps)) / steps
-    card.say(section="queued", ms=1e3 * each, host_ms=1e3 * launched / steps, GB=size / 1e9, GBps=size / each / 1e9)
+    card.say(
+        section="queued", ms=1e3 * each, host_ms=1e3 * launched / steps, GB=size / 1e9, **card.bandwidth(size, each)
+    )
 
 
 def _next(logits: Tensor) -> Tensor | list[int]:
@@ -99,7 +101,7 @@ def _decoded(
     read = next(event.prefill_ns for event in recorder.events if isinstance(event, Started))
     each = (rounds[-1].end_ns - rounds[0].end_ns) / (len(rounds) - 1) / 1e9
     row = {"waits": drafter.drafts, "turn": turn, "prefill_ms": read / 1e6}
-    card.say(section="loop", **row, ms=1e3 * each, GBps=size / each / 1e9)
+    card.say(section="loop", **row, ms=1e3 * each, **card.bandwidth(size, each))
 
 
 def _kernels(card: Card, runner: FastRunner, text: list[int]) -> None:

@@ -121,13 +121,14 @@ def measure_starter(
         pair.close()
 
 
-def starter_pair(device: torch.device) -> Pair:
-    """Load the shipped pair, its draft also in a process on host cores. The audit must know in which dtype it runs, or
-    it would call ties divergent."""
+def starter_pair(device: torch.device, beside: bool = True) -> Pair:
+    """Load the shipped pair, and with `beside` its draft in a process on host cores too. The audit must know in which
+    dtype it runs, or it would call ties divergent."""
     target, draft = (load(STARTER / "pair" / role, device=device) for role in ("target", "draft"))
     dtype = getattr(torch, target.runner.facts.dtype)
     pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), dtype)
-    pair.draft_process = process_for(STARTER / "pair" / "draft", "auto", draft.runner.context)
+    if beside:
+        pair.draft_process = process_for(STARTER / "pair" / "draft", "auto", draft.runner.context)
     return pair
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -55,10 +55,10 @@ class Rehearsal:
 
 def rehearse(runner: FastRunner) -> Rehearsal:
     """Let this runner of a static model record and replay its passes."""
-    rehearsal: Any = Rehearsal()
+    rehearsal = Rehearsal()
     model = runner.model
     assert isinstance(model, FastModel)
-    runner.passes = StaticPasses(model.decoder, runner.cache, rehearsal)
+    runner.passes = StaticPasses(model.decoder, runner.cache, cast(Any, rehearsal))
     return rehearsal
 
 

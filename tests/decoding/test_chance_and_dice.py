@@ -1,6 +1,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -15,8 +16,8 @@ from tests.decoding.waiting import refusing_waits
 CPU = torch.device("cpu")
 
 
-def dice(text: list[int] | None = None, vocab: int = 8, seed: int = 1, **settings: object) -> Dice:
-    made = dice_for(Sampling(**settings), vocab, seed)  # type: ignore[arg-type]
+def dice(text: list[int] | None = None, vocab: int = 8, seed: int = 1, **settings: Any) -> Dice:
+    made = dice_for(Sampling(**settings), vocab, seed)
     made.commit(text or [])
     return made
 
@@ -186,7 +187,7 @@ class Proposal:
 
 @pytest.mark.parametrize("settings", [{}, {"temperature": 1.0}, {"temperature": 1.0, "dice": "ratio"}])
 @pytest.mark.parametrize("damage", [math.nan, math.inf])
-def test_logits_that_are_no_numbers_are_refused_in_words(settings: dict[str, object], damage: float) -> None:
+def test_logits_that_are_no_numbers_are_refused_in_words(settings: dict[str, Any], damage: float) -> None:
     logits = torch.zeros(2, 8)
     logits[1, 3] = damage
     with pytest.raises(BrokenModel, match="NaN or infinite"):
@@ -205,7 +206,7 @@ def test_every_place_has_its_own_noise_in_whatever_order_it_is_asked_for(places:
 @pytest.mark.parametrize("settings", [
     {"repetition_penalty": 1.3}, {"temperature": 1.0}, {"temperature": 0.9, "repetition_penalty": 1.3, "top_k": 4},
 ], ids=str)  # fmt: skip
-def test_a_verdict_is_launched_without_a_stop(settings: dict[str, float], device: torch.device) -> None:
+def test_a_verdict_is_launched_without_a_stop(settings: dict[str, Any], device: torch.device) -> None:
     """Also where the text holds new tokens and the noise a new block: elsewhere the draft could not work meanwhile."""
     draft = Proposal((2, 3))
     logits = torch.randn(3, 8, generator=torch.Generator().manual_seed(1))

@@ -144,6 +144,7 @@ def test_a_place_that_this_machine_has_not_is_refused_in_words(placement: str, w
 
 def test_one_device_shared_is_not_ranked_against_two() -> None:
     ready = pair()
+    assert ready.draft
     for placement in ("two-gpus", "two-streams"):
         ready.lanes[placement] = Lanes(Lane(CPU), Lane(CPU), ready.draft)
     both = [choose("ssd", {"placement": placement}) for placement in ("two-gpus", "two-streams")]

@@ -158,10 +158,10 @@ def test_a_kernel_that_is_wrong_or_breaks_is_not_used_however_fast(dtype: torch.
     (_, gate, of_gate), (_, place, of_place) = trials(dtype)
     for kernel in (forgets_to_write, takes_another_slot, turns_nothing, takes_storage_for_whole):
         assert not is_right(in_slab(kernel), place, of_place)
-    for kernel in (says_nan, takes_the_wrong_half):
-        assert not is_right(kernel, gate, of_gate)
-    for kernel in (forgets_to_write, breaks):
-        assert not is_better(in_slab(kernel), place, of_place, clock(0.1))
+    for wrong in (says_nan, takes_the_wrong_half):
+        assert not is_right(wrong, gate, of_gate)
+    assert not is_better(in_slab(forgets_to_write), place, of_place, clock(0.1))
+    assert not is_better(in_slab(breaks), place, of_place, clock(0.1))
 
 
 def sees_what_follows(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
