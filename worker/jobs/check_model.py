@@ -34,6 +34,7 @@ class CheckModel(Order):
         from decoding.models.checkpoints import tokenizer_of
 
         facts = inspect(self.folder)
+        facts.check_format()
         tokenizer = tokenizer_of(facts)
         emit(
             Checked(
