@@ -130,7 +130,7 @@ def test_a_choice_goes_there_by_name(placement: str) -> None:
 
 
 @pytest.mark.parametrize(("placement", "words"), [
-    ("two-gpus", f"two-gpus needs two CUDA devices; this machine has {torch.cuda.device_count()}"),
+    ("two-gpus", f"two-gpus needs two CUDA devices; this process sees {torch.cuda.device_count()}"),
     ("two-streams", "two-streams needs target and draft on one CUDA device, and the target is on cpu"),
 ])  # fmt: skip
 def test_a_place_that_this_machine_has_not_is_refused_in_words(placement: str, words: str) -> None:
