@@ -242,6 +242,7 @@ if S3_BUCKET:
         else f"https://{S3_BUCKET}.s3.{S3_REGION}.amazonaws.com"
     )
 LEAST_FREE_BYTES = env.int("DRAFTHOUSE_LEAST_FREE_MB", default=256) * 1024**2  # on a disk; below that, /readyz says so
+MEASURE_AT_ONCE = env.bool("DRAFTHOUSE_MEASURE_AT_ONCE", default=False)  # on the GPU and the cores of one machine
 TEAM_QUOTA_BYTES = env.int("DRAFTHOUSE_TEAM_QUOTA_GB", default=200) * 1024**3
 # Addresses of servers that comparisons may ask. A service that answers only to localhost may ask its own machine.
 SERVERS = environment.servers(OWN_MACHINE if {*ALLOWED_HOSTS} <= {*LOCAL_HOSTS} else ())
