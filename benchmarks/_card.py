@@ -62,15 +62,9 @@ class Card:
         target = torch.empty_like(source)
         return 2 * len(source) / self.in_graph(lambda: target.copy_(source), 5) / 1e3
 
-    @cached_property
-    def datasheet_gbps(self) -> int | None:
-        """GB/s that the datasheet names, of the devices that we know."""
-        name = name_of(self.device).removeprefix("NVIDIA ")
-        return next((speed for known, speed in DATASHEETS.items() if name.startswith(known)), None)
-
     def bandwidth(self, size: int, seconds: float) -> dict[str, float | None]:
         """Say how fast bytes were read, beside what a copy reaches and what the datasheet names."""
-        gbps, sheet = size / seconds / 1e9, self.datasheet_gbps
+        gbps, sheet = size / seconds / 1e9, datasheet_gbps(self.device)
         return {"GBps": gbps, "of_copy": gbps / self.copied_gbps, "of_datasheet": gbps / sheet if sheet else None}
 
     def wait(self) -> None:
@@ -117,6 +111,12 @@ class Card:
         weights = weights_of(shape, tensors)
         model = FastModel(shape, weights, dtype="bfloat16", context=context, device=self.device, static=True)
         return model.new_runner(), size
+
+
+def datasheet_gbps(device: torch.device) -> int | None:
+    """GB/s that the datasheet names, of the devices that we know."""
+    name = name_of(device).removeprefix("NVIDIA ")
+    return next((speed for known, speed in DATASHEETS.items() if name.startswith(known)), None)
 
 
 def _replayed(graph: torch.cuda.CUDAGraph) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from importlib import metadata
@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from benchmarks._card import Card
+from benchmarks._card import Card, datasheet_gbps
 from decoding.dice import best
 from decoding.models.fast.attention import Attend, attend_at_once, attend_in_steps
 
@@ -36,7 +36,7 @@ def env(card: Card) -> None:
     card.say(section="env", **found, gcc=shutil.which("gcc"), cores=cores, packages=packages, variables=variables)
     if not card.is_tiny:
         card.say(section="device", **_device())
-    card.say(section="copy", GBps=card.copied_gbps, datasheet_GBps=card.datasheet_gbps)
+    card.say(section="copy", GBps=card.copied_gbps, datasheet_GBps=datasheet_gbps(card.device))
     read = torch.ones(2**17 if card.is_tiny else 2**28, dtype=torch.int64, device=card.device)
     card.say(section="read", GBps=8 * len(read) / card.in_graph(read.amax, 5) / 1e3)
 
@@ -85,6 +85,8 @@ def kernels(card: Card) -> None:
 
 
 def _kept(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
     return "used" if callable(value) else "not used" if value is None else str(value)
 
 

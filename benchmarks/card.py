@@ -62,7 +62,7 @@ def _own(name: str, parts: Sequence[str], pair: str, is_tiny: bool, limit_s: flo
 def _bars(pair: str, is_tiny: bool, limit_s: float) -> Step:
     where = ("--device", "cpu", "--pairs", "tiny") if is_tiny else ("--pairs", pair)
     tiny = ("--prompt-tokens", "12", "--new-tokens", "24", "--prompts", "1")
-    sizes = tiny if is_tiny else (*BUCKET, "--prompts", "2", "--minutes", "1")
+    sizes = tiny if is_tiny else (*BUCKET, "--prompts", "2", "--minutes", "2" if pair == "8B" else "1")
     command = ("-m", "benchmarks.gpu", *where, *sizes, "--placements", "two-streams", "--json", "{found}")
     return Step(f"bars-{pair}", (sys.executable, *command), limit_s, without_numba=True)
 

@@ -86,7 +86,7 @@ def test_a_step_finds_packages_where_its_starter_finds_them(tmp_path: Path, monk
 
 
 def test_a_step_finds_no_numba_where_it_asks_for_none(tmp_path: Path) -> None:
-    """Where numba compiles, a short step would be over before its first text."""
+    """Compiling by numba takes longer than a short step has."""
     code = "from decoding.models.fast import lean\ntry:\n    import numba\nexcept ImportError:\n    raise SystemExit(7)"
     assert _steps.run([Step("hidden", (sys.executable, "-c", code), 60, without_numba=True)], tmp_path, minutes=5) == 1
     assert results(tmp_path)["hidden"]["state"] == "failed with code 7"
@@ -201,6 +201,7 @@ def test_a_pass_is_timed_by_rows_queued_and_in_the_loop(rows: Path) -> None:
     assert [row["rows"] for row in found if row["section"] == "pass"] == [1, 2, 4, 6, 12, 1]
     assert {"queued", "loop"} < {row["section"] for row in found}
     assert all(row["ms"] > 0 for row in found if row["section"] in ("pass", "queued", "loop"))
+    assert all(row["of_copy"] > 0 for row in found if row["section"] in ("queued", "loop"))
 
 
 def test_texts_under_load_are_those_decoded_alone(rows: Path) -> None:
