@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks._card import Card
-from benchmarks._steps import ROOT
+from benchmarks._steps import ROOT, SLOWER
 
 MARK = re.compile(r"^@(pytest\.mark\.gpu|on_a_gpu)$", re.MULTILINE)
 LIMIT_S = 165.0  # of one file: its row is written before the step's own limit ends
@@ -39,7 +39,7 @@ def _tested(card: Card, path: Path) -> bool:
         try:
             code: int | str = subprocess.run(
                 [*command, "-p", "no:cacheprovider", str(path)],
-                cwd=ROOT, env=own, stdout=output, stderr=output, timeout=LIMIT_S,
+                cwd=ROOT, env=own, stdout=output, stderr=output, timeout=LIMIT_S * (SLOWER if card.is_tiny else 1),
             ).returncode  # fmt: skip
         except subprocess.TimeoutExpired:
             code = "timed out"

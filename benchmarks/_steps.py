@@ -19,6 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 LAST_LINES = 60  # of a step's output
+SLOWER = 3  # so many times a dry run may take, on a machine that others use
 LEAST_S = 10.0  # with less time left no step is started
 ALL = "card.json"  # every step's file in one
 NO_NUMBA = ROOT / "benchmarks" / "_no_numba"

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import _steps
-from benchmarks._steps import ROOT, Step
+from benchmarks._steps import ROOT, SLOWER, Step
 
 PLANS = ("first", "second")
 BUCKET = ("--prompt-tokens", "260", "--new-tokens", "240")  # one size of a static pass from beginning to end
@@ -56,7 +56,7 @@ def _own(name: str, parts: Sequence[str], pair: str, is_tiny: bool, limit_s: flo
     """Make a step of parts that share a process: importing torch and transformers takes it 7 s and more."""
     tiny = ("--tiny",) if is_tiny else ()
     command = (sys.executable, "-m", "benchmarks._card_step", *parts, "--rows", "{rows}", "--pair", pair, *more, *tiny)
-    return Step(name, command, limit_s, without_numba=True)
+    return Step(name, command, SLOWER * limit_s if is_tiny else limit_s, without_numba=True)
 
 
 def _bars(pair: str, is_tiny: bool, limit_s: float) -> Step:
@@ -64,7 +64,9 @@ def _bars(pair: str, is_tiny: bool, limit_s: float) -> Step:
     tiny = ("--prompt-tokens", "12", "--new-tokens", "24", "--prompts", "1")
     sizes = tiny if is_tiny else (*BUCKET, "--prompts", "2", "--minutes", "2" if pair == "8B" else "1")
     command = ("-m", "benchmarks.gpu", *where, *sizes, "--placements", "two-streams", "--json", "{found}")
-    return Step(f"bars-{pair}", (sys.executable, *command), limit_s, without_numba=True)
+    return Step(
+        f"bars-{pair}", (sys.executable, *command), SLOWER * limit_s if is_tiny else limit_s, without_numba=True
+    )
 
 
 def chosen(asked: argparse.Namespace) -> list[Step]:
