@@ -1,4 +1,4 @@
-# Two images: `web` has no torch, `worker` has everything. docker-compose.yml builds both; .dockerignore names what
+# Three images: `web` has no torch, `worker` has everything, `worker-gpu` also a compiler and a reader of GPUs. docker-compose.yml builds both; .dockerignore names what
 # reaches them.
 
 FROM node:24-slim AS pages
@@ -39,3 +39,12 @@ ENV DRAFTHOUSE_COMMIT=$COMMIT
 USER drafthouse
 ENTRYPOINT ["python", "-m", "worker"]
 CMD ["--queue", "cpu"]
+
+FROM worker AS worker-gpu
+USER root
+# Triton compiles a launcher for each kernel, which takes a C compiler and a folder whose files may be run.
+RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/* \
+    && pip install nvidia-ml-py==13.580.126
+ENV TRITON_CACHE_DIR=/tmp/triton
+USER drafthouse
+CMD ["--queue", "gpu"]

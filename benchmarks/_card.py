@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import statistics
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,18 @@ from torch import Tensor
 
 from benchmarks._pair_shapes import PAIRS, PairShape
 from decoding.capturing import Capturing
-from decoding.models.devices import wait_for
+from decoding.models.devices import name_of, wait_for
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import shape_of
 from decoding.models.fast.weights import weights_of
+
+# GB/s by what a device's name begins with behind "NVIDIA ", the longer name first
+DATASHEETS = {
+    "H200": 4800, "H100 PCIe": 2000, "H100 NVL": 3900, "H100": 3350,
+    "A100-SXM4-80GB": 2039, "A100-SXM4-40GB": 1555, "L4": 300,
+}  # fmt: skip
 
 
 @dataclass
@@ -30,6 +38,7 @@ class Card:
     rows: Path
     pair: str
     is_tiny: bool
+    has_failed: bool = False
 
     def __post_init__(self) -> None:
         self.device = torch.device("cpu" if self.is_tiny else "cuda:0")
@@ -40,6 +49,23 @@ class Card:
         print(line, flush=True)
         with self.rows.open("a") as file:
             file.write(line + "\n")
+
+    def fails(self, error: Exception, **row: Any) -> None:
+        """Write an error as a row; what comes next still runs."""
+        self.has_failed = True
+        self.say(section="failed", **row, error=repr(error)[:400], trace=traceback.format_exc()[-2000:])
+
+    @cached_property
+    def copied_gbps(self) -> float:
+        """GB/s that a copy reads and writes."""
+        source = torch.ones(2**20 if self.is_tiny else 2**31, dtype=torch.uint8, device=self.device)
+        target = torch.empty_like(source)
+        return 2 * len(source) / self.in_graph(lambda: target.copy_(source), 5) / 1e3
+
+    def bandwidth(self, size: int, seconds: float) -> dict[str, float | None]:
+        """Say how fast bytes were read, beside what a copy reaches and what the datasheet names."""
+        gbps, sheet = size / seconds / 1e9, datasheet_gbps(self.device)
+        return {"GBps": gbps, "of_copy": gbps / self.copied_gbps, "of_datasheet": gbps / sheet if sheet else None}
 
     def wait(self) -> None:
         wait_for(self.device)
@@ -73,9 +99,9 @@ class Card:
         graph.replay()
         return 1e3 * statistics.median(_replayed(graph) for _ in range(10)) / calls
 
-    def runner(self, context: int) -> tuple[FastRunner, int]:
+    def runner(self, context: int, **sizes: int) -> tuple[FastRunner, int]:
         """Make a static runner of the pair's target with random weights. Return it and the bytes that a pass reads."""
-        shape = shape_of(self.shape.config)
+        shape = shape_of(self.shape.config | sizes)
         assert shape is not None
         tensors = {name: self.random(*size) for name, size in expected_tensors(shape).items()}
         for tensor in tensors.values():
@@ -85,6 +111,12 @@ class Card:
         weights = weights_of(shape, tensors)
         model = FastModel(shape, weights, dtype="bfloat16", context=context, device=self.device, static=True)
         return model.new_runner(), size
+
+
+def datasheet_gbps(device: torch.device) -> int | None:
+    """GB/s that the datasheet names, of the devices that we know."""
+    name = name_of(device).removeprefix("NVIDIA ")
+    return next((speed for known, speed in DATASHEETS.items() if name.startswith(known)), None)
 
 
 def _replayed(graph: torch.cuda.CUDAGraph) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from importlib import metadata
@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from benchmarks._card import Card
+from benchmarks._card import Card, datasheet_gbps
 from decoding.dice import best
 from decoding.models.fast.attention import Attend, attend_at_once, attend_in_steps
 
@@ -34,13 +34,11 @@ def env(card: Card) -> None:
     found = {"python": sys.version.split()[0], "torch": torch.__version__, "cuda": torch.version.cuda}
     packages = {name: _version(name) for name in PACKAGES}
     card.say(section="env", **found, gcc=shutil.which("gcc"), cores=cores, packages=packages, variables=variables)
-    size = 2**20 if card.is_tiny else 2**31
-    source = torch.ones(size, dtype=torch.uint8, device=card.device)
-    target = torch.empty_like(source)
     if not card.is_tiny:
         card.say(section="device", **_device())
-    card.say(section="copy", GBps=2 * size / card.in_graph(lambda: target.copy_(source), 5) / 1e3)
-    card.say(section="read", GBps=size / card.in_graph(lambda: source.view(torch.int64).amax(), 5) / 1e3)
+    card.say(section="copy", GBps=card.copied_gbps, datasheet_GBps=datasheet_gbps(card.device))
+    read = torch.ones(2**17 if card.is_tiny else 2**28, dtype=torch.int64, device=card.device)
+    card.say(section="read", GBps=8 * len(read) / card.in_graph(read.amax, 5) / 1e3)
 
 
 def _version(package: str) -> str | None:
@@ -77,6 +75,19 @@ def queue(card: Card) -> None:
     }
     for name, work in works.items():
         card.say(section="small", name=name, us=round(card.in_graph(work, 200), 2))
+
+
+def kernels(card: Card) -> None:
+    """Say which fused kernels a model of one layer keeps, and why others are not used."""
+    runner, _ = card.runner(context=256, num_hidden_layers=1)
+    found = {name: _kept(value) for name, value in vars(runner.decoder.kernels).items()}
+    card.say(section="fused kernels", triton=bool(find_spec("triton")), **found)
+
+
+def _kept(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return "used" if callable(value) else "not used" if value is None else str(value)
 
 
 def attend(card: Card) -> None:
@@ -146,7 +157,7 @@ def _attended(card: Card, work: Callable[[], Tensor], want: Tensor) -> Any:
         first = card.seconds(work)
         off = float((work().double() - want).norm() / want.norm())
         return {"first_ms": round(1e3 * first, 2), "us": round(card.in_graph(work), 2), "off": off}
-    except RuntimeError as error:  # a backend may refuse a form
+    except Exception as error:  # a backend may refuse a form, and Triton's errors are no RuntimeErrors
         return repr(error)[:160]
 
 
@@ -164,6 +175,8 @@ def products(card: Card) -> None:
             torch.backends.cuda.preferred_blas_library(library)
         for rows in (1, 2, 4, 6):
             _products(card, layers, head, rows, library)
+    if not card.is_tiny:
+        torch.backends.cuda.preferred_blas_library("default")
 
 
 def _products(card: Card, layers: list[dict[str, Tensor]], head: Tensor, rows: int, library: str) -> None:

@@ -1,4 +1,4 @@
-"""Steps of `bench card` that decode texts: by host cores, by load, and with the largest pair that fits."""
+"""Parts of `bench card` that decode texts: by strategy, by load, by host cores, and with a classifier trained there."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import time
 from collections import abc
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from benchmarks._card import Card
-from benchmarks._gpu_bars import Numbers, rows_of
+from benchmarks._gpu_bars import STARTER, Numbers, rows_of, starter_pair
 from benchmarks._made_pairs import layers, models, runner_of
-from benchmarks._pair_shapes import PAIRS, PairShape
+from benchmarks._pair_shapes import PairShape
 from benchmarks._placements import against_static
 from decoding.dice import dice_for
+from decoding.disco.classifier import load_classifier
 from decoding.disco.making import make_classifier
 from decoding.disco.splits import Splits
 from decoding.drafters.base import Drafter
@@ -24,23 +26,26 @@ from decoding.ending import Ending
 from decoding.errors import DrafthouseError
 from decoding.events import Recorder
 from decoding.loop import decode_all
+from decoding.measure.audit import audit
 from decoding.measure.comparison import Comparison
-from decoding.models.devices import free_bytes
+from decoding.measure.schedule import Key
 from decoding.pair import Pair
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.registry import Parts, build
 from decoding.sequence import Sequence
 from decoding.serving import Place, Places
 from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.accounting import rates
+from decoding.ssd.transport.two_lanes import Lane, Lanes
 from decoding.timing import Clock
 
-LOADS = (1, 2, 4, 8, 16, 32, 64)
+LOADS = {"1B": (1, 4, 16, 32), "8B": (1, 8, 32)}
 COMPARED = 4  # texts that are also decoded alone
 PROMPT_TOKENS = 128
 STRATEGIES = (choose("autoregressive"), choose("static", {"lookahead": 3}))
 TRAINING_PROMPTS = 10
-SSD_MINUTES = 1.5
-COPIES = 2.0  # of the largest pair's weights while it is made
+SSD_MINUTES = 1.0
+SSD = choose("ssd", {"lookahead": 3, "branches": 4, "backup": "neural", "placement": "two-streams"})
 
 
 def made_pair(card: Card, shape: PairShape, context: int) -> Pair:
@@ -56,6 +61,53 @@ def made_pair(card: Card, shape: PairShape, context: int) -> Pair:
 def prompts(vocab: int, count: int, tokens: int) -> list[list[int]]:
     dice = torch.Generator().manual_seed(5)
     return torch.randint(0, vocab, (count, tokens), generator=dice).tolist()
+
+
+# One text ------------------------------------------------------------------------------------------------------------
+
+
+def texts(card: Card) -> None:
+    """Decode a text by each strategy with an untrained pair."""
+    tokens, new_tokens = (12, 24) if card.is_tiny else (260, 96)
+    pair = made_pair(card, card.shape, tokens + new_tokens + 64)
+    [prompt] = prompts(pair.vocab, 1, tokens)
+    choices = [STRATEGIES[0], *(choose("static", {"lookahead": k}) for k in (2, 3, 4, 6)), SSD]
+    _one_by_one(card, pair, Prompt("made", " ".join(map(str, prompt))), choices, new_tokens, ignore_eos=True)
+
+
+def starter(card: Card) -> None:
+    """Decode a text with the shipped pair and its classifier: real models, whose texts must be the same."""
+    found = starter_pair(card.device, beside=False)
+    found.hold("", load_classifier(STARTER / "pair" / "disco"))
+    file = STARTER / "prompts" / "code.jsonl"
+    prompt = next(each for each in read_prompts(file.read_text(), file.name) if each.split == "test")
+    choices = [STRATEGIES[0], choose("static", {"lookahead": 4}), choose("disco"), SSD]
+    _one_by_one(card, found, prompt, choices, 16 if card.is_tiny else 96)
+
+
+def _one_by_one(
+    card: Card, pair: Pair, prompt: Prompt, choices: list[Choice], new_tokens: int, ignore_eos: bool = False
+) -> None:
+    """Decode each choice twice: the first time captures. A row is written at once, and a choice that fails costs the
+    others nothing."""
+    comparison = Comparison(pair, [prompt], choices, Sampling(max_new_tokens=new_tokens, ignore_eos=ignore_eos))
+    if card.is_tiny:  # a processor has no streams
+        pair.lanes["two-streams"] = Lanes(Lane(card.device), Lane(card.device), pair.draft)
+    for choice in choices:
+        try:
+            pair.begin([choice])
+            for repeat in range(2):
+                [sample] = comparison.audited([comparison.sample(Key(choice, prompt, repeat))])
+                drafted = sample.num_draft_tokens
+                card.say(
+                    section="text", strategy=choice.label, repeat=repeat, tokens=len(sample.tokens),
+                    tokens_per_s=sample.tokens_per_s, prefill_ms=sample.prefill_ns / 1e6,
+                    acceptance_rate=(sample.num_accepted_draft_tokens or 0) / drafted if drafted else None,
+                    **rates([sample.hits] if sample.hits else []),
+                    audit=dataclasses.asdict(sample.audit) if sample.audit else None,
+                )  # fmt: skip
+        except Exception as error:
+            card.fails(error, strategy=choice.label)
 
 
 # Host cores -----------------------------------------------------------------------------------------------------------
@@ -122,6 +174,15 @@ class Crowd:
         decode_all(sequences)
         return Decoded([sequence.decoded.tokens for sequence in sequences], time.perf_counter() - start)
 
+    def audit(self, number: int, text: list[int], expected: list[int]) -> dict[str, Any]:
+        """Compare a text with the same one decoded alone: where they first differ, and by how much their scores do."""
+        pair = self._pair
+        found = audit(
+            text, expected, self._prompts[number],
+            target=pair.target, dtype=pair.dtype, sampling=self._sampling, seed=number, vocab=pair.vocab,
+        )  # fmt: skip
+        return dataclasses.asdict(found)
+
     def _sequence(self, choice: Choice, number: int, place: Place) -> Sequence:
         pair, sampling, clock = self._pair, self._sampling, Clock()
         dice = dice_for(sampling, pair.vocab, number)
@@ -133,19 +194,18 @@ class Crowd:
 
 
 def load(card: Card) -> None:
-    """Decode 1 to 64 texts at once. Count the texts that are those of load 1."""
-    tokens, new_tokens, loads = (12, 16, LOADS[:3]) if card.is_tiny else (PROMPT_TOKENS, 96, LOADS)
+    """Decode texts at once. Audit those that differ from load 1: bfloat16 breaks ties by the shape of a pass."""
+    tokens, new_tokens, loads = (12, 16, (1, 2, 4)) if card.is_tiny else (PROMPT_TOKENS, 96, LOADS[card.pair])
     pair = made_pair(card, card.shape, tokens + new_tokens + 32)
     crowd = Crowd(pair, prompts(pair.vocab, max(loads), tokens), new_tokens)
     for choice in STRATEGIES:
         alone = [crowd.decode(choice, [number]).texts[0] for number in range(COMPARED)]
         for count in loads:
             found = _loaded(card, crowd, choice, range(count))
-            same = sum(one == other for one, other in zip(found.texts, alone, strict=False))
+            audits = [crowd.audit(number, found.texts[number], alone[number]) for number in range(min(count, COMPARED))]
             card.say(
                 section="load", strategy=choice.label, sequences=count, tokens_per_s=found.speed,
-                tokens_per_s_each=found.speed / count, seconds=found.seconds, same_texts=same,
-                compared_texts=min(count, COMPARED),
+                tokens_per_s_each=found.speed / count, seconds=found.seconds, audits=audits,
             )  # fmt: skip
 
 
@@ -157,15 +217,13 @@ def _loaded(card: Card, crowd: Crowd, choice: Choice, numbers: abc.Sequence[int]
     return crowd.decode(choice, numbers)
 
 
-# The largest pair -----------------------------------------------------------------------------------------------------
+# A classifier trained there ------------------------------------------------------------------------------------------
 
 
-def largest(card: Card) -> None:
-    """Measure DISCO, with a classifier trained here, and SSD on two streams, with the largest pair that fits."""
+def disco(card: Card) -> None:
+    """Measure DISCO, with a classifier trained here, then SSD on two streams against the best static lookahead."""
     tokens, new_tokens, count = (12, 120, 1) if card.is_tiny else (PROMPT_TOKENS, 120, 2)
-    name = "tiny" if card.is_tiny else _largest(free_bytes(card.device))
-    pair = made_pair(card, PAIRS[name], tokens + new_tokens + 64)
-    card.say(section="pair", name=name, facts=dataclasses.asdict(pair.target.facts))
+    pair = made_pair(card, card.shape, tokens + new_tokens + 64)
     rows = prompts(pair.vocab, TRAINING_PROMPTS + count, tokens)
     texts = [Prompt(str(number), " ".join(map(str, row))) for number, row in enumerate(rows)]
     sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
@@ -178,11 +236,6 @@ def largest(card: Card) -> None:
     _compared(card, pair, texts[TRAINING_PROMPTS:], choices, sampling)
     found = against_static(pair, texts[TRAINING_PROMPTS:], sampling, SSD_MINUTES, print, ("two-streams",))
     card.say(section="ssd", **found)
-
-
-def _largest(free: int) -> str:
-    sizes = {name: shape.bytes for name, shape in PAIRS.items()}
-    return max((name for name, size in sizes.items() if COPIES * size < free), key=sizes.__getitem__)
 
 
 def _compared(card: Card, pair: Pair, texts: list[Prompt], choices: list[Choice], sampling: Sampling) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from benchmarks._card import datasheet_gbps
 from benchmarks._made_pairs import bytes_per_pass, layers, models, runner_of
 from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._placements import PLACES, against_static, draft_process
@@ -121,13 +122,14 @@ def measure_starter(
         pair.close()
 
 
-def starter_pair(device: torch.device) -> Pair:
-    """Load the shipped pair, its draft also in a process on host cores. The audit must know in which dtype it runs, or
-    it would call ties divergent."""
+def starter_pair(device: torch.device, beside: bool = True) -> Pair:
+    """Load the shipped pair, and with `beside` its draft in a process on host cores too. The audit must know in which
+    dtype it runs, or it would call ties divergent."""
     target, draft = (load(STARTER / "pair" / role, device=device) for role in ("target", "draft"))
     dtype = getattr(torch, target.runner.facts.dtype)
     pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), dtype)
-    pair.draft_process = process_for(STARTER / "pair" / "draft", "auto", draft.runner.context)
+    if beside:
+        pair.draft_process = process_for(STARTER / "pair" / "draft", "auto", draft.runner.context)
     return pair
 
 
@@ -148,8 +150,10 @@ def rows_of(samples: Sequence[Sample]) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def bars(name: str, found: dict[str, Any], bandwidth: float) -> list[dict[str, Any]]:
-    """The bars that this pair can meet or miss."""
+def bars(
+    name: str, found: dict[str, Any], bandwidth: float, datasheet_gbps: float | None = None
+) -> list[dict[str, Any]]:
+    """The bars that this pair can meet or miss, and beside the share of what a copy reaches that of the datasheet."""
     speeds = {label: row["tokens_per_s"] for label, row in found["strategies"].items()}
     rate = speeds["autoregressive"] * found["bytes_per_pass"]
     result = [
@@ -160,6 +164,11 @@ def bars(name: str, found: dict[str, Any], bandwidth: float) -> list[dict[str, A
             "counts": name == "8B",  # a small model is limited by launches, not by memory
         }
     ]
+    if datasheet_gbps:
+        share = rate / datasheet_gbps / 1e9
+        result.append(
+            {"bar": f"{name}: autoregressive of the datasheet", "value": share, "at_least": 0, "counts": False}
+        )
     for k in (3, 5):
         ours, theirs = (
             next((speed for label, speed in speeds.items() if label.startswith(f"{s}:{k}")), None)
@@ -179,7 +188,7 @@ def measure_one(name: str, device: torch.device, options: argparse.Namespace) ->
     result: dict[str, Any] = {"device": name_of(device), "copy_bytes_per_s": bandwidth}
 
     def keep(found: dict[str, Any]) -> None:
-        checked = bars(name, found, bandwidth) if "strategies" in found else []
+        checked = bars(name, found, bandwidth, datasheet_gbps(device)) if "strategies" in found else []
         write(options.json, result | {"pairs": {name: found}, "bars": checked})
 
     sizes = {"prompts": options.prompts, "new_tokens": options.new_tokens, "minutes": options.minutes}

@@ -19,8 +19,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 LAST_LINES = 60  # of a step's output
+SLOWER = 3  # so many times a dry run may take, on a machine that others use
 LEAST_S = 10.0  # with less time left no step is started
 ALL = "card.json"  # every step's file in one
+NO_NUMBA = ROOT / "benchmarks" / "_no_numba"
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,14 @@ class Step:
     name: str
     command: Sequence[str]
     limit_s: float
+    without_numba: bool = False  # it compiles for tens of seconds, also where a CPU's part is small
 
 
-def run(steps: Sequence[Step], folder: Path, minutes: float, is_again: bool = False) -> int:
+def run(
+    steps: Sequence[Step], folder: Path, minutes: float, is_again: bool = False, copy_to: Path | None = None
+) -> int:
     """Run the steps in order, as far as time allows. Return how many did not end well. `is_again` also runs steps anew
-    that failed."""
+    that failed. After each step, copy the file with all of them to the folder `copy_to`."""
     folder.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + 60 * minutes
     for number, step in enumerate(steps, 1):
@@ -50,19 +55,27 @@ def run(steps: Sequence[Step], folder: Path, minutes: float, is_again: bool = Fa
             _play(step, folder, min(step.limit_s, left))
             done = read(folder, step) or {}
             say(number, steps, step, f"{done['state']} in {done['seconds']:.0f} s", *done["output"][-4:])
-        _merge(steps, folder)
+        _merge(folder, copy_to)
     return sum((read(folder, step) or {"state": "not run"})["state"] != "done" for step in steps)
 
 
 def read(folder: Path, step: Step) -> dict[str, Any] | None:
-    file = folder / f"{step.name}.json"
-    found: dict[str, Any] | None = json.loads(file.read_text()) if file.exists() else None
-    return found
+    return _found(folder).get(step.name)
 
 
-def environment() -> dict[str, str]:
+def _found(folder: Path) -> dict[str, dict[str, Any]]:
+    """Read the results of all steps that ran in a folder, in this call or before it, and in another plan."""
+    whole: dict[str, dict[str, Any]] = json.loads((folder / ALL).read_text()) if (folder / ALL).exists() else {}
+    for file in sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns):
+        if file.name != ALL and not file.name.endswith(".found.json"):
+            whole[file.stem] = json.loads(file.read_text())
+    return whole
+
+
+def environment(step: Step) -> dict[str, str]:
     """Our code first on the path, then whatever is on it."""
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    first = [str(NO_NUMBA)] if step.without_numba else []
+    path = os.pathsep.join([*first, str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     return {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
 
 
@@ -77,7 +90,7 @@ def _play(step: Step, folder: Path, limit_s: float) -> None:
     command = [part.format(**files) if part in ("{rows}", "{found}") else part for part in step.command]
     log, start = folder / f"{step.name}.log", time.monotonic()
     with log.open("w") as output:
-        state = _state_of(command, output.fileno(), limit_s)
+        state = _state_of(command, environment(step), output.fileno(), limit_s)
     result = {"step": step.name, "state": state, "seconds": time.monotonic() - start, "command": command}
     result["output"] = log.read_text(errors="replace").splitlines()[-LAST_LINES:]
     if files["rows"].exists():
@@ -87,10 +100,10 @@ def _play(step: Step, folder: Path, limit_s: float) -> None:
     write(folder / f"{step.name}.json", result)
 
 
-def _state_of(command: Sequence[str], output: int, limit_s: float) -> str:
+def _state_of(command: Sequence[str], environ: dict[str, str], output: int, limit_s: float) -> str:
     """Run a command in a group of its own, so that its children end with it."""
     process = subprocess.Popen(
-        command, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+        command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
         start_new_session=True,
     )  # fmt: skip
     try:
@@ -113,9 +126,10 @@ def _rows(file: Path) -> list[Any]:
     return rows
 
 
-def _merge(steps: Sequence[Step], folder: Path) -> None:
-    found = {step.name: read(folder, step) for step in steps}
-    write(folder / ALL, {name: result for name, result in found.items() if result})
+def _merge(folder: Path, copy_to: Path | None) -> None:
+    found = _found(folder)
+    for to in filter(None, (folder, copy_to)):
+        write(to / ALL, found)
 
 
 def write(file: Path, value: Any) -> None:

@@ -7,7 +7,7 @@ import functools
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -90,12 +90,27 @@ def driver() -> Driver | str:
 
 
 def listed() -> list[str]:
-    """CUDA's names of this machine's devices, from the driver's own tool, because torch takes seconds."""
+    """CUDA's names of this machine's devices, from the driver's own tool, because torch takes seconds. With
+    CUDA_VISIBLE_DEVICES an operator leaves some of them."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return []
-    told = subprocess.run([tool, "--query-gpu=index", "--format=csv,noheader"], capture_output=True, text=True)
-    return told.stdout.split() if told.returncode == 0 else []
+    listed = subprocess.run([tool, "--query-gpu=index,uuid", "--format=csv,noheader"], capture_output=True, text=True)
+    there = dict(line.split(", ", 1) for line in listed.stdout.splitlines()) if listed.returncode == 0 else {}
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return list(there) if visible is None else _named(visible.split(","), there)
+
+
+def _named(names: Sequence[str], there: Mapping[str, str]) -> list[str]:
+    """Read names as CUDA does: numbers and beginnings of UUIDs, up to the first that is not there. The driver's tool
+    does not list MIG slices."""
+    found = []
+    for name in map(str.strip, names):
+        known = [number for number, uuid in there.items() if name == number or (name and uuid.startswith(name))]
+        if not (known or name.startswith("MIG-")):
+            break
+        found.append(known[0] if known else name)
+    return found
 
 
 def read(ours: Collection[int]) -> list[Gpu]:

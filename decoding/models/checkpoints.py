@@ -68,6 +68,7 @@ def load(
     what the model was made for and memory holds. `runner` is auto, or transformers for a model that the fast decoder
     could run."""
     facts = inspect(folder)
+    facts.check_format()
     device = device or torch.device("cpu")
     context = context_that_fits(facts, dtype, device, context)
     try:
@@ -146,6 +147,7 @@ def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:
             local_files_only=True,
             output_loading_info=True,
         )
+        model = model.to(device).eval()
     except torch.OutOfMemoryError:
         raise
     except (ValueError, OSError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
@@ -159,7 +161,7 @@ def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:
             "random numbers would take their place. Config and weights belong to different models, or a file was not "
             "copied."
         )
-    return model.to(device).eval()
+    return model
 
 
 def _check_size(facts: ModelFolder) -> None:

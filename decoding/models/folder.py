@@ -35,6 +35,10 @@ MOST_SHARDS = 2_000
 LONGEST_NAME = 255  # characters; file systems allow no more
 GROWING_ROPES = ("longrope", "su", "dynamic", "dynamic_ntk")  # their factors change with the length of the text
 DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+QUANTIZED = {  # formats that no decoder here runs exactly, as config.json names them
+    "awq": "AWQ", "bitsandbytes": "bitsandbytes", "compressed-tensors": "compressed-tensors", "fbgemm_fp8": "FP8",
+    "fp8": "FP8", "gptq": "GPTQ",
+}  # fmt: skip
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "consolidated.00.pth")
 
 
@@ -60,6 +64,16 @@ class ModelFolder:
     @property
     def is_quantized(self) -> bool:
         return bool(self.config.get("quantization_config"))
+
+    def check_format(self) -> None:
+        """Refuse quantised weights, whose tokenizer is of use nevertheless."""
+        told = self.config.get("quantization_config")
+        name = QUANTIZED.get(str(told.get("quant_method"))) if isinstance(told, Mapping) else None
+        if name:
+            raise BadCheckpoint(
+                f"{self.path} is a quantised checkpoint ({name}), which Drafthouse does not run: use the bf16 folder "
+                "of this model, or start it as a server, such as vLLM, and compare that."
+            )
 
     @property
     def parameters(self) -> int:

@@ -1,5 +1,5 @@
 #!/bin/bash
-# build.sh [web] [worker]: build targets of the Dockerfile with buildah. Run it by `inside.sh online`, in the checkout.
+# build.sh [web] [worker] [worker-gpu]: build targets of the Dockerfile with buildah. Run it by `inside.sh online`, in the checkout.
 #
 # pip and npm reach their registries the way this machine does: the build sees this machine's settings, certificates and
 # folders of packages, and no layer keeps them.

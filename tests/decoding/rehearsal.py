@@ -1,16 +1,26 @@
-"""Rehearsal: stands in for `Capturing` on a CPU. A replay runs the launches again and fills the same outputs."""
+"""Rehearsal: stands in for `Capturing` on a CPU. A replay runs the launches again and fills the same outputs.
+
+Tests `on_a_gpu` also run on the CPU, so that they cannot rot where there is no GPU."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
+import pytest
 import torch
 
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.passes import StaticPasses
 from decoding.models.fast.runner import FastRunner
+from tests.decoding.models import fast_runner
+
+on_a_gpu = pytest.mark.parametrize("device", [
+    pytest.param(torch.device("cpu"), id="rehearsed"),
+    pytest.param(torch.device("cuda:0"), id="gpu", marks=pytest.mark.gpu),
+])  # fmt: skip
 
 
 class Graph:
@@ -45,8 +55,16 @@ class Rehearsal:
 
 def rehearse(runner: FastRunner) -> Rehearsal:
     """Let this runner of a static model record and replay its passes."""
-    rehearsal: Any = Rehearsal()
+    rehearsal = Rehearsal()
     model = runner.model
     assert isinstance(model, FastModel)
-    runner.passes = StaticPasses(model.decoder, runner.cache, rehearsal)
+    runner.passes = StaticPasses(model.decoder, runner.cache, cast(Any, rehearsal))
     return rehearsal
+
+
+def captured_runner(folder: Path, device: torch.device, **options: Any) -> FastRunner:
+    """Return a runner of static passes that are captured, on a CPU in rehearsal."""
+    runner = fast_runner(folder, device=device, static=True, **options)
+    if device.type == "cpu":
+        rehearse(runner)
+    return runner

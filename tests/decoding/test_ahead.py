@@ -17,10 +17,10 @@ from decoding.events import Recorder, Verified
 from decoding.loop import Batch
 from decoding.models.fast.runner import FastRunner
 from decoding.models.runner import run_alone
-from decoding.sequence import Sequence
+from decoding.sequence import Sequence, SharedPass
 from decoding.spec import Sampling, choose
 from tests.decoding.models import LLAMA, fast_runner, save
-from tests.decoding.rehearsal import rehearse
+from tests.decoding.rehearsal import captured_runner, on_a_gpu, rehearse
 from tests.decoding.runners.test_static_passes import LONG, TEXT
 from tests.decoding.waiting import refusing_waits
 from tests.decoding.worlds import World
@@ -163,22 +163,24 @@ def test_texts_that_share_passes_in_a_slab_do_not_go_ahead(tmp_path: Path) -> No
     assert isinstance(runners[0], FastRunner) and not runners[0].followers
 
 
-@pytest.mark.gpu
+@on_a_gpu
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_on_a_gpu_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(
-    tmp_path: Path, settings: dict[str, Any]
+    tmp_path: Path, settings: dict[str, Any], device: torch.device
 ) -> None:
-    runner = fast_runner(save(tmp_path, "llama", **LONG), device=torch.device("cuda:0"), dtype="float32")
+    runner = captured_runner(save(tmp_path, "llama", **LONG), device, dtype="float32")
     sampling = Sampling(max_new_tokens=70, ignore_eos=True, **settings)
     for length in (9, 250, 650, 250):
         own = decoded(runner, NoDraft(), sampling, TEXT[:length])
         assert runner.followers and own == decoded(runner, Waits(), sampling, TEXT[:length])
 
 
-@pytest.mark.gpu
+@on_a_gpu
 @pytest.mark.parametrize("settings", SETTINGS[:4], ids=str)
-def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(tmp_path: Path, settings: dict[str, Any]) -> None:
-    runner = fast_runner(save(tmp_path, "llama", **LLAMA), device=torch.device("cuda:0"), dtype="float32")
+def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(
+    tmp_path: Path, settings: dict[str, Any], device: torch.device
+) -> None:
+    runner = captured_runner(save(tmp_path, "llama", **LLAMA), device, dtype="float32")
     world, sampling = World(runner, runner), Sampling(max_new_tokens=20, ignore_eos=True, **settings)
     world.run(ALONE, TEXT[:6], sampling)
     sequence, batch = world.sequence(ALONE, TEXT[:6], sampling, 1, None, Recorder()), Batch()
@@ -191,5 +193,5 @@ def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(tmp_path: Path, settin
             reader, tokens, need = sequence.ask()
             with refusing_waits() if len(sequence.text) > 6 else nullcontext():
                 sequence.weigh(reader.extend(tokens, need))
-            sequence.settle()
+            sequence.settle(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
     assert len(sequence.text) == 6 + 8

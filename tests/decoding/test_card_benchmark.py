@@ -1,19 +1,22 @@
-"""The first half hour on a GPU, rehearsed on a CPU: steps end one by one, whatever becomes of the others."""
+"""The first minutes on a GPU, rehearsed on a CPU: steps end one by one, whatever becomes of the others."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from benchmarks import _card_kernels, _card_passes, _card_step, _card_texts, _steps, card
+from benchmarks import _card_kernels, _card_passes, _card_step, _card_tests, _card_texts, _steps, card
 from benchmarks._card import Card
-from benchmarks._pair_shapes import PAIRS
+from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._steps import Step
 
 HANGS = (
@@ -82,20 +85,76 @@ def test_a_step_finds_packages_where_its_starter_finds_them(tmp_path: Path, monk
     assert _steps.run([python("imports", "import carried_along, benchmarks.card")], tmp_path, minutes=5) == 0
 
 
-def test_every_file_with_gpu_tests_is_a_step_and_every_step_of_ours_is_there() -> None:
+def test_a_step_finds_no_numba_where_it_asks_for_none(tmp_path: Path) -> None:
+    """Compiling by numba takes longer than a short step has."""
+    code = "from decoding.models.fast import lean\ntry:\n    import numba\nexcept ImportError:\n    raise SystemExit(7)"
+    assert _steps.run([Step("hidden", (sys.executable, "-c", code), 60, without_numba=True)], tmp_path, minutes=5) == 1
+    assert results(tmp_path)["hidden"]["state"] == "failed with code 7"
+
+
+def test_results_of_earlier_calls_stay_and_a_copy_goes_where_results_are_fetched(tmp_path: Path) -> None:
+    out, folder = tmp_path / "out", tmp_path / "folder"
+    _steps.run([writes("first"), python("broken", "raise SystemExit(1)")], folder, minutes=5, copy_to=out)
+    for file in ("first.json", "broken.json"):
+        (folder / file).unlink()  # another machine, to which only card.json was brought
+    assert _steps.run([writes("first"), writes("second")], folder, minutes=5, copy_to=out) == 0
+    assert {*results(folder)} == {"first", "broken", "second"}
+    assert results(out) == results(folder) and [file.name for file in out.iterdir()] == [_steps.ALL]
+
+
+def test_the_plans_have_every_part_and_steps_of_different_names() -> None:
     for is_tiny in (False, True):
-        found = {step.name: step for step in card.steps(is_tiny)}
-        assert {"tests-static_passes", "tests-choosing", "tests-ssd_lanes", "tests-devices"} <= {*found}
-        own = [step.command[3] for step in found.values() if "benchmarks._card_step" in step.command]
-        assert {*own} == {*_card_step.STEPS}
-        assert len(found) == len(card.steps(is_tiny))
+        found = [step for plan in card.PLANS for step in card.steps(plan, is_tiny)]
+        assert len({step.name for step in found}) == len(found)
+        parts = {part for step in found for part in step.command if part in _card_step.PARTS}
+        assert parts == {*_card_step.PARTS}
+
+
+def test_steps_that_are_named_run_in_the_order_in_which_they_are_named() -> None:
+    asked = card.arguments(["--only", "disco-1B,tests,env"])
+    assert [step.name for step in card.chosen(asked)] == ["disco-1B", "tests", "env"]
+
+
+def test_every_file_with_gpu_tests_is_run_and_its_types_are_checked() -> None:
+    """They run seldom: without types nobody would see that the code has moved on."""
+    found = {str(path.relative_to(_steps.ROOT)) for path in _card_tests.files()}
+    assert {f"tests/decoding/test_{name}.py" for name in ("ahead", "choosing", "ssd_lanes", "devices")} < found
+    mypy = tomllib.loads((_steps.ROOT / "pyproject.toml").read_text())["tool"]["mypy"]
+    assert found <= {*mypy["files"]}
+    typed = next(override for override in mypy["overrides"] if override.get("ignore_errors") is False)["module"]
+    assert {file.removesuffix(".py").replace("/", ".") for file in found} <= {*typed}
+
+
+def test_a_file_of_tests_is_run_and_a_red_one_fails_its_step(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import warnings\ndef test_rehearsed():\n    warnings.warn('of a version that we do not know', FutureWarning)\n"
+    )
+    for name, more in (("green", ""), ("red", "    assert 1 == 2\n")):
+        rows.with_name(f"test_{name}.py").write_text(code + more)
+    made = [rows.with_name(f"test_{name}.py") for name in ("green", "red")]
+    monkeypatch.setattr(_card_tests, "files", lambda: made)
+    dry = Card(rows, "8B", is_tiny=True)
+    _card_tests.tests(dry)
+    assert dry.has_failed
+    found = {row["file"]: row for row in read(rows)}
+    assert found["test_green"]["code"] == 0 and "1 passed" in found["test_green"]["last"]
+    assert found["test_red"]["code"] == 1 and "assert 1 == 2" in found["test_red"]["output"]
+
+
+def test_the_repository_fits_on_a_machine_that_is_lent() -> None:
+    """Such a machine gets the tracked files, 64 MiB at most."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=_steps.ROOT, capture_output=True)
+    if listed.returncode:
+        pytest.skip("needs a git checkout")
+    files = [_steps.ROOT / os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
+    assert sum(file.lstat().st_size for file in files if file.exists()) <= 60 * 2**20
 
 
 def test_the_command_runs_a_step_and_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["--tiny", "--only", "queue", "--folder", str(tmp_path)]
+    asked = ["--tiny", "--only", "env", "--folder", str(tmp_path)]
     assert card.main(asked) == 0
-    sections = {row["section"] for row in results(tmp_path)["queue"]["rows"]}
-    assert sections == {"small"}
+    sections = {row["section"] for row in results(tmp_path)["env"]["rows"]}
+    assert sections == {"env", "copy", "read", "small", "fused kernels"}
     capsys.readouterr()
     assert card.main(asked) == 0
     assert "done before" in capsys.readouterr().out
@@ -142,13 +201,14 @@ def test_a_pass_is_timed_by_rows_queued_and_in_the_loop(rows: Path) -> None:
     assert [row["rows"] for row in found if row["section"] == "pass"] == [1, 2, 4, 6, 12, 1]
     assert {"queued", "loop"} < {row["section"] for row in found}
     assert all(row["ms"] > 0 for row in found if row["section"] in ("pass", "queued", "loop"))
+    assert all(row["of_copy"] > 0 for row in found if row["section"] in ("queued", "loop"))
 
 
 def test_texts_under_load_are_those_decoded_alone(rows: Path) -> None:
     _card_texts.load(Card(rows, "8B", is_tiny=True))
     found = read(rows)
     assert [row["sequences"] for row in found] == [1, 2, 4] * 2
-    assert all(row["same_texts"] == row["compared_texts"] > 0 for row in found)
+    assert all({audit["outcome"] for audit in row["audits"]} == {"identical"} for row in found)
 
 
 def test_texts_under_load_share_passes_as_on_a_card(rows: Path) -> None:
@@ -166,9 +226,40 @@ def test_host_cores_are_given_back(rows: Path) -> None:
     assert {row["strategy"] for row in read(rows)} == {"autoregressive", "static:3"}
 
 
+@pytest.mark.parametrize("part", ["texts", "starter"])
+def test_each_strategy_writes_its_rows_with_an_audit(rows: Path, part: str) -> None:
+    dry = Card(rows, "8B", is_tiny=True)
+    assert _card_step.ran(dry, part)
+    found = [row for row in read(rows) if row["section"] == "text"]
+    strategies = list(dict.fromkeys(row["strategy"].partition(":")[0] for row in found))
+    assert strategies == ["autoregressive", "static", *["disco"] * (part == "starter"), "ssd"]
+    assert {row["audit"]["outcome"] for row in found} == {"identical"}
+    assert all(row["tokens_per_s"] > 0 for row in found)
+
+
+def test_a_part_that_fails_leaves_its_error_and_lets_the_next_one_run(rows: Path) -> None:
+    broken = Card(rows, "8B", is_tiny=True)
+    broken.shape = PairShape(PAIRS["tiny"].sizes | {"num_attention_heads": 5}, 1, False)
+    assert not _card_step.ran(broken, "pass")
+    assert _card_step.ran(Card(rows, "8B", is_tiny=True), "queue")
+    [failed, *rest] = read(rows)
+    assert failed["section"] == "failed" and failed["part"] == "pass" and failed["trace"]
+    assert {row["section"] for row in rest} == {"small"}
+
+
+def test_a_way_of_attending_that_a_compiler_refuses_costs_the_others_nothing(rows: Path) -> None:
+    class CompilationError(Exception):
+        """Triton's own is no RuntimeError either."""
+
+    def refuses() -> torch.Tensor:
+        raise CompilationError("Loop-carried variable")
+
+    assert "Loop-carried" in _card_kernels._attended(Card(rows, "8B", is_tiny=True), refuses, torch.zeros(1))
+
+
 @pytest.mark.slow
-def test_the_largest_pair_gets_a_classifier_and_both_strategies(rows: Path) -> None:
-    _card_texts.largest(Card(rows, "8B", is_tiny=True))
+def test_the_made_pair_gets_a_classifier_and_both_strategies(rows: Path) -> None:
+    _card_texts.disco(Card(rows, "8B", is_tiny=True))
     found = read(rows)
     strategies = [row["strategy"] for row in found if row["section"] == "disco"]
     assert strategies[0] == "autoregressive" and sum(label.startswith("disco") for label in strategies) == 2

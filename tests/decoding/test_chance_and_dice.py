@@ -1,5 +1,7 @@
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -8,13 +10,14 @@ from decoding import chance
 from decoding.dice import NOISE_BLOCK, Dice, dice_for
 from decoding.errors import BrokenModel
 from decoding.spec import Sampling
+from tests.decoding.rehearsal import on_a_gpu
 from tests.decoding.waiting import refusing_waits
 
 CPU = torch.device("cpu")
 
 
-def dice(text: list[int] | None = None, vocab: int = 8, seed: int = 1, **settings: object) -> Dice:
-    made = dice_for(Sampling(**settings), vocab, seed)  # type: ignore[arg-type]
+def dice(text: list[int] | None = None, vocab: int = 8, seed: int = 1, **settings: Any) -> Dice:
+    made = dice_for(Sampling(**settings), vocab, seed)
     made.commit(text or [])
     return made
 
@@ -169,20 +172,26 @@ def test_padding_beyond_the_shared_vocabulary_is_never_chosen() -> None:
     assert dice(vocab=7).draw(dice(vocab=7).scores(logits, [[]]), [[]]).item() == 0
 
 
+@dataclass(frozen=True)
 class Proposal:
-    tokens = (2,)
-    scores = torch.zeros(1, 8)
-    parents = ()
-    aheads = [(), (2,)]
+    """A chain as far as a verdict needs to know it."""
+
+    tokens: tuple[int, ...] = (2,)
+    scores: torch.Tensor | None = None
+    parents: tuple[int, ...] = ()
+
+    @property
+    def aheads(self) -> list[tuple[int, ...]]:
+        return [self.tokens[:count] for count in range(len(self.tokens) + 1)]
 
 
 @pytest.mark.parametrize("settings", [{}, {"temperature": 1.0}, {"temperature": 1.0, "dice": "ratio"}])
 @pytest.mark.parametrize("damage", [math.nan, math.inf])
-def test_logits_that_are_no_numbers_are_refused_in_words(settings: dict[str, object], damage: float) -> None:
+def test_logits_that_are_no_numbers_are_refused_in_words(settings: dict[str, Any], damage: float) -> None:
     logits = torch.zeros(2, 8)
     logits[1, 3] = damage
     with pytest.raises(BrokenModel, match="NaN or infinite"):
-        dice(**settings).judge(logits, Proposal())
+        dice(**settings).judge(logits, Proposal(scores=torch.zeros(1, 8)))
 
 
 @pytest.mark.parametrize("places", [[5, 6, 7], [5, 5, 6, 8], [5, 7, 6, 8], [31, 31, 33], [40, 8, 40]], ids=str)
@@ -193,27 +202,22 @@ def test_every_place_has_its_own_noise_in_whatever_order_it_is_asked_for(places:
     assert torch.equal(made.noise(places, CPU), torch.cat(alone))  # type: ignore[attr-defined]
 
 
-class Drafted:
-    tokens = (2, 3)
-    scores = None
-
-
-@pytest.mark.gpu
+@on_a_gpu
 @pytest.mark.parametrize("settings", [
     {"repetition_penalty": 1.3}, {"temperature": 1.0}, {"temperature": 0.9, "repetition_penalty": 1.3, "top_k": 4},
 ], ids=str)  # fmt: skip
-def test_a_verdict_is_launched_without_a_stop(settings: dict[str, float]) -> None:
+def test_a_verdict_is_launched_without_a_stop(settings: dict[str, Any], device: torch.device) -> None:
     """Also where the text holds new tokens and the noise a new block: elsewhere the draft could not work meanwhile."""
-    device = torch.device("cuda:0")
+    draft = Proposal((2, 3))
     logits = torch.randn(3, 8, generator=torch.Generator().manual_seed(1))
     on_gpu, on_cpu = (dice([1], **settings) for _ in range(2))
     for made, where in ((on_gpu, logits.to(device)), (on_cpu, logits)):
-        made.judge(where, Drafted())
+        made.judge(where, draft)
         for token in range(2 * NOISE_BLOCK):
             made.commit([token % 5])
     on_device = logits.to(device)
     with refusing_waits():
         on_gpu.commit([6])
-        weighing = on_gpu.weigh(on_device, Drafted())
+        weighing = on_gpu.weigh(on_device, draft)
     on_cpu.commit([6])
-    assert weighing.verdict() == on_cpu.judge(logits, Drafted())
+    assert weighing.verdict() == on_cpu.judge(logits, draft)

@@ -166,6 +166,13 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: set_config(folder, model_type="warp9", auto_map={"AutoModelForCausalLM": "warp.Warp"}),
         "never code that comes with a model",
     ),
+    **{
+        name: (
+            lambda folder, method=method: set_config(folder, quantization_config={"quant_method": method}),
+            rf"quantised checkpoint \({name}\).*bf16 folder.*server",
+        )
+        for name, method in (("AWQ", "awq"), ("FP8", "fp8"), ("GPTQ", "gptq"), ("bitsandbytes", "bitsandbytes"))
+    },
     "an encoder": (
         lambda folder: set_config(folder, model_type="bert", architectures=["BertModel"]),
         "BertModel, which continues no text",
@@ -197,6 +204,11 @@ def test_a_folder_is_refused_in_a_sentence(folder: Path, case: str) -> None:
         load(folder)
     assert "\n" not in str(refusal.value)
     assert str(refusal.value).endswith(".")
+
+
+def test_a_device_that_a_model_cannot_be_brought_to_is_refused_in_a_sentence(folder: Path) -> None:
+    with pytest.raises(BadCheckpoint, match=r"transformers .* cannot load"):
+        load(folder, device=torch.device("mps"), runner="transformers")
 
 
 def test_a_model_too_large_for_the_machine_is_refused_before_it_is_read(folder: Path) -> None:

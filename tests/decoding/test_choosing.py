@@ -16,6 +16,7 @@ from decoding.events import Drafted, Recorder
 from decoding.registry import Parts
 from decoding.spec import Choice, Sampling, choose
 from tests.decoding import models
+from tests.decoding.rehearsal import captured_runner, on_a_gpu
 from tests.decoding.waiting import refusing_waits
 from tests.decoding.worlds import World, looking_at, some_classifier, stop_of
 
@@ -108,30 +109,35 @@ def test_a_processor_and_dice_that_read_choose_call_by_call() -> None:
     assert Choosings(12, torch.device("meta")).of(Sampling(temperature=1.0, dice="ratio"), None) is None
 
 
-@pytest.mark.gpu
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@on_a_gpu
+@pytest.mark.parametrize("rule", ["threshold", "disco by echoes"])
+@pytest.mark.parametrize("settings", [SETTINGS[0], SETTINGS[4]], ids=str)
 def test_a_captured_draft_is_the_one_that_is_chosen_call_by_call(
-    rule: str, settings: dict[str, float], tmp_path: Path
+    rule: str, settings: dict[str, float], device: torch.device, tmp_path: Path
 ) -> None:
+    """Each case loads two models and captures their passes, so a GPU tries few of the rules and settings above."""
+
     class Calling(Choosings):
         def of(self, sampling: Sampling, look: Look | None) -> None:
             return None
 
-    folder, device = models.save(tmp_path, "llama", **models.LLAMA), torch.device("cuda:0")
-    runners = [models.fast_runner(folder, device=device, dtype="float32") for _ in range(2)]
+    folder, capturing = (
+        models.save(tmp_path, "llama", **models.LLAMA),
+        Choosings if device.type == "cuda" else Launching,
+    )
+    runners = [captured_runner(folder, device, dtype="float32") for _ in range(2)]
     world, sampling = World(*runners), Sampling(max_new_tokens=40, **settings)  # type: ignore[arg-type]
     for _ in range(2):
         found = []
-        for world.choosings in (Choosings, Calling):
+        for world.choosings in (capturing, Calling):
             decoded, recorder = world.run(RULES[rule], PROMPT, sampling, 3)
             found.append((decoded, [(draft.tokens, draft.stop) for draft in drafts_of(recorder)]))
         assert found[0] == found[1]
 
 
-@pytest.mark.gpu
-def test_a_captured_choice_is_launched_without_a_stop() -> None:
-    sampling, device = Sampling(temperature=0.9, repetition_penalty=1.4), torch.device("cuda:0")
+@on_a_gpu
+def test_a_captured_choice_is_launched_without_a_stop(device: torch.device) -> None:
+    sampling = Sampling(temperature=0.9, repetition_penalty=1.4)
     choosing = Choosing(sampling, 97, device, looking_at(features.GLANCE).glance)
     dice = dice_for(sampling, 97, 3)
     assert isinstance(dice, Shared)

@@ -20,6 +20,7 @@ from decoding.models.devices import (
     usual_threads,
     wait_for,
 )
+from tests.decoding.rehearsal import on_a_gpu
 from tests.decoding.waiting import refusing_waits
 
 CPU = torch.device("cpu")
@@ -95,9 +96,8 @@ def test_a_wait_that_is_refused_leaves_no_trace_for_the_next_test() -> None:
     assert modes == ["error", "default"]
 
 
-@pytest.mark.gpu
-def test_numbers_are_sent_without_a_stop() -> None:
-    device = torch.device("cuda:0")
+@on_a_gpu
+def test_numbers_are_sent_without_a_stop(device: torch.device) -> None:
     sent_to(device, [1])
     with refusing_waits():
         sent = sent_to(device, [1, 2, 3])

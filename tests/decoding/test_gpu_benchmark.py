@@ -39,6 +39,8 @@ def test_it_measures_every_strategy(found: dict[str, dict[str, dict[str, object]
 def test_it_holds_each_pair_to_its_bars(found: dict[str, object]) -> None:
     bandwidth = copy_bandwidth(CPU, 2**20)
     assert [bar["at_least"] for bar in bars("1B", found, bandwidth)] == [0.75, 3.0, 3.0]
+    copied, named, *_ = bars("1B", found, bandwidth=3.0e12, datasheet_gbps=3350)
+    assert named["value"] == pytest.approx(copied["value"] * 3.0 / 3.35) and not named["counts"]
 
 
 def test_ssd_stands_beside_static_wherever_it_can_be(found: dict[str, dict[str, dict[str, Any]]]) -> None:

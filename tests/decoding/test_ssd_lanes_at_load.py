@@ -22,6 +22,7 @@ from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
 from decoding.verify import Verdict
 from tests.decoding import models
+from tests.decoding.rehearsal import captured_runner, on_a_gpu
 from tests.decoding.test_comparison import Letters
 from tests.decoding.test_load import drawing_at
 from tests.decoding.test_ssd_beside import alike
@@ -143,12 +144,11 @@ def test_requests_wait_where_the_drafts_own_device_holds_few_caches() -> None:
     assert "memory" not in said["two-streams"]
 
 
-@pytest.mark.gpu
+@on_a_gpu
 @pytest.mark.parametrize("name", SAMPLINGS)
-def test_on_a_gpu_the_text_at_any_load_is_the_text_of_one_user(name: str, tmp_path: Path) -> None:
+def test_on_a_gpu_the_text_at_any_load_is_the_text_of_one_user(name: str, device: torch.device, tmp_path: Path) -> None:
     folders = [models.save(tmp_path / role, "llama", seed=1, **models.LLAMA) for role in ("target", "draft")]
-    device = torch.device("cuda", 0)
-    target, draft = (models.fast_runner(folder, device=device) for folder in folders)
+    target, draft = (captured_runner(folder, device) for folder in folders)
     pair = on_lanes(target, draft)
     alone = texts(run(pair, ALONE, SAMPLINGS[name], ONE))
     for at in (Load(2), Load(5)):

@@ -10,9 +10,11 @@ import torch
 
 SetMode = Callable[[str], object]
 
+SET_MODE: SetMode = torch.cuda.set_sync_debug_mode if torch.cuda.is_available() else lambda mode: None
+
 
 @contextmanager
-def refusing_waits(set_mode: SetMode = torch.cuda.set_sync_debug_mode) -> Iterator[None]:
+def refusing_waits(set_mode: SetMode = SET_MODE) -> Iterator[None]:
     """Fail at the first wait within. Torch's own warning about the mode must not fail the test, nor may the mode stay
     for the next one."""
     try:

@@ -16,8 +16,9 @@ import redis
 
 from tests.launcher.up import until
 from worker import leash
+from worker.gpus import listed
 from worker.supervisor import children, probes, valkey
-from worker.supervisor.__main__ import broker_of
+from worker.supervisor.__main__ import broker_of, dealt, worker
 from worker.supervisor.children import Child
 from worker.supervisor.probes import Probe
 
@@ -161,3 +162,37 @@ def test_pages_that_refuse_are_well_and_pages_that_say_nothing_are_not() -> None
         assert probe.is_well(0)
         server.shutdown()
     assert not probe.is_well(0)
+
+
+@pytest.fixture
+def nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver's tool of a machine with three GPUs."""
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text('#!/bin/sh\nfor number in 0 1 2; do echo "$number, GPU-${number}f3a-77"; done\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+
+@pytest.mark.usefixtures("nvidia_smi")
+@pytest.mark.parametrize(("visible", "found"), [
+    (None, ["0", "1", "2"]),
+    ("2,0", ["2", "0"]),
+    ("GPU-1f3a", ["1"]),
+    ("1,7,0", ["1"]),  # as CUDA reads it: nothing behind one that is not there
+    ("-1", []),
+    ("", []),
+    ("MIG-5b1e", ["MIG-5b1e"]),
+])  # fmt: skip
+def test_the_gpus_are_those_that_the_operator_leaves(
+    visible: str | None, found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert listed() == found
+
+
+def test_a_worker_has_as_many_gpus_as_it_is_to_have() -> None:
+    shares = dealt(["0", "1", "2"], 2)
+    assert [worker("gpu", 1, share).env["CUDA_VISIBLE_DEVICES"] for share in shares] == ["0,1", "2"]
+    assert worker("cpu", 1).env["CUDA_VISIBLE_DEVICES"] == ""

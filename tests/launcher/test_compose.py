@@ -113,6 +113,16 @@ def test_passwords_come_from_files(name: str) -> None:
     assert all(secret in COMPOSE["secrets"] for secret in service.get("secrets", []))
 
 
+def test_triton_can_compile_where_there_is_a_gpu_and_what_it_wrote_can_be_run() -> None:
+    gpu = SERVICES["worker-gpu"]
+    image = (ROOT / "Dockerfile").read_text().split(f" AS {gpu['build']['target']}\n")[1]
+    assert {"gcc", "libc6-dev"} < {*image.split()} and "nvidia-ml-py==" in image
+    cache = Path(image.split("TRITON_CACHE_DIR=")[1].split()[0])
+    [folder] = gpu["tmpfs"]
+    assert folder.startswith(f"{cache.parent}:") and folder.endswith(",exec")
+    assert image.index("USER root") < image.index("USER drafthouse")
+
+
 def test_light_work_leaves_the_cores_to_measurements() -> None:
     assert SERVICES["worker-light"]["cpu_shares"] == 102
     assert not any("cpu_shares" in service for name, service in SERVICES.items() if name != "worker-light")

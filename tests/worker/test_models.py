@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,12 @@ def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(check, c
     assert "The tokenizer of one cannot be loaded" in model.reason
     assert str(settings.DATA_DIR) not in model.reason  # where it lies tells its owner nothing
     assert (Job.objects.get().state, Job.objects.get().reason) == ("failed", model.reason)
+
+
+def test_a_quantised_model_is_refused_in_words_when_it_is_checked(check, checkpoints):
+    config = json.loads(checkpoints["draft"]["config.json"]) | {"quantization_config": {"quant_method": "awq"}}
+    model = check(**{"config.json": json.dumps(config).encode()})
+    assert model.state == "refused" and "quantised checkpoint (AWQ)" in model.reason
 
 
 def test_a_model_that_could_not_be_looked_at_says_why_and_is_not_refused(

@@ -35,6 +35,7 @@ class CheckModel(Order):
 
         emit(Step("checking", 0, 2))
         facts = inspect(self.folder)
+        facts.check_format()
         emit(Step("checking", 1, 2))
         tokenizer = tokenizer_of(facts)
         emit(

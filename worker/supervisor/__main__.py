@@ -34,10 +34,15 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=port.DEFAULT, help="0 takes the first free one from %(default)s on")
     parser.add_argument("--data", type=Path, default=_data(), help="where everything is kept (%(default)s)")
     parser.add_argument("--workers", type=int, default=1, help="how many workers for the queue `cpu` (%(default)s)")
+    parser.add_argument(
+        "--gpus-per-worker", type=int, default=1, help="2 lets SSD place target and draft on two GPUs (%(default)s)"
+    )
     parser.add_argument("--demo", action="store_true", help="launch a comparison of the starter pair to look at")
     asked = parser.parse_args(argv)
     if asked.workers < 0:
         parser.error("--workers is 0 or more")
+    if asked.gpus_per_worker < 1:
+        parser.error("--gpus-per-worker is 1 or more")
     if not 0 <= asked.port < 65536:
         parser.error("--port is 0 to 65535")
     return asked
@@ -49,7 +54,13 @@ def _data() -> Path:
 
 class Supervisor:
     def __init__(
-        self, listener: socket.socket, data: DataFolder, broker: valkey.Broker, cpu_workers: int, demo: bool
+        self,
+        listener: socket.socket,
+        data: DataFolder,
+        broker: valkey.Broker,
+        cpu_workers: int,
+        gpus_per_worker: int,
+        demo: bool,
     ) -> None:
         self.data = data
         self.listener = listener
@@ -59,7 +70,7 @@ class Supervisor:
         self.broker = [broker_of(broker)] if broker.command else []
         workers = [
             *(worker("cpu", number) for number in range(1, cpu_workers + 1)),
-            *(worker("gpu", number, gpu) for number, gpu in enumerate(gpus.listed(), 1)),
+            *(worker("gpu", number, shared) for number, shared in enumerate(dealt(gpus.listed(), gpus_per_worker), 1)),
         ]
         self.others = [
             Child(
@@ -127,12 +138,16 @@ def broker_of(broker: valkey.Broker) -> Child:
     return Child("valkey", broker.command, log=broker.log, probe=probes.of_broker(broker.socket))
 
 
-def worker(queue: str, number: int, gpu: str | None = None) -> Child:
+def worker(queue: str, number: int, gpus: Sequence[str] = ()) -> Child:
     name = f"{queue}-{number}"
     command = [*MODULE, "worker", "--queue", queue, "--name", f"{name}@{socket.gethostname()}"]
     # Counted as the driver's tool counts them, which is not CUDA's own way.
-    env = {"CUDA_VISIBLE_DEVICES": gpu or "", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    env = {"CUDA_VISIBLE_DEVICES": ",".join(gpus), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     return Child(name, command, env=env, probe=probes.of_others())
+
+
+def dealt(names: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [names[start : start + size] for start in range(0, len(names), size)]
 
 
 def prepare(demo: bool) -> str:
@@ -176,7 +191,7 @@ def main(argv: Sequence[str]) -> int:
         listener = port.listen(asked.host, asked.port)
         broker = valkey.broker(data.path)
         set_environment(data.path, asked.host, broker)
-        Supervisor(listener, data, broker, asked.workers, asked.demo).run()
+        Supervisor(listener, data, broker, asked.workers, asked.gpus_per_worker, asked.demo).run()
     except (Taken, valkey.NoBroker) as refusal:
         sys.stderr.write(f"{refusal}\n")
         return 1

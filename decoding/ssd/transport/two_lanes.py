@@ -112,8 +112,9 @@ def _two_gpus(target: ModelRunner, draft_on: Callable[[torch.device], ModelRunne
     count = torch.cuda.device_count()
     if count < 2:
         raise BadDevice(
-            f"placement=two-gpus needs two CUDA devices; this machine has {count}. Use placement=beside, which has the "
-            "draft on a processor core, or placement=in-turn."
+            f"placement=two-gpus needs two CUDA devices; this process sees {count}. A worker sees one, unless "
+            "`./drafthouse up` was started with --gpus-per-worker 2. Use placement=beside, which has the draft on a "
+            "processor core, or placement=in-turn."
         )
     if target.device.type != "cuda":
         raise BadDevice("placement=two-gpus needs the target on a CUDA device, and it is on the processor.")

@@ -22,7 +22,7 @@ from decoding.models.fast.linear import Layout
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import Shape, shape_of
 from tests.decoding.models import LLAMA, fast_runner, save
-from tests.decoding.rehearsal import Rehearsal, rehearse
+from tests.decoding.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
 from tests.decoding.runners.test_static_passes import CASES, LONG, assert_near, played, walk
 
 ROOT = Path(__file__).parents[3]
@@ -158,10 +158,10 @@ def test_a_kernel_that_is_wrong_or_breaks_is_not_used_however_fast(dtype: torch.
     (_, gate, of_gate), (_, place, of_place) = trials(dtype)
     for kernel in (forgets_to_write, takes_another_slot, turns_nothing, takes_storage_for_whole):
         assert not is_right(in_slab(kernel), place, of_place)
-    for kernel in (says_nan, takes_the_wrong_half):
-        assert not is_right(kernel, gate, of_gate)
-    for kernel in (forgets_to_write, breaks):
-        assert not is_better(in_slab(kernel), place, of_place, clock(0.1))
+    for wrong in (says_nan, takes_the_wrong_half):
+        assert not is_right(wrong, gate, of_gate)
+    assert not is_better(in_slab(forgets_to_write), place, of_place, clock(0.1))
+    assert not is_better(in_slab(breaks), place, of_place, clock(0.1))
 
 
 def sees_what_follows(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
@@ -321,11 +321,11 @@ def test_a_layer_of_a_static_pass_is_at_most_13_launches(tmp_path: Path) -> None
     assert counts[1] - counts[0] <= 13
 
 
-@pytest.mark.gpu
+@on_a_gpu
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_on_a_gpu_kernels_are_tried_and_passes_are_near(tmp_path: Path, dtype: str) -> None:
+def test_on_a_gpu_kernels_are_tried_and_passes_are_near(tmp_path: Path, dtype: str, device: torch.device) -> None:
     folder = save(tmp_path, "llama", dtype=torch.bfloat16, **LONG)
-    runner = fast_runner(folder, device=torch.device("cuda:0"), dtype=dtype)
+    runner = captured_runner(folder, device, dtype=dtype)
     want = walk(fast_runner(folder, dtype="float32"))
     for kernels in (runner.decoder.kernels, Kernels()):
         runner.decoder.kernels = kernels
@@ -334,13 +334,17 @@ def test_on_a_gpu_kernels_are_tried_and_passes_are_near(tmp_path: Path, dtype: s
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("heads", [(32, 8, 128), (32, 8, 64), (14, 2, 64), (6, 6, 24)], ids=str)
-def test_on_a_gpu_attention_without_a_mask_is_that_with_one(dtype: torch.dtype, heads: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize(("dtype", "heads", "windows"), [
+    *((torch.bfloat16, heads, (None, fused.WINDOW)) for heads in ((32, 8, 128), (32, 8, 64), (14, 2, 64), (6, 6, 24))),
+    (torch.float32, (32, 8, 64), (fused.WINDOW,)),  # each form takes 10 s and more to compile, wider ones up to 36 s
+], ids=str)  # fmt: skip
+def test_on_a_gpu_attention_without_a_mask_is_that_with_one(
+    dtype: torch.dtype, heads: tuple[int, int, int], windows: tuple[int | None, ...]
+) -> None:
     from decoding.models.fast import triton_kernels
 
     count, keys, width = heads
     form = shape(hidden_size=count * width, num_attention_heads=count, num_key_value_heads=keys)
-    for window in (None, fused.WINDOW):
+    for window in windows:
         for tried in fused.attend_trials(form, Layout("plain", dtype, is_fused=True), torch.device("cuda:0")):
             assert is_right(partial(triton_kernels.attend, window=window), partial(attend_chains, window=window), tried)

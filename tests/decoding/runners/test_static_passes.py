@@ -18,7 +18,7 @@ from decoding.models.fast.runner import FastRunner, Model
 from decoding.models.runner import ModelRunner, align
 from decoding.ssd.transport.two_lanes import Lane
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
-from tests.decoding.rehearsal import Rehearsal, rehearse
+from tests.decoding.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
 from tests.decoding.waiting import refusing_waits
 
 LONG = LLAMA | {"max_position_embeddings": 700}
@@ -56,7 +56,9 @@ def test_replayed_passes_are_the_sliced_ones(tmp_path: Path, model_type: str) ->
     folder = save(tmp_path, model_type, **CASES[model_type])
     runner = fast_runner(folder, static=True)
     rehearsal = rehearse(runner)
-    got = [walk(runner) for _ in range(2) if not runner.rewind(0)][1]
+    walk(runner)
+    runner.rewind(0)
+    got = walk(runner)
     torch.testing.assert_close(got, walk(fast_runner(folder)), atol=1e-4, rtol=1e-5)
     recorded = rehearsal.recorded
     runner.rewind(0)
@@ -137,19 +139,19 @@ def test_storage_that_had_to_grow_is_the_one_that_is_read(tmp_path: Path) -> Non
         torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-5)
 
 
-@pytest.mark.gpu
+@on_a_gpu
 @pytest.mark.parametrize("model_type", list(CASES))
-def test_captured_passes_are_those_of_the_cpu(tmp_path: Path, model_type: str) -> None:
+def test_captured_passes_are_those_of_the_cpu(tmp_path: Path, model_type: str, device: torch.device) -> None:
     folder = save(tmp_path, model_type, **CASES[model_type])
-    runner = fast_runner(folder, device=torch.device("cuda:0"), dtype="float32")
+    runner = captured_runner(folder, device, dtype="float32")
     got, want = walk(runner), walk(fast_runner(folder))
     assert isinstance(runner.passes, StaticPasses)
     torch.testing.assert_close(got.cpu(), want, atol=1e-3, rtol=1e-3)
 
 
-@pytest.mark.gpu
-def test_a_chain_of_ids_is_queued_without_a_stop(tmp_path: Path) -> None:
-    runner = fast_runner(save(tmp_path, "llama", **LLAMA), device=torch.device("cuda:0"), dtype="float32")
+@on_a_gpu
+def test_a_chain_of_ids_is_queued_without_a_stop(tmp_path: Path, device: torch.device) -> None:
+    runner = captured_runner(save(tmp_path, "llama", **LLAMA), device, dtype="float32")
     plain = fast_runner(tmp_path)
 
     def chain(each: FastRunner, logits: torch.Tensor, steps: int) -> torch.Tensor:
@@ -164,21 +166,21 @@ def test_a_chain_of_ids_is_queued_without_a_stop(tmp_path: Path) -> None:
     assert runner.tokens == plain.tokens
 
 
-@pytest.mark.gpu
+@on_a_gpu
 @pytest.mark.parametrize("model_type", list(CASES))
-def test_bfloat16_on_the_gpu_is_near(tmp_path: Path, model_type: str) -> None:
+def test_bfloat16_on_the_gpu_is_near(tmp_path: Path, model_type: str, device: torch.device) -> None:
     folder = save(tmp_path, model_type, dtype=torch.bfloat16, **CASES[model_type])
-    runner = fast_runner(folder, device=torch.device("cuda:0"), dtype="bfloat16")
+    runner = captured_runner(folder, device, dtype="bfloat16")
     want = walk(fast_runner(folder, dtype="float32"))
     assert_near(walk(runner).cpu(), want)
     runner.rewind(0)
     assert_near(walk(runner).cpu(), want)  # all of it replayed
 
 
-@pytest.mark.gpu
-def test_after_the_storage_has_grown_passes_are_captured_anew(tmp_path: Path) -> None:
+@on_a_gpu
+def test_after_the_storage_has_grown_passes_are_captured_anew(tmp_path: Path, device: torch.device) -> None:
     folder = save(tmp_path, "llama", **LONG)
-    runner, plain = fast_runner(folder, device=torch.device("cuda:0"), dtype="float32"), fast_runner(folder)
+    runner, plain = captured_runner(folder, device, dtype="float32"), fast_runner(folder)
     want = walk(plain)
     for slots in (2048, 4096):
         runner.rewind(0)
@@ -188,14 +190,14 @@ def test_after_the_storage_has_grown_passes_are_captured_anew(tmp_path: Path) ->
     torch.testing.assert_close(walk(runner).cpu(), want, atol=1e-3, rtol=1e-3)
 
 
-@pytest.mark.gpu
-def test_attending_in_steps_on_the_gpu_is_attending_at_once() -> None:
-    device, generator = torch.device("cuda:0"), torch.Generator().manual_seed(0)
+@on_a_gpu
+def test_attending_in_steps_on_the_gpu_is_attending_at_once(device: torch.device) -> None:
+    generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.bfloat16):
-        tensors = [torch.randn(8, n, 128, generator=generator).to(device, dtype) for n in (24, 320, 320)]
+        queries, keys, values = (torch.randn(8, n, 128, generator=generator).to(device, dtype) for n in (24, 320, 320))
         mask = torch.zeros(24, 320, dtype=dtype, device=device)
         mask[:, :64] = mask[:, 200:] = float("-inf")  # as a window hides the beginning
-        one, other = attend_at_once(*tensors, mask), attend_in_steps(*tensors, mask)
+        one, other = (attend(queries, keys, values, mask) for attend in (attend_at_once, attend_in_steps))
         torch.testing.assert_close(one, other, atol=2e-2 if dtype == torch.bfloat16 else 1e-3, rtol=2e-2)
 
 
@@ -252,7 +254,7 @@ def test_caches_for_short_texts_take_less_memory_and_answer_alike(tmp_path: Path
     folder = save(tmp_path, "llama", **LONG)
     model = fast_runner(folder, static=static).model
     runners = model.new_runners(3, room)
-    held = [runner.cache.values for runner in runners]
+    held = [runner.cache.values for runner in runners if isinstance(runner, FastRunner)]
     for got, want in played(runners, fast_runner(folder).model):
         torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
     assert all(values.numel() * values.element_size() == model.bytes_for(room) for values in held)
@@ -299,6 +301,7 @@ def test_in_a_slab_a_long_verification_is_captured_and_a_piece_of_a_prompt_is_no
 def test_a_text_that_outgrew_its_place_in_a_slab_gives_it_back(tmp_path: Path) -> None:
     """The next text shares passes again, and outgrows the place into the same storage."""
     [runner, _] = fast_runner(save(tmp_path, "llama", **LLAMA), static=True).model.new_runners(2)
+    assert isinstance(runner, FastRunner)
     storages = []
     for _ in range(2):
         runner.rewind(0)
@@ -329,12 +332,14 @@ def test_a_text_of_nan_leaves_nothing_to_the_next_one_in_its_place(tmp_path: Pat
     assert well.extend([1]).isfinite().all()
 
 
-@pytest.mark.gpu
+@on_a_gpu
 @pytest.mark.parametrize("model_type", list(CASES))
-def test_texts_in_a_slab_on_the_gpu_answer_as_each_does_alone(tmp_path: Path, model_type: str) -> None:
+def test_texts_in_a_slab_on_the_gpu_answer_as_each_does_alone(
+    tmp_path: Path, model_type: str, device: torch.device
+) -> None:
     """Launched first, then captured and replayed, with the kernels that were chosen and with torch's launches."""
     folder = save(tmp_path, model_type, **CASES[model_type])
-    model, plain = fast_runner(folder, device=torch.device("cuda:0"), dtype="float32").model, fast_runner(folder).model
+    model, plain = captured_runner(folder, device, dtype="float32").model, fast_runner(folder).model
     for kernels in (model.decoder.kernels, Kernels()):
         model.decoder.kernels, runners = kernels, model.new_runners(3)
         for _ in range(3):

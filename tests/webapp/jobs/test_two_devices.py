@@ -1,4 +1,5 @@
-"""A job that needs a GPU and cores of its machine at once: it gets both or waits, and nobody slips in between."""
+"""A machine's GPU and its cores: jobs on one take turns with jobs on the other, and a job that needs both gets both or
+waits, and nobody slips in between."""
 
 from __future__ import annotations
 
@@ -81,8 +82,9 @@ def test_what_came_before_it_or_is_more_urgent_goes_first(world, workers):
 
 
 @pytest.mark.parametrize("why", ["paused", "busy", "gone", "refused"])
-def test_cores_are_not_kept_for_one_that_cannot_begin_anyway(world, workers, why):
+def test_cores_are_not_kept_for_one_that_cannot_begin_anyway(world, workers, settings, why):
     bob = world.actor(world.bob)
+    settings.MEASURE_AT_ONCE = why == "busy"
     if why == "busy":
         enqueue(bob, Queue.GPU)
         claim("gpu-1")
@@ -99,12 +101,41 @@ def test_cores_are_not_kept_for_one_that_cannot_begin_anyway(world, workers, why
     assert claim("cpu-1") == later
 
 
-def test_a_gpu_job_on_one_device_does_not_mind_the_cores(world, workers):
+def end(job: Job) -> None:
+    assert services.succeed(job=Job.objects.get(pk=job.pk))
+
+
+def test_jobs_on_the_gpu_and_on_the_cores_of_one_machine_take_turns(world, workers):
+    """Also where one queue is never empty: the other one's turn is next."""
     bob = world.actor(world.bob)
+    on_gpu = [enqueue(bob, Queue.GPU, str(number)) for number in range(2)]
+    on_cores = [enqueue(bob, Queue.CPU, str(number)) for number in range(2)]
+    assert claim("gpu-1") == on_gpu[0]
+    assert claim("cpu-1") is None
+    assert claim("cpu-2") == on_cores[0]  # on another machine
+    assert "takes turns with a job of `gpu` on the same machine" in line.place(on_cores[1]).reason
+    end(on_gpu[0])
+    assert claim("gpu-1") is None
+    assert claim("cpu-1") == on_cores[1]
+    end(on_cores[1])
+    assert claim("gpu-1") == on_gpu[1]
+
+
+def test_nobody_waits_for_a_worker_that_is_gone(world, workers):
+    bob = world.actor(world.bob)
+    on_gpu = [enqueue(bob, Queue.GPU, str(number)) for number in range(2)]
+    assert claim("gpu-1") == on_gpu[0]
     enqueue(bob, Queue.CPU)
-    claim("cpu-1")
-    alone = enqueue(bob, Queue.GPU)
-    assert claim("gpu-1") == alone
+    make.gone("cpu-1")
+    end(on_gpu[0])
+    assert claim("gpu-1") == on_gpu[1]
+
+
+def test_an_operator_may_let_both_measure_at_once(world, workers, settings):
+    settings.MEASURE_AT_ONCE = True
+    bob = world.actor(world.bob)
+    jobs = [enqueue(bob, queue) for queue in (Queue.CPU, Queue.GPU)]
+    assert [claim("cpu-1"), claim("gpu-1")] == jobs
 
 
 @pytest.mark.parametrize(
