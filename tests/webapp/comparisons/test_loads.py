@@ -192,7 +192,7 @@ def test_figures_of_older_definitions_are_made_anew(decoded):
     sum_up(decoded)
     found = sorted(Figures.objects.values_list("run__label", "tokens_per_s_device"))
     Figures.objects.update(tokens_per_s_device=-1.0)
-    import_module("webapp.comparisons.migrations.0014_total_times").forget(apps, None)
+    import_module("webapp.comparisons.migrations.0015_total_times").forget(apps, None)
     sum_up_ended(seconds=60)
     assert report(decoded)["definitions_version"] == 4
     assert sorted(Figures.objects.values_list("run__label", "tokens_per_s_device")) == found
