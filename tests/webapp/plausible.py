@@ -91,7 +91,7 @@ def _meant(path: str, body: dict[str, Any]) -> dict[str, Any]:
         made_of = {"upload": body["upload"]} if "upload" in body else {"text": "once\nupon a time\n"}
         body = {"name": body.get("name", "x")} | made_of
     if path.endswith("/comparisons/"):
-        named = {choice["strategy"]: None for choice in body["strategies"]}
+        named = {choice["strategy"]: None for choice in body["strategies"] if isinstance(choice, dict)}
         body["strategies"] = [{"strategy": name} for name in named if "disco" not in name] or [{"strategy": "static"}]
     return {name: value for name, value in body.items() if name != "split"}
 

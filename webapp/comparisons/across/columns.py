@@ -104,7 +104,7 @@ COLUMNS: dict[str, Column] = {
         Column("goodput", "Goodput", "figures__goodput", "share", DEFINITIONS["goodput"], is_usual=False,
                is_ranged=True),
         *_latencies(),
-        Column("mean_acceptance_length", "Acceptance length", "figures__mean_acceptance_length", "number",
+        Column("mean_acceptance_length", "Per draft", "figures__mean_acceptance_length", "number",
                DEFINITIONS["mean_acceptance_length"], is_axis=True),
         Column("draft_acceptance_rate", "Accepted", "figures__draft_acceptance_rate", "share",
                DEFINITIONS["draft_acceptance_rate"], is_axis=True),
