@@ -14,12 +14,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Sum
+from django.db.models import F, Subquery, Sum
 
 from decoding.public import DEFINITIONS_VERSION, ONE, Load
 from webapp.comparisons.models import Comparison, Conditions, Exactness, Figures, Sample
 from webapp.comparisons.report import report, so_far
-from webapp.jobs.models import State
+from webapp.jobs.models import Job, State
 
 WORST_FIRST = (Exactness.DIVERGENT, Exactness.TIE, Exactness.NOT_COMPARED, Exactness.IDENTICAL)
 TIMES = ("queued_p95", "ttft_p50", "ttft_p95", "tpot_p50", "tpot_p95", "gap_p95", "e2e_p95")
@@ -81,7 +81,11 @@ def _store(comparison: Comparison, shown: dict[str, Any]) -> None:
             if run.label in rows
         )
     words = {"verdict": shown["verdict"], "doubt": shown["doubt"]} if rows else {"verdict": "", "doubt": ""}
-    Comparison.objects.filter(pk=comparison.pk).update(summed=comparison.job.finished, **words)
+    ended = Job.objects.filter(pk=comparison.job_id).values(
+        "finished"
+    )  # as the database wrote it: SQLite compares texts
+    unchanged = Comparison.objects.filter(pk=comparison.pk, job__attempt=comparison.job.attempt)
+    unchanged.update(summed=Subquery(ended), **words)
 
 
 def _numbers(row: dict[str, Any], tokens: int) -> dict[str, Any]:

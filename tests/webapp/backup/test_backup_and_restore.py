@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -60,8 +61,13 @@ print(*set(connection.introspection.table_names()) - {model._meta.db_table for m
 """
 
 
+def kept(lab: Lab) -> dict[str, list[Any]]:
+    """All that a lab holds but its count of backups: a backup counts itself when it is written."""
+    return {name: held for name, held in lab.contents().items() if name != "core.tally"}
+
+
 def same(one: Lab, other: Lab) -> None:
-    before, after = one.contents(), other.contents()
+    before, after = kept(one), kept(other)
     assert {name: held[0] for name, held in before.items()} == {
         name: held[0] - (name == "jobs.jobevent") * REQUEUED_LINES for name, held in after.items()
     }
@@ -90,7 +96,7 @@ def test_a_lab_restored_elsewhere_is_the_same(lab: Lab, tmp_path: Path, database
     second.do("backup", tmp_path / "second.tar")
     third = Lab(tmp_path / "third", "" if database else postgres())
     third.do("restore", tmp_path / "second.tar")
-    assert third.contents() == second.contents()
+    assert kept(third) == kept(second)
     assert third.chunks() == second.chunks()
 
 
@@ -294,7 +300,7 @@ def test_a_chunk_that_the_store_has_not_is_told_and_stops_nothing(sqlite_copy: L
     assert "1 chunks were missing in the store" in poor.do("backup", tmp_path / "poor.tar")
     again = Lab(tmp_path / "again")
     assert "1 chunks were missing already" in again.do("restore", tmp_path / "poor.tar")
-    assert again.contents() == poor.contents()
+    assert kept(again) == kept(poor)
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(lab: Lab, backup: Path, tmp_path: Path) -> None:

@@ -400,8 +400,8 @@ def test_a_parameter_that_is_left_open_is_a_word_in_the_table_and_no_point_on_it
     strategies = [{"strategy": "ssd", "params": {"branches": each, "placement": "in-turn"}} for each in branches]
     ended(world.actor(world.bob), **ready, strategies=strategies)
     page = world.page(world.bob).get("/runs/", {"column": "branches", "strategy": "ssd", "ordering": "number"})
-    told = [cell["value"] for row in page.context["rows"] for cell in row["cells"] if cell["column"].name == "branches"]
-    assert told == ["auto", 3, 8] and page.status_code == 200
+    told = [re.sub(r"<[^>]*>", " ", row).split() for row in page.context["rows"]]
+    assert [each in words for each, words in zip(("auto", "3", "8"), told, strict=True)] == [True] * 3
     chart = world.api(world.bob).get("/api/v1/runs/line/", {"strategy": "ssd"}).json()
     assert [run["values"]["branches"] for run in chart["runs"]] == [None, 3, 8]
     assert shown(world, branches_from="2", branches_to="4") == ["ssd:3,branches=3,placement=in-turn"]

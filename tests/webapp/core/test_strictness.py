@@ -67,14 +67,14 @@ def test_in_json_a_number_is_no_text_and_a_text_no_number(world, address, body, 
 
 KNOWN = "is not one of autoregressive, static,"
 DUE = "it must be an object"
+TEXT = "it must be a text, such as"
 
 
 @pytest.mark.parametrize(
     ("changes", "field", "told"),
     [
-        ({"strategies": ["statik"]}, "strategies.0", ['"statik"', DUE, '{"strategy": "static"', "mean static?"]),
-        ({"strategies": ["disco:0.4"]}, "strategies.0", ['"disco:0.4"', DUE, "There are autoregressive, static,"]),
-        ({"strategies": [7]}, "strategies.0", ["This is 7", DUE]),
+        ({"strategies": ["statik"]}, "strategies.0", ['"statik"', TEXT, '{"strategy": "static"', "mean static?"]),
+        ({"strategies": [7]}, "strategies.0", ["This is 7", TEXT]),
         ({"strategies": "static"}, "strategies", ['This is "static"; it must be a list.']),
         ({"strategies": [{"strategy": "statik"}]}, "strategies.0.strategy", ['"statik"', KNOWN, "mean static?"]),
         ({"strategies": [{"strategy": "xxxx"}]}, "strategies.0.strategy", ['"xxxx"', KNOWN]),

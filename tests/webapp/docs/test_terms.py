@@ -86,7 +86,7 @@ class Labels(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        if tag in LABELS and given.get("scope") != "row" and not str(given.get("class")).startswith("lane"):
+        if tag in LABELS and given.get("scope") != "row" and not str(given.get("class")).startswith(("lane", "engine")):
             self.inside = tag, []
         elif tag == "select":
             self._end()
