@@ -15,7 +15,8 @@ PLACEMENT = Param(
     "choice",
     "auto",
     "where the draft works: beside the target on a core of its own, on another GPU than the target (two-gpus), on the "
-    "same GPU on a stream of its own (two-streams), or in turn with it; auto: beside where there are two cores",
+    "same GPU on a stream of its own (two-streams), or in turn with it; auto: two-streams on a GPU, and elsewhere "
+    "beside where there are two cores",
     choices=("auto", "beside", "in-turn", "two-gpus", "two-streams"),
 )
 
