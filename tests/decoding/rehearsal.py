@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from decoding.capturing import Capturing
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.passes import StaticPasses
 from decoding.models.fast.runner import FastRunner
@@ -30,6 +31,7 @@ class Rehearsal:
 
     def record(self, launch: Callable[[], torch.Tensor]) -> tuple[Graph, torch.Tensor]:
         self.recorded += 1
+        Capturing.made += 1
         outputs = launch()
         return Graph(launch, outputs), outputs
 

@@ -85,6 +85,11 @@ def run_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
         *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
+        *(
+            f"{row['label']} recorded {row['captures']} CUDA graphs in time that counts."
+            for row in strategies
+            if row.get("captures")
+        ),
         *(f"{row['label']}: {row['price']['sentence']}" for row in strategies if row.get("price")),
         *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
     ]
