@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging.config
 import os
 import queue
+import sys
 import threading
 import traceback
 from multiprocessing.connection import Connection
+from typing import NoReturn
+
+import torch
 
 from decoding.errors import DrafthouseError
-from decoding.models.devices import set_threads, usual_threads
+from decoding.models.devices import give_back, is_lost, set_threads, usual_threads
 from webapp.core import logs
 from worker.engine.residents import Residents
 from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere
@@ -66,6 +70,13 @@ class Receiver(threading.Thread):
         os._exit(0)  # the worker is gone: nobody would read what is made from here on
 
 
+def end(sentence: str) -> NoReturn:
+    """End this process at once. Its worker reports the last lines, and starts a fresh one for the next attempt."""
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()
+    os._exit(1)
+
+
 def serve(connection: Connection) -> None:
     logging.config.dictConfig(logs.configuration(os.environ.get("DRAFTHOUSE_LOG", ""), level="WARNING"))
     set_threads(usual_threads())  # a core stays free for queue, pages and database
@@ -73,6 +84,8 @@ def serve(connection: Connection) -> None:
     receiver.start()
     while True:
         order = receiver.next()
+        if torch.cuda.is_initialized():  # what the last order left
+            give_back()
         try:
             order.carry_out(residents, sender.emit, receiver.cancelled)
             sender.emit(Ended())
@@ -80,4 +93,6 @@ def serve(connection: Connection) -> None:
             sender.emit(Failed(str(error), error.code))
         except Exception as error:
             traceback.print_exc()
+            if is_lost(error):
+                end("The GPU failed, and a process cannot use a GPU after that.")
             sender.emit(Failed(f"The engine met an error of its own: {type(error).__name__}: {error}", "internal"))
