@@ -84,7 +84,7 @@ def serve(connection: Connection) -> None:
     receiver.start()
     while True:
         order = receiver.next()
-        if torch.cuda.is_initialized():  # what the last order left
+        if torch.cuda.is_available():  # free what the last order left
             give_back()
         try:
             order.carry_out(residents, sender.emit, receiver.cancelled)
