@@ -228,16 +228,23 @@ def test_without_triton_torchs_launches_are_used(monkeypatch: pytest.MonkeyPatch
 
 
 # numpy 2.4 makes no int of an array of one element, which Triton's interpreter asks for at the ends of loops.
+# Triton 3.9 makes int32 of some masks, and refuses them.
 INTERPRETER = """
 from triton.runtime import interpreter
 
 patch = interpreter._patch_lang_tensor
+store = interpreter.InterpreterBuilder.create_masked_store
+
+def stored(self, places, values, mask, *rest):
+    mask.data = mask.data.astype(bool)
+    return store(self, places, values, mask, *rest)
 
 def patched(tensor, scope):
     patch(tensor, scope)
     scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
 
 interpreter._patch_lang_tensor = patched
+interpreter.InterpreterBuilder.create_masked_store = stored
 """
 
 INTERPRETED = """
