@@ -227,6 +227,13 @@ def test_without_triton_torchs_launches_are_used(monkeypatch: pytest.MonkeyPatch
     assert not kernels.names and "triton" in kernels.told["attend"]
 
 
+def test_a_model_says_why_kernels_are_not_used(tmp_path: Path) -> None:
+    """Triton has no way to run them on a CPU."""
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=Rehearsal())
+    assert {*runner.facts.kernels} == {"gate", "place", "attend"}
+    assert all("Error: " in why for why in runner.facts.kernels.values())
+
+
 # numpy 2.4 makes no int of an array of one element, which Triton's interpreter asks for at the ends of loops.
 # Triton 3.9 makes int32 of some masks, and refuses them.
 INTERPRETER = """
