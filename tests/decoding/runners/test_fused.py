@@ -372,7 +372,8 @@ FEW = ["bf16-64-7-16", "bf16-128-4-16", "bf16-128-1-32", "bf16-256-4-64", "fp16-
 
 
 def test_tritons_kernels_compile_for_a_hopper_gpu(tmp_path: Path) -> None:
-    """No GPU is needed for that. DRAFTHOUSE_ALL_KERNELS=1 compiles all 81 forms, in some minutes."""
+    """No GPU is needed for that. DRAFTHOUSE_ALL_KERNELS=1 compiles all 81 forms, for more than 4 minutes on a busy
+    machine."""
     forms = FORMS if os.environ.get("DRAFTHOUSE_ALL_KERNELS") else FEW
     assert run(COMPILED, *forms, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * 4 * len(forms)
 
