@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 
@@ -16,6 +16,8 @@ TIMED_CALLS = 20  # of one timed graph: one call is too short for the clock of a
 class Capturing:
     """CUDA graphs of one owner. They share a memory pool, so replaying one graph may overwrite the outputs of
     another."""
+
+    made: ClassVar[int] = 0  # graphs of all owners in this process: to record one takes longer than many rounds
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -35,6 +37,7 @@ class Capturing:
 
     def record(self, launch: Callable[[], T]) -> tuple[torch.cuda.CUDAGraph, T]:
         """Return a graph of these launches, and the outputs that each replay fills. Run the launches `aside` first."""
+        Capturing.made += 1
         graph = torch.cuda.CUDAGraph()
         stream = self._stream(self.priority)
         with (

@@ -26,6 +26,7 @@ from decoding.verify import Verdict, by_equality, by_ratio, by_tree, certain, ch
 Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids that nobody has waited for yet
 
 NOISE_BLOCK = 32  # positions of noise made in one go: the launch costs more than the numbers
+BLOCKS_HELD = 3  # of each device: a draft may be a block ahead of the text. 32 positions of 128,256 tokens take 16 MB
 
 
 class Drawn(Protocol):
@@ -198,7 +199,7 @@ class Shared(Greedy):
 
     def __init__(self, sampling: Sampling, vocab: int, seed: int) -> None:
         super().__init__(sampling, vocab, seed)
-        self._noise: dict[tuple[torch.device, int], Tensor] = {}
+        self._noise: dict[torch.device, dict[int, Tensor]] = {}
 
     def preferences(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         return scores + self._noise_for(aheads, scores.device)
@@ -219,10 +220,13 @@ class Shared(Greedy):
         return torch.stack([self._block(p // NOISE_BLOCK, device)[p % NOISE_BLOCK] for p in positions])
 
     def _block(self, block: int, device: torch.device) -> Tensor:
-        if (device, block) not in self._noise:
+        held = self._noise.setdefault(device, {})
+        if block not in held:
             positions = range(block * NOISE_BLOCK, (block + 1) * NOISE_BLOCK)
-            self._noise[device, block] = chance.gumbel(self.seed, positions, self.vocab, device)
-        return self._noise[device, block]
+            held[block] = chance.gumbel(self.seed, positions, self.vocab, device)
+            if len(held) > BLOCKS_HELD:
+                del held[next(iter(held))]
+        return held[block]
 
 
 class Ratio(Dice):

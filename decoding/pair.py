@@ -177,11 +177,17 @@ class Pair:
 
     def process_of(self, choice: Choice) -> DraftProcess | None:
         """The draft's own process, if the choice has the draft beside the target."""
-        return placed(str(choice.params.get("placement", "in-turn")), self.draft_process)
+        return placed(self.placement_of(choice), self.draft_process)
+
+    def placement_of(self, choice: Choice) -> str:
+        """Return where the choice has its draft work. One processor core takes longer for a draft than a GPU for a
+        whole target, so `auto` keeps the draft on the target's GPU."""
+        placement = str(choice.params.get("placement", "in-turn"))
+        return "two-streams" if placement == "auto" and self.target.device.type == "cuda" else placement
 
     def lanes_of(self, choice: Choice) -> Lanes | None:
         """The queues that target and draft launch on, if one thread drives both at once."""
-        placement = str(choice.params.get("placement", ""))
+        placement = self.placement_of(choice)
         if placement in PLACEMENTS and placement not in self.lanes:
             draft = self.require_draft(choice.label)
             self.lanes[placement] = open_lanes(placement, self.target, draft, self._draft_on)

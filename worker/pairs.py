@@ -84,6 +84,7 @@ class ReadyPair:
         """Describe the machine, and what each choice has for texts of so many tokens."""
         facts = self.target.runner.facts
         return describe_machine(facts.device, facts.device_name, facts.threads) | {
+            **({"kernels": dict(facts.kernels)} if facts.kernels else {}),
             "by_strategy": {choice.label: self.pair.hardware_of(choice, longest) for choice in choices},
         }
 

@@ -163,9 +163,7 @@ class Ours(Contestant):
         if pair.bridge:
             pair.bridge.check(choices)
         processes = [pair.process_of(choice) for choice in choices]
-        check_ranked_together(
-            "beside" if p else c.params.get("placement") for c, p in zip(choices, processes, strict=True)
-        )
+        check_ranked_together("beside" if p else pair.placement_of(c) for c, p in zip(choices, processes, strict=True))
         for choice, process in zip(choices, processes, strict=True):
             lanes = pair.lanes_of(choice)
             device = (

@@ -13,10 +13,11 @@ from functools import cached_property
 import torch
 
 from decoding import chance
+from decoding.capturing import Capturing
 from decoding.contestants.base import Request
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt, BrokenModel, DrafthouseError, OutOfMemory
-from decoding.events import Event, EventSink, Prompted, Recorder, Silence, Started
+from decoding.events import Event, EventSink, Finished, Prompted, Recorder, Silence, Started
 from decoding.ground import Ground
 from decoding.load import ONE, due_times
 from decoding.loop import OnProgress, never, unheard
@@ -42,8 +43,11 @@ class _Tee:
         self.recorder = Recorder()
         self.sink = sink
         self.prompt = prompt
+        self.captures = -Capturing.made
 
     def emit(self, event: Event) -> None:
+        if isinstance(event, Finished):
+            self.captures += Capturing.made
         self.recorder.emit(event)
         self.sink.emit(event)
         if self.prompt and isinstance(event, Started):
@@ -257,7 +261,9 @@ class Comparison:
         if key.choice.strategy == BASELINE:
             rendered, answer = self.reading.of_chat(key.prompt, key.repeat, decoded.tokens)
         turn, conversation = key.prompt.turn, self.reading.conversation(key.prompt)
-        return dataclasses.replace(sample, turn=turn, conversation=conversation, rendered=rendered, answer=answer)
+        return dataclasses.replace(
+            sample, turn=turn, conversation=conversation, rendered=rendered, answer=answer, captures=tee.captures
+        )
 
     def remember(self, samples: Iterable[Sample]) -> None:
         """Keep the texts that others are audited against, at the lightest load there is: those of autoregressive, or of

@@ -73,6 +73,7 @@ DEFINITIONS = {
     "number of texts at once from which a backup without a model is better (the one that was tried, else random "
     "tokens), null if at no number, or not known",
     "lost": "samples whose draft was lost on the way, so that the target went on alone, by the reason",
+    "captures": "CUDA graphs that were recorded in time that counts: the warm-up did not meet the form of their pass",
     "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding, "
     "ours or the server's); divergent; not_compared (draws of another kind, where only the distribution is the same)",
     "tie_in": "number format of a server that rounds more coarsely than the models here, if its ties are ties in that",

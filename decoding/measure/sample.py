@@ -87,6 +87,7 @@ class Sample:
     conversation: str = ""  # id of the first turn's prompt; empty for a first turn
     rendered: str = ""  # a chat prompt as the target read it; kept by the baseline's first sample alone
     answer: str = ""  # to a chat prompt: the text without the token that ended it; kept by the baseline alone
+    captures: int = 0  # CUDA graphs recorded meanwhile, in time that counts
     spent: Spent | None = None  # where its rounds ended, and its time by cause; None: a server, or not kept
 
     @property

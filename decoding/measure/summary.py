@@ -125,6 +125,7 @@ def _row(choice: Choice, runner: str, samples: Sequence[Sample], judged: Judged)
         "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns and has_rounds else None,
         **accounting.rates([s.hits for s in samples if s.hits]),
         "lost": dict(Counter(s.lost for s in samples if s.lost)),
+        "captures": sum(s.captures for s in samples),
         "repeated_8grams": statistics.mean(repeated_8grams(s.tokens) for s in samples) if samples else None,
         "audit": {
             outcome: sum(s.audit is not None and s.audit.outcome == outcome for s in samples)

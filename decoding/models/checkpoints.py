@@ -189,7 +189,7 @@ def context_that_fits(
     """Longest text that the model reads exactly and whose cache fits, with the weights, into the memory that is free
     now."""
     free = free_bytes(device) if free is None else free
-    weights = facts.parameters * _bytes_per_weight(facts, dtype, device)
+    weights = (facts.parameters + _stored_twice(facts, dtype, device)) * _bytes_per_weight(facts, dtype, device)
     width = 4 if device.type == "cpu" or dtype == "float32" else 2
     per_token = (facts.kv_values_per_token or 0) * width
     made_for = facts.context or asked
@@ -203,6 +203,14 @@ def context_that_fits(
         return min((length for length in (asked, made_for) if length), default=None)
     half_of_the_rest = (free - weights) // 2  # the other half is for a second model and for activations
     return max(min(made_for, half_of_the_rest // per_token), wanted)
+
+
+def _stored_twice(facts: ModelFolder, dtype: str, device: torch.device) -> int:
+    """Count the weights of a tied embedding that memory holds twice: as on disk, to look tokens up, and as rows are
+    multiplied with it. On a GPU both are one tensor, unless another dtype was asked for."""
+    shape = facts.shape
+    is_one = device.type == "cuda" and dtype in ("auto", facts.dtype)
+    return shape.vocab_size * shape.hidden if shape and shape.tied and not is_one else 0
 
 
 def _bytes_per_weight(facts: ModelFolder, dtype: str, device: torch.device) -> int:

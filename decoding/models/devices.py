@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,17 @@ class Facts:
     weights: str  # layout of the matrices: tiled | half | packed | plain (decoding.models.fast.linear)
     threads: int
     context: int
+    kernels: Mapping[str, str] = field(default_factory=dict)  # on a GPU: "used", or why not, by the kernel's name
 
 
-def facts_of(runner: str, device: torch.device, dtype: torch.dtype, weights: str, context: int) -> Facts:
+def facts_of(
+    runner: str,
+    device: torch.device,
+    dtype: torch.dtype,
+    weights: str,
+    context: int,
+    kernels: Mapping[str, str] | None = None,
+) -> Facts:
     return Facts(
         runner,
         str(device),
@@ -39,6 +48,7 @@ def facts_of(runner: str, device: torch.device, dtype: torch.dtype, weights: str
         weights,
         torch.get_num_threads(),
         context,
+        kernels or {},
     )
 
 
@@ -81,15 +91,32 @@ def described(device: torch.device) -> str:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Bytes that can be allocated now, according to the system."""
+    """Bytes that can be allocated now: those that the system has free, and blocks that torch keeps for its next
+    tensors."""
     if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0])
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + kept
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
         sizes = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
         free = int(sizes["MemAvailable"].split()[0]) * 1024
     return min(free, _left_in_container(free))
+
+
+def give_back() -> None:
+    """Free what nobody holds any more, and return it to the GPUs."""
+    gc.collect()
+    torch.cuda.empty_cache()  # which does nothing where no GPU is in use
+
+
+def is_lost(error: BaseException) -> bool:
+    """Say if a GPU failed in a way that leaves this process no GPU: every later call fails with the same error."""
+    message = str(error)
+    is_failure = isinstance(error, torch.AcceleratorError) or (
+        isinstance(error, RuntimeError) and "CUDA error" in message
+    )
+    return is_failure and "out of memory" not in message
 
 
 CORES_AT_FIRST = torch.get_num_threads()  # torch's own choice, before anyone sets a number

@@ -17,7 +17,6 @@ from decoding.replay.probing import probe, typical
 from decoding.serving import Places
 from decoding.spec import Sampling, choose
 from decoding.ssd.simulation.prices import Prices, prices_beside
-from decoding.ssd.transport.draft_process import placed
 from decoding.strategies import ssd
 
 ROWS = (1, 2, 3, 5, 9, 17)
@@ -41,7 +40,7 @@ def card_of(
         source=f"Measured here: {machine}. Branches of several texts are priced as so many texts."[:1000],
         grade="measured",
         target_devices=1,
-        draft_devices=int(placed("auto", pair.draft_process) is not None),
+        draft_devices=int(pair.process_of(choose(ssd.STRATEGY.slug)) is not None),
         message=prices.answer / 2,
         round=costs.round,
         decision=costs.decision,

@@ -61,8 +61,8 @@ def left_out(sampling: Sampling, study: Study) -> dict[str, str]:
 
 
 def has_both_placements(pair: Pair) -> bool:
-    """Whether the draft can work beside the target, and in turn with it as everywhere."""
-    return pair.draft_process is not None
+    """Whether the draft may as well work beside the target, on a processor core, as in turn with it."""
+    return pair.draft_process is not None and pair.target.device.type == "cpu"
 
 
 @dataclass

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 import torch
 
+from decoding.capturing import Capturing
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.passes import StaticPasses
 from decoding.models.fast.runner import FastRunner
@@ -40,6 +41,7 @@ class Rehearsal:
 
     def record(self, launch: Callable[[], torch.Tensor]) -> tuple[Graph, torch.Tensor]:
         self.recorded += 1
+        Capturing.made += 1
         outputs = launch()
         return Graph(launch, outputs), outputs
 

@@ -1,4 +1,5 @@
 import math
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -68,6 +69,15 @@ def test_noise_belongs_to_a_position_whoever_asks_for_how_many() -> None:
     rows = one.noise(range(28, 36), CPU)  # type: ignore[attr-defined]  # across a block's edge
     for position, row in zip(range(28, 36), rows, strict=True):
         assert torch.equal(row, other.noise([position], CPU)[0])  # type: ignore[attr-defined]
+
+
+def test_noise_of_a_long_text_takes_no_more_memory_than_that_of_a_short_one() -> None:
+    """A caller that comes back to a block that is gone gets the same numbers again."""
+    made = dice(temperature=1.0, vocab=6)
+    first = made.noise([3], CPU).clone()  # type: ignore[attr-defined]
+    held = [weakref.ref(made.noise(range(at, at + 32), CPU)._base) for at in range(0, 320, 32)]  # type: ignore[attr-defined]
+    assert sum(block() is not None for block in held) == 3
+    assert torch.equal(made.noise([3], CPU), first)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("vocab", [1, 17, 512, 513, 4096])

@@ -226,6 +226,17 @@ def test_a_context_is_chosen_that_fits(folder: Path) -> None:
     assert 2**16 < (chosen() or 0) < 2**24
 
 
+def test_a_tied_embedding_that_memory_holds_twice_is_counted_twice(tmp_path: Path) -> None:
+    """A GPU multiplies with the tensor in which it looks tokens up, unless another dtype was asked for."""
+    facts = inspect(save(tmp_path, "llama", dtype=torch.bfloat16, **LLAMA | {"tie_word_embeddings": True}))
+    once = 2 * facts.parameters
+    for device, dtype, wanted in (("cuda:0", "auto", 0), ("cuda:0", "bfloat16", 0), ("cpu", "auto", 2 * 97 * 48)):
+        needed = once + wanted + 2 * 2 * 3 * 2 * 8 * (2 if device == "cpu" else 1)  # keys and values of one token
+        assert context_that_fits(facts, dtype, torch.device(device), 1, free=needed) == 1
+        with pytest.raises(OutOfMemory):
+            context_that_fits(facts, dtype, torch.device(device), 1, free=needed - 1)
+
+
 def test_every_refusal_is_of_the_house(folder: Path) -> None:
     assert issubclass(BadCheckpoint, DrafthouseError)
     assert issubclass(OutOfMemory, DrafthouseError)

@@ -20,6 +20,7 @@ from decoding.loop import never
 from decoding.measure.comparison import Comparison, Warmed
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, order
+from decoding.measure.summary import report
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
@@ -165,6 +166,18 @@ def test_after_a_gpus_warm_up_no_sample_has_to_capture(tmp_path: Path) -> None:
     recorded = [rehearsal.recorded for rehearsal in rehearsals]
     assert len(list(made.run())) == 3
     assert recorded == [rehearsal.recorded for rehearsal in rehearsals] and all(recorded)
+
+
+def test_a_sample_says_how_many_passes_were_captured_in_its_time(tmp_path: Path) -> None:
+    config = models.LLAMA | {"vocab_size": len(LETTERS)}
+    runner = models.fast_runner(models.save(tmp_path, "llama", **config), static=True)
+    rehearsal = rehearse(runner)
+    ready = dataclasses.replace(pair(), target=runner, dtype=torch.float32)
+    made = comparison(pair=ready, prompts=PROMPTS[:2], choices=parse_choices("autoregressive"))
+    first, second = made.run_whole()  # without a warm-up
+    assert (first.captures, second.captures) == (rehearsal.recorded, 0) and first.captures
+    [row] = report(made.choices, {"autoregressive": "fast"}, [first, second])
+    assert row["captures"] == first.captures
 
 
 def test_after_a_gpus_warm_up_no_text_of_a_batch_has_to_capture(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ from decoding.models.devices import (
     device_called,
     facts_of,
     free_bytes,
+    give_back,
     indexed,
+    is_lost,
     name_of,
     sent_to,
     set_threads,
@@ -94,6 +96,34 @@ def test_a_wait_that_is_refused_leaves_no_trace_for_the_next_test() -> None:
         with refusing_waits(lambda mode: as_torch_does(mode) if mode == "error" else modes.append(mode)):
             raise RuntimeError("a wait")
     assert modes == ["error", "default"]
+
+
+@pytest.mark.parametrize(
+    ("error", "wanted"),
+    [
+        (torch.AcceleratorError("CUDA error: an illegal memory access was encountered"), True),
+        (RuntimeError("CUDA error: unspecified launch failure"), True),
+        (torch.AcceleratorError("CUDA error: out of memory"), False),
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."), False),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
+        (ValueError("CUDA error"), False),
+    ],
+    ids=str,
+)
+def test_a_gpu_is_lost_after_every_error_of_it_but_too_little_memory(error: Exception, wanted: bool) -> None:
+    assert is_lost(error) == wanted
+
+
+@pytest.mark.gpu
+def test_memory_that_torch_keeps_for_its_next_tensors_is_free() -> None:
+    device = torch.device("cuda:0")
+    give_back()
+    before = free_bytes(device)
+    torch.empty(2**28, dtype=torch.uint8, device=device)
+    assert abs(free_bytes(device) - before) < 2**24
+    assert torch.cuda.memory_reserved(device) >= 2**28
+    give_back()
+    assert torch.cuda.memory_reserved(device) < 2**28
 
 
 @on_a_gpu

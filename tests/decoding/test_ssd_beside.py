@@ -20,10 +20,12 @@ from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
-from decoding.spec import Sampling, choose
+from decoding.pair import Pair
+from decoding.spec import Sampling, choose, parse_choices
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, Patience, placed, runner_in
 from tests.decoding import models
 from tests.decoding.patient import Patient, Striking
+from tests.decoding.test_comparison import Letters
 from tests.decoding.test_ssd_process import LINUX
 from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.decoding.worlds import World, state_of, tables
@@ -279,3 +281,14 @@ def test_beside_is_refused_where_there_is_one_core() -> None:
     with pytest.raises(BadDevice, match="two processor cores"):
         placed("beside", None)
     assert placed("auto", None) is None
+
+
+def test_a_draft_works_on_a_core_beside_a_gpu_only_where_that_is_asked_for(table_world: World) -> None:
+    """A core takes longer for a draft of one billion weights than a GPU for a whole target of eight."""
+    target, process = TableRunner(tables(12, 7)[0], state_of=state_of), table_world.draft_process
+    pair = Pair(target, table_world.draft, Letters(), frozenset(), torch.float64, draft_process=process)
+    default, beside = parse_choices("ssd:4,ssd:4,placement=beside")
+    assert (pair.process_of(default), pair.process_of(beside)) == (process, process)
+    target.device = torch.device("cuda:0")
+    assert (pair.process_of(default), pair.process_of(beside)) == (None, process)
+    assert pair.placement_of(default) == "two-streams"

@@ -94,6 +94,11 @@ def test_a_draft_that_was_lost_is_told_with_the_reason() -> None:
     assert "autoregressive lost" not in text
 
 
+def test_captures_in_time_that_counts_are_told() -> None:
+    text = result(document(row("autoregressive"), row("ssd:4", captures=3)), Palette(is_coloured=False))
+    assert "ssd:4 recorded 3 CUDA graphs in time that counts." in text and "autoregressive recorded" not in text
+
+
 def test_a_bound_and_a_peer_are_explained() -> None:
     text = result(document(row("autoregressive"), row("oracle:32"), row("assisted:20")), Palette(is_coloured=False))
     assert "oracle:32 is a bound: it knows what no real strategy can know, and is not ranked" in text

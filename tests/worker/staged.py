@@ -7,6 +7,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from worker.comparison_messages import Decoded
 from worker.messages import Cancelled, Emit, Order, Report
 
 if TYPE_CHECKING:
@@ -16,6 +17,25 @@ if TYPE_CHECKING:
 def is_awaited(report: Report | None, awaited: tuple[type[Report], ...]) -> bool:
     """Whether the report counts. A comparison's steps come before its samples and do not."""
     return isinstance(report, awaited) and getattr(report, "whole", ()) is not None
+
+
+@dataclass
+class LosesItsGpu(Order):
+    """An order in which the GPU fails once so many samples are decoded."""
+
+    order: Order
+    left: int
+
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+        def emit_or_fail(report: Report) -> None:
+            emit(report)
+            self.left -= isinstance(report, Decoded)
+            if isinstance(report, Decoded) and not self.left:
+                import torch  # only the engine loads it
+
+                raise torch.AcceleratorError("CUDA error: an illegal memory access was encountered")
+
+        self.order.carry_out(residents, emit_or_fail, cancelled)
 
 
 @dataclass

@@ -19,6 +19,7 @@ from decoding.measure.sample import Audit, sample_from_events
 from decoding.spec import choose
 from tests.webapp import make
 from tests.worker.conftest import DEADLINE
+from tests.worker.staged import LosesItsGpu
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
@@ -93,6 +94,25 @@ def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_w
     assert "ended by SIGKILL" in told and ends.OUTSIDE in told
     assert (comparison.job.attempt, comparison.job.counted_ends) == (2, 0)
     assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
+
+
+def test_an_engine_whose_gpu_failed_ends_and_a_fresh_one_goes_on(launch, make_worker, engine, monkeypatch):
+    """Every later call to the GPU would fail in the same process."""
+    comparison, submit, orders = launch(texts=2), engine.submit, []
+
+    def submit_failing(order, allowed=None):
+        orders.append(order)
+        submit(order if len(orders) > 1 else LosesItsGpu(order, 2), allowed)
+
+    monkeypatch.setattr(engine, "submit", submit_failing)
+    hands = make_worker()
+    for _ in range(2):
+        make.waited()
+        hands.look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    told = " ".join(JobEvent.objects.values_list("sentence", flat=True))
+    assert "an illegal memory access" in told and "cannot use a GPU after that" in told
+    assert len(orders) == 2 and finished() == Sample.objects.count() == 6
 
 
 def test_an_engine_that_is_killed_before_it_gets_anywhere_costs_only_time(launch, make_worker, engine):

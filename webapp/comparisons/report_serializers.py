@@ -184,6 +184,7 @@ class StrategyReport(serializers.Serializer[Any]):
     hidden_share = serializers.FloatField(allow_null=True, help_text="share of drafting that ran beside a verification")
     backups = Backups(allow_null=True, help_text="what drafted after SSD's misses")
     lost = serializers.DictField(child=serializers.IntegerField(), help_text="samples that lost their draft, by reason")
+    captures = serializers.IntegerField(help_text="CUDA graphs that were recorded in time that counts")
     hardware = serializers.CharField(
         allow_blank=True, help_text="what the strategy had to itself, and why requests waited"
     )

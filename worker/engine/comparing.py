@@ -13,6 +13,7 @@ from decoding.errors import BrokenModel, DrafthouseError
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, stints
+from decoding.models.devices import is_lost
 from decoding.pair import Pair
 from decoding.replay.weighing import settle_prices
 from decoding.spec import Choice
@@ -124,6 +125,8 @@ def decode(comparison: Comparison, stint: Sequence[Key], tracing: Tracing, emit:
         logger.exception("an error of our own")
         last = "\n".join(traceback.format_exc().splitlines()[-LAST_LINES:])
         _broke(left, f"The engine met an error of its own, {type(error).__name__}. It said last:\n{last}", emit)
+        if is_lost(error):
+            raise
 
 
 def _broke(all_left: Iterable[Which], sentence: str, emit: Emit) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import torch
 
 from decoding.errors import OutOfMemory
 from decoding.models.checkpoints import Loaded, load
-from decoding.models.devices import free_bytes
+from decoding.models.devices import free_bytes, give_back
 from decoding.models.folder import inspect
 
 ROOM = 2.0  # a model wants this many times its weights free: itself, and its cache of keys and values
@@ -56,7 +55,5 @@ class Residents:
         if oldest is None:
             return False
         del self._loaded[oldest]
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+        give_back()
         return True

@@ -9,9 +9,12 @@ import sys
 import threading
 import time
 from multiprocessing.connection import Connection
+from typing import NoReturn
+
+import torch
 
 from decoding.errors import DrafthouseError
-from decoding.models.devices import set_threads, usual_threads
+from decoding.models.devices import give_back, is_lost, set_threads, usual_threads
 from webapp.core import logs
 from worker.engine.residents import Residents
 from worker.messages import NEXT, AtWork, Cancel, Emit, Ended, Failed, Order, Report, StillHere
@@ -74,6 +77,13 @@ class Receiver(threading.Thread):
         os._exit(0)  # the worker is gone: nobody would read what is made from here on
 
 
+def end(sentence: str) -> NoReturn:
+    """End this process at once. Its worker reports the last lines, and starts a fresh one for the next attempt."""
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()
+    os._exit(1)
+
+
 def serve(connection: Connection) -> None:
     logging.config.dictConfig(logs.configuration(os.environ.get("DRAFTHOUSE_LOG", ""), level="WARNING"))
     logs.name_process("engine")
@@ -85,6 +95,8 @@ def serve(connection: Connection) -> None:
         order = receiver.next()
         sys.stderr.write(f"{NEXT}\n")
         sys.stderr.flush()
+        if torch.cuda.is_available():  # free what the last order left
+            give_back()
         try:
             order.carry_out(residents, sender.emit, receiver.cancelled)
             sender.emit(Ended())
@@ -92,4 +104,6 @@ def serve(connection: Connection) -> None:
             sender.emit(Failed(str(error), error.code))
         except Exception as error:
             logger.exception("an error of our own")
+            if is_lost(error):
+                end("The GPU failed, and a process cannot use a GPU after that.")
             sender.emit(Failed(f"The engine met an error of its own: {type(error).__name__}: {error}", "internal"))

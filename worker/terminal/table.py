@@ -86,6 +86,11 @@ def run_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
         *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
         *(f"{row['label']} differs by a tie in {row['tie_in']}" for row in strategies if row.get("tie_in")),
+        *(
+            f"{row['label']} recorded {row['captures']} CUDA graphs in time that counts."
+            for row in strategies
+            if row.get("captures")
+        ),
         *(f"{row['label']}: {row['price']['sentence']}" for row in strategies if row.get("price")),
         *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
     ]

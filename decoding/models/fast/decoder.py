@@ -51,14 +51,13 @@ class Feed:
     down: Add
     activation: Apply
     width: int | None = None  # of the gate, the first half of what `inner` returns; None: there is no gate
-    kernel: Gate | None = None
 
-    def __call__(self, rows: Tensor, residual: Tensor) -> Tensor:
+    def __call__(self, rows: Tensor, residual: Tensor, kernel: Gate | None = None) -> Tensor:
         both, width = self.inner(rows), self.width
         if width is None:
             return self.down(self.activation(both), residual)
-        if self.kernel:
-            return self.down(self.kernel(both), residual)
+        if kernel:
+            return self.down(kernel(both), residual)
         return self.down(self.activation(both[:, :width]).mul_(both[:, width:]), residual)
 
 
@@ -95,7 +94,8 @@ class Decoder:
         self.reach(context if device.type == "cuda" else min(context, FIRST_TURNS))  # graphs cannot see it grow
         self.layers = [self._layer(weights.layer(i)) for i in range(shape.layers)]
         self.norm = self._norm(weights.norm)
-        self.head = self._linear(weights.head)
+        is_tied = weights.head.weight is weights.embedding  # then both are one tensor on the device too
+        self.head = self._linear(Part(self.embedding) if is_tied else weights.head)
 
     def __call__(self, ids: Tensor, memory: Memory, need: int | Tensor) -> Tensor:
         """Ids [rows] -> float32 logits [need, V], those of the last `need` rows, or of the rows that `need` lists."""
@@ -114,7 +114,7 @@ class Decoder:
             queries = self.place(number, layer, layer.qkv(layer.norm_1(hidden)), turns, memory)
             attended = memory.attend(number, queries)
             hidden = layer.out(attended.to(self.layout.dtype), hidden)
-            hidden = layer.feed(layer.norm_2(hidden), hidden)
+            hidden = layer.feed(layer.norm_2(hidden), hidden, self.kernels.gate)
         return hidden
 
     def logits(self, hidden: Tensor, need: int | Tensor) -> Tensor:
@@ -169,7 +169,7 @@ class Decoder:
     def _feed(self, weights: LayerWeights) -> Feed:
         inner, down = self._linear(weights.inner), self._adding(weights.down)
         width = self.shape.inner if weights.is_gated else None
-        return Feed(inner, down, _ACTIVATIONS[self.shape.activation], width, self.kernels.gate)
+        return Feed(inner, down, _ACTIVATIONS[self.shape.activation], width)
 
     def _norm(self, part: Part) -> Apply:
         eps, size, dtype = self.shape.norm_eps, self.shape.hidden, self.layout.dtype

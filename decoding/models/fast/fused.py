@@ -7,8 +7,8 @@ depends on the form of a pass, so each form tries that when it is captured.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,8 @@ Place = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # heads, turns, slot
 
 TEXTS, SLOTS = 3, 512  # of the slab that kernels are tried on
 WINDOW = 20  # that attention is tried with: one key too many shows
-CLOSE = {torch.float32: 1e-5, torch.bfloat16: 1e-2}  # relative error
+LONGEST_REASON = 300
+CLOSE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}  # relative error
 
 
 @dataclass(frozen=True)
@@ -37,34 +38,36 @@ class Kernels:
     gate: Gate | None = None
     place: Place | None = None
     attend: AttendChains | None = None  # in chains, without a mask
+    unused: Mapping[str, str] = field(default_factory=dict)  # why the others are not used, by their name
 
     @property
     def names(self) -> list[str]:
-        return [name for name, kernel in vars(self).items() if kernel]
+        return [name for name in ("gate", "place", "attend") if getattr(self, name)]
+
+    @property
+    def told(self) -> dict[str, str]:
+        return dict.fromkeys(self.names, "used") | dict(self.unused)
 
 
 def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
     try:
         from decoding.models.fast import triton_kernels
-    except ImportError:  # torch brings Triton along for GPUs, not on every system
-        return Kernels()
-    device = capturing.device
-    has_gate = shape.activation in ("silu", "swish") and is_better(
-        triton_kernels.gate, silu_gate, gate_trial(shape, layout, device), capturing
-    )
-    has_place = shape.rope is not None and is_better(
-        in_slab(triton_kernels.place), in_slab(place), place_trial(shape, layout, device), capturing
-    )
-    attends = all(
-        is_right_here(partial(triton_kernels.attend, window=window), partial(attend_chains, window=window), tried)
+    except ImportError as error:  # torch brings Triton along for GPUs, not on every system
+        return Kernels(unused=dict.fromkeys(("gate", "place", "attend"), reason(error)))
+    device, refusals = capturing.device, dict[str, str | None]()
+    if shape.activation in ("silu", "swish"):
+        tried_gate = gate_trial(shape, layout, device)
+        refusals["gate"] = why_not(triton_kernels.gate, silu_gate, tried_gate, capturing)
+    if shape.rope is not None:
+        tried_place = place_trial(shape, layout, device)
+        refusals["place"] = why_not(in_slab(triton_kernels.place), in_slab(place), tried_place, capturing)
+    refusals["attend"] = _first(
+        why_wrong(partial(triton_kernels.attend, window=window), partial(attend_chains, window=window), tried)
         for window in {window and WINDOW for window in shape.windows}
         for tried in attend_trials(shape, layout, device)
     )
-    return Kernels(
-        triton_kernels.gate if has_gate else None,
-        triton_kernels.place if has_place else None,
-        triton_kernels.attend if attends else None,
-    )
+    used = {name: getattr(triton_kernels, name) for name, refusal in refusals.items() if refusal is None}
+    return Kernels(**used, unused={name: refusal for name, refusal in refusals.items() if refusal})
 
 
 def silu_gate(both: Tensor) -> Tensor:
@@ -120,19 +123,35 @@ def is_right(kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried:
     return all(_off(a, b) <= CLOSE.get(a.dtype, 0.0) for a, b in pairs)
 
 
-def is_right_here(kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried: tuple[Tensor, ...]) -> bool:
+def why_wrong(kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried: tuple[Tensor, ...]) -> str | None:
+    """Return why a kernel cannot be used; None if it is right."""
     try:
-        return is_right(kernel, plain, tried)
-    except Exception:  # whatever a compiler, or a missing one, fails with: the plain way needs neither
-        return False
+        return None if is_right(kernel, plain, tried) else "Its numbers are not torch's."
+    except Exception as error:  # whatever a compiler, or a missing one, fails with: the plain way needs neither
+        return reason(error)
 
 
-def is_better(
+def why_not(
     kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried: tuple[Tensor, ...], capturing: Capturing
-) -> bool:
-    if not is_right_here(kernel, plain, tried):
-        return False
-    return capturing.time(partial(kernel, *tried)) < capturing.time(partial(plain, *tried))
+) -> str | None:
+    """Return why a kernel is not used; None if it is right and faster."""
+    if wrong := why_wrong(kernel, plain, tried):
+        return wrong
+    try:
+        one, other = (capturing.time(partial(way, *tried)) for way in (kernel, plain))
+    except Exception as error:  # it may run, and not be captured
+        return reason(error)
+    return None if one < other else f"It takes {1e3 * one:.1f} µs, torch's launches {1e3 * other:.1f} µs."
+
+
+def reason(error: Exception) -> str:
+    """Say what failed: the first line of a message, and the last, where Triton's compiler says what it refuses."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return ": ".join([type(error).__name__, *dict.fromkeys(lines[:1] + lines[-1:])])[:LONGEST_REASON]
+
+
+def _first(refusals: Iterable[str | None]) -> str | None:
+    return next((refusal for refusal in refusals if refusal), None)
 
 
 def _off(got: Tensor, want: Tensor) -> float:

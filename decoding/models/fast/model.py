@@ -23,7 +23,7 @@ from decoding.models.fast.weights import ModelWeights
 from decoding.models.runner import Feed, ModelRunner
 
 SCRATCH = 256  # slots for branches to begin with; more are made when they are needed
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
 class FastModel:
@@ -54,7 +54,8 @@ class FastModel:
         kernels = chosen(shape, layout, self._capturing) if self._capturing and self._is_static else None
         self.decoder = Decoder(shape, weights, layout, self.context, self.device, kernels)
         self._lean = Lean(self.decoder)
-        self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
+        told = kernels.told if kernels else None
+        self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context, told)
 
     def new_runner(self) -> FastRunner:
         return FastRunner(self, self.new_cache(), self.context)

@@ -5,6 +5,8 @@ A pass appends rows. `chain` appends them to the text; `tree` appends one to eac
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,11 +19,15 @@ from torch import Tensor
 from decoding.capturing import Capturing
 from decoding.models.fast.attention import Attend, attend_at_once, attend_in_steps, hide
 from decoding.models.fast.decoder import Decoder
+from decoding.models.fast.fused import reason
 from decoding.models.fast.kv import HIDDEN, Cache, Rows, chain_rows
 from decoding.models.fast.lean import Lean
 
 SHORTEST = 256  # slots that a static pass looks at; it doubles as the text grows
 MOST_CAPTURED_ROWS = 64  # a longer pass is a prompt, and comes once
+MOST_PIECE = 16  # rows of a captured pass that is a piece of a prompt
+
+logger = logging.getLogger("drafthouse.engine")
 
 Masks = dict[int | None, Tensor | None]
 Way = Callable[[int, Tensor], Tensor]  # layer, queries [rows, heads, head_dim] -> [rows, heads * head_dim]
@@ -144,7 +150,9 @@ class StaticPasses:
         self._forms = self._captured[self._values.data_ptr()]
 
     def _comes_again(self, form: Form) -> bool:
-        return form.rows <= MOST_CAPTURED_ROWS
+        """Say if a form is worth a capture. A capture takes longer than a prompt's pass, and would fall into the time
+        of whichever strategy reads the prompt second."""
+        return form.rows <= (MOST_CAPTURED_ROWS if form.need == form.rows else MOST_PIECE)
 
     def _run(self, static: StaticPass, ids: Tensor) -> Tensor:
         static.ids.copy_(ids, non_blocking=True)
@@ -190,11 +198,11 @@ class StaticPass:
         self._values = values
         self._keys = torch.arange(form.slots, device=device)
         self._is_chain = not form.is_tree
-        self._attend = self._masked_ways()[0]
+        self._way = 0  # its number: a bound method of its own would keep a pass and its storage alive
         self._logits = torch.empty(0)
 
     def launch(self) -> Tensor:
-        if self._is_chain and self._attend != self._without_mask:
+        if self._is_chain and self._way < len(self._masked_ways()):
             self._mask_chain()
         return self._decoder(self.ids, self, self.form.need)
 
@@ -229,7 +237,11 @@ class StaticPass:
         self._values[layer].index_copy_(2, self.slots, new)
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
-        return self._attend(layer, queries)
+        return self._ways()[self._way](layer, queries)
+
+    def _ways(self) -> list[Way]:
+        has_kernel = self._is_chain and self._decoder.kernels.attend is not None  # a tree needs its mask
+        return self._masked_ways() + [self._without_mask] * has_kernel
 
     def _masked_ways(self) -> list[Way]:
         return [partial(self._masked, way) for way in (attend_at_once, attend_in_steps)]
@@ -266,16 +278,24 @@ class StaticPass:
     def _choose_attention(self, capturing: Capturing) -> None:
         """Time all ways, for texts that fill 3/4 of the slots, as they do on average: which is fastest depends on rows,
         heads, slots and the device."""
-        ways = self._masked_ways()
-        if self._is_chain and self._decoder.kernels.attend:  # a tree needs its mask
-            ways.append(self._without_mask)
+        ways = self._ways()
         if len(ways) == 1:
             return
         shape, held = self._decoder.shape, self.positions.clone()
         queries = self._values.new_zeros(self.form.rows, shape.heads, shape.head_dim)
         self.positions.fill_(self.form.slots * 3 // 4)
-        self._attend = min(ways, key=lambda way: capturing.time(partial(way, 0, queries)))
+        times = [_time(partial(way, 0, queries), capturing) for way in ways]
+        self._way = times.index(min(times))
         self.positions.copy_(held)
+
+
+def _time(way: Callable[[], Tensor], capturing: Capturing) -> float:
+    """Time a way to attend. One that this version of torch, or this device, refuses takes for ever."""
+    try:
+        return capturing.time(way)
+    except Exception as error:
+        logger.warning("One way to attend is not used, because it fails here: %s", reason(error))
+        return math.inf
 
 
 @dataclass(frozen=True)

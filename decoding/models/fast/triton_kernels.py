@@ -82,9 +82,10 @@ def _attend_to_part(
     mixed = tl.zeros([ROWS, PADDED], tl.float32)
     for start in range(begin, end, BLOCK):
         slot = start + tl.arange(0, BLOCK)
-        at = storage + head * by_head + text * by_text + slot.to(tl.int64)[:, None] * by_slot + column[None, :]
+        there = storage + head * by_head + text * by_text + slot.to(tl.int64)[:, None] * by_slot + column[None, :]
         is_there = (slot < end)[:, None] & inside[None, :]
-        key, value = tl.load(at, mask=is_there, other=0.0), tl.load(at + by_kind, mask=is_there, other=0.0)
+        key = tl.load(there, mask=is_there, other=0.0)
+        value = tl.load(there + by_kind, mask=is_there, other=0.0)
         age = position[:, None] - slot[None, :]
         is_seen = (age >= 0) & (age < window) & (slot < end)[None, :]
         top, total, mixed = _attend_to_block(query, key, value, is_seen, scale, top, total, mixed)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from decoding.capturing import Capturing
 from decoding.errors import BadPrompt
 from decoding.models.fast.attention import attend_at_once, attend_in_steps
 from decoding.models.fast.fused import Kernels
+from decoding.models.fast.linear import Layout
 from decoding.models.fast.passes import StaticPasses
 from decoding.models.fast.runner import FastRunner, Model
 from decoding.models.runner import ModelRunner, align
@@ -75,6 +80,15 @@ def test_bfloat16_passes_are_near(tmp_path: Path, model_type: str) -> None:
     assert_near(walk(runner), walk(fast_runner(folder, dtype="float32")))
 
 
+def test_a_float16_checkpoint_is_read_in_its_own_format(tmp_path: Path) -> None:
+    folder = save(tmp_path, "llama", dtype=torch.float16, **LONG)
+    want = walk(fast_runner(folder, dtype="float32"))
+    for dtype in ("auto", "float16"):
+        runner = fast_runner(folder, static=True, dtype=dtype)
+        assert runner.facts.dtype == "float16"
+        assert_near(walk(runner), want)
+
+
 def assert_near(got: torch.Tensor, want: torch.Tensor) -> None:
     """Compare as bfloat16 allows. NaN fails."""
     assert (got - want).abs().mean() <= 0.03 * want.abs().max()
@@ -91,6 +105,56 @@ def test_a_pass_on_an_urgent_stream_has_graphs_of_its_own(tmp_path: Path) -> Non
             runner.extend(TEXT[start : start + 4])
         counts.append(rehearsal.recorded)
     assert counts == [1, 2, 2, 2]
+
+
+def test_a_prompt_that_two_strategies_read_is_not_captured_in_the_time_of_the_second(tmp_path: Path) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    rehearsal = rehearse(runner)
+    for need, recorded in ((1, 0), (40, 1)):  # a verification comes again
+        for _ in range(3):
+            runner.rewind(0)
+            runner.extend(TEXT[:40], need)
+        assert rehearsal.recorded == recorded
+
+
+def test_caches_are_freed_with_the_runners_that_hold_them(tmp_path: Path) -> None:
+    """They may fill a GPU, and Python looks for cycles seldom."""
+    model = fast_runner(save(tmp_path, "llama", **LLAMA), static=True).model
+    gc.collect()
+    gc.disable()
+    try:
+        for count in (1, 3):
+            runners: Any = model.new_runners(count)
+            model.extend_all([(runner, TEXT[:3], 3) for runner in runners])
+            runners[0].extend(TEXT[:20])
+            held = weakref.ref(runners[0].cache.slab.values), weakref.ref(runners[0].cache.values)
+            del runners
+            assert [values() for values in held] == [None, None]
+    finally:
+        gc.enable()
+
+
+class Used(TorchDispatchMode):
+    """Note the tensors that operations are given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tensors: list[Any] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.tensors += args
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_tied_embedding_is_one_tensor_on_a_device(tmp_path: Path) -> None:
+    folder = save(tmp_path, "llama", **LLAMA | {"tie_word_embeddings": True})
+    decoder = fast_runner(
+        folder, device=torch.device("meta"), static=True, layout=Layout("plain", torch.float32)
+    ).decoder
+    rows = torch.zeros(1, decoder.shape.hidden, device="meta")
+    with torch.inference_mode(), Used() as used:
+        decoder.head(rows)
+    assert any(tensor is decoder.embedding for tensor in used.tensors)
 
 
 def test_storage_grows_once_for_branches_of_many_texts(tmp_path: Path) -> None:
