@@ -204,7 +204,7 @@ def test_the_leader_of_equals_is_seldom_called_faster_and_held_out_it_is_not_fla
         found = compared(*(noisy(100, 0.25, 12, 100 * seed + i) for i in range(8)), base=base)
         honest.append(found["loads"][0]["ranking"]["held_out"])
         faster += " times as fast as " in found["loads"][0]["verdict"]
-    assert abs(statistics.median(honest) - 1) < 0.06
+    assert abs(statistics.median(honest) - 1) < 0.1  # the best of them looks 1.2 times as fast
     assert faster <= 3
 
 
