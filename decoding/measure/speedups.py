@@ -136,7 +136,7 @@ def speedup(samples: Sequence[Sample], baseline: Sequence[Sample], speed: Speed 
     if not samples or not baseline:
         return None
     found = race(samples[0].load, {"baseline": baseline, "own": samples}, speed)
-    return speedups([found], {found.load: "baseline"})["own"] if "own" in found.times else None
+    return speedups([found], {found.load: "baseline"}).get("own")
 
 
 def break_even_tokens(samples: Iterable[Sample], baseline: Iterable[Sample]) -> float | None:
