@@ -88,6 +88,8 @@ def test_whose_text_is_shown_is_not_marked_as_who_leads(open_page, worker, world
     mode(page, "live")
     expect(page.locator(".lane.leads")).to_have_count(0)
     assert len(page.locator("[data-lane] .who").evaluate_all(WEIGHTS)) == 1  # nothing has run, so nobody stands out
+    worker.claim()  # or else the next comparison would wait behind this one
+    worker.finish_all()
     ended = worker.does(decoded_at, world, {"autoregressive": 100.0, "static:4": 160.0})
     page = open_page(f"/comparisons/{ended.pk}/")
     choose(page, 1)
