@@ -78,7 +78,7 @@ def test_servers_that_a_killed_worker_started_end_with_it(proof, tmp_path):
     silent = tmp_path / "llama-server"
     silent.write_text(SILENT)
     silent.chmod(0o755)
-    with killable_worker(**{VARIABLE: str(silent)}) as worker:
+    with killable_worker(**{VARIABLE: str(silent), "DRAFTHOUSE_MODEL_ROOTS": str(STARTER)}) as worker:
         until(lambda: (tmp_path / "asked").exists(), "a server to be asked")
         servers = [int(path.stem) for path in tmp_path.glob("*.pid")]
         assert len(servers) == 4 and all(map(is_alive, servers))  # two, and a child of each
