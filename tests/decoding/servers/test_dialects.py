@@ -251,7 +251,13 @@ def test_what_rounding_can_decide_depends_on_the_server_if_it_rounds_more_coarse
     with comparing(speaking("vllm", other, LETTERS.decode), "vllm", models, dtype=dtype) as (comparison, _):
         row, samples = row_of(comparison)
     assert [sample.audit.outcome for sample in samples] == [outcome] * 3
-    row["speedup"] = {"ratio": 1.0, "median": 1.0, "low": None, "high": None, "prompts": 3}  # its answer may come in one piece
+    row["speedup"] = {
+        "ratio": 1.0,
+        "median": 1.0,
+        "low": None,
+        "high": None,
+        "prompts": 3,
+    }  # its answer may come in one piece
     assert words in verdict([row, {**row, "label": "autoregressive"}])
     assert len(doubts(samples)) == (outcome == "divergent")
 
