@@ -51,11 +51,11 @@ def across_loads(
             }
         )
     crossings = list(_crossovers(rows, judged.base))
-    told = doubt(_open(found, crossings) if rows_tell(rows) else "", is_noisy=is_noisy)
+    told = doubt(_open(found, crossings) if _have_speedups(rows) else "", is_noisy=is_noisy)
     return {"loads": found, "crossovers": crossings, "sentence": _sentence(found, names), "doubt": told}
 
 
-def rows_tell(rows: Sequence[Row]) -> bool:
+def _have_speedups(rows: Sequence[Row]) -> bool:
     """Whether some strategy has a speed-up, so that something can be open."""
     return any(row["speedup"] for row in rows)
 

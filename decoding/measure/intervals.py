@@ -57,7 +57,7 @@ def fewest_rows(pairs: int) -> int:
     return max(FEWEST_ROWS, 5 + math.ceil(math.log2(max(1, pairs))))
 
 
-def error(one: Column, other: Column) -> float:
+def standard_error(one: Column, other: Column) -> float:
     """Standard error of the logarithm of a ratio of totals."""
     return math.sqrt(sum((share - beside) ** 2 for share, beside in zip(_shares(one), _shares(other), strict=True)))
 

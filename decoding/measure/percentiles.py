@@ -1,7 +1,7 @@
 """Percentiles of waiting times, with 95 % intervals. Standard library only.
 
-An interval runs from one order statistic to another, as those of medians do (`measure.intervals`): how many of the
-values lie below a percentile is a binomial count, for every distribution. Requests of one prompt are alike, so a prompt
+An interval runs from one order statistic to another: how many of the values lie below a percentile is a binomial count,
+for every distribution. Requests of one prompt are alike, so a prompt
 counts once, however many requests, turns or gaps it has. Each interval holds for itself alone. The requests of an open
 loop share one queue, so neighbours wait alike: then there are no intervals (docs/decisions/0033).
 """

@@ -122,7 +122,7 @@ def _chosen_by_others(race: Race, labels: Sequence[str], units: Sequence[str]) -
 def _more(race: Race, one: str, other: str, judged: int) -> Range | None:
     """How many further prompts tell two strategies apart, at least and at most: the difference is known only so far.
     An interval's width falls with the square root of the number of prompts."""
-    times, error = race.times, intervals.error(race.times[one], race.times[other])
+    times, error = race.times, intervals.standard_error(race.times[one], race.times[other])
     effect = abs(math.log(race.ratio(one, other)))
     limit = NormalDist().inv_cdf(1 - intervals.MISSES / 2 / max(1, judged))
     rows = len(times[one])
