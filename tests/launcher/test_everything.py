@@ -56,3 +56,14 @@ def test_many_failures_are_no_chance(tmp_path: Path, capfd: pytest.CaptureFixtur
 def test_a_module_that_cannot_be_imported_fails_the_build(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text("import no_such_module_at_all\n")
     assert not all_pass(tmp_path, [])
+
+
+def test_workers_that_collect_different_tests_fail_the_build_at_once(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test_some.py").write_text(
+        "import os\n\nimport pytest\n\n\n@pytest.mark.parametrize('number', [os.getpid()])\ndef test(number): pass\n"
+    )
+    assert not all_pass(tmp_path, ["-n", "2"])
+    told = capfd.readouterr()
+    assert "Different tests were collected" in told.out and "once more" not in told.out + told.err
