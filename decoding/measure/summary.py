@@ -48,6 +48,8 @@ class Stage:
 
     planned: int = 0  # prompts to come in all; 0: it has ended, with all of them
     is_over: bool = True
+    repeats: int = 1  # planned, of each prompt
+    repeat: int = 1  # under way
 
 
 ENDED = Stage()
@@ -76,6 +78,7 @@ def judge(
 ) -> Judged:
     """Judge samples, relative to the strategy that `baseline` labels, or to the usual one, at the same load. `noises`
     are sentences on what disturbed them."""
+    stage = dataclasses.replace(stage, repeat=1 + max((sample.repeat for sample in samples), default=0))
     by_label = _by_label(choices, samples)
     base, usual = (baselines(choices, asked) for asked in (baseline, ""))
     every, is_withheld = races(choices, by_label), is_heavy(noises)

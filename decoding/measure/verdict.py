@@ -74,7 +74,8 @@ def _ran(row: Row) -> str:
 def _so_far(prompts: int, stage: Stage) -> str:
     if not stage.planned:
         return ""
-    return f"{'Stopped' if stage.is_over else 'So far'} after {prompts} of {stage.planned} prompts"
+    repeat = f", in repeat {stage.repeat} of {stage.repeats}" if stage.repeats > 1 else ""
+    return f"{'Stopped' if stage.is_over else 'So far'} after {prompts} of {stage.planned} prompts{repeat}"
 
 
 def _closest(row: Row, stage: Stage) -> str:

@@ -290,6 +290,12 @@ def test_a_look_before_the_end_says_so_and_names_no_one_as_fast() -> None:
     assert wide["low"] < narrow["low"] < narrow["high"] < wide["high"]
 
 
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_a_look_says_which_repeat_of_the_prompts_is_under_way(repeats: int) -> None:
+    look = compared([200.0] * 8, repeats=repeats, stage=Stage(8, is_over=False, repeats=3))["loads"][0]["verdict"]
+    assert look.startswith(f"So far after 8 of 8 prompts, in repeat {repeats} of 3, static:1 ran at ")
+
+
 def test_one_users_speed_up_does_not_depend_on_which_other_loads_ran() -> None:
     """A second load used to put the end-to-end speed-up in its place."""
     slow_to_read, more = choose("static", {"lookahead": 4}), Load(2)

@@ -95,7 +95,7 @@ def _stage(comparison: Comparison) -> Stage:
     if comparison.job.state == State.SUCCEEDED:
         return ENDED
     conversations = sum(prompt.turn == 1 for prompt in comparison.prompts)
-    return Stage(conversations, is_over=comparison.job.is_final)
+    return Stage(conversations, is_over=comparison.job.is_final, repeats=comparison.repeats)
 
 
 def _verdicts(rows: Rows, judged: Judged, *, is_noisy: bool) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def document(
     prices: Mapping[str, Any],
 ) -> dict[str, Any]:
     stated = hardware["by_strategy"]
-    stage = ENDED if complete else Stage(len(first_turns(args.prompts)))
+    stage = ENDED if complete else Stage(len(first_turns(args.prompts)), repeats=args.repeats)
     judged = judge(args.choices, samples, args.baseline, stage=stage, noises=[noise])
     strategies = report(
         args.choices, runners, samples, args.baseline, args.objective, prices=prices, hardware=stated, judged=judged
