@@ -155,8 +155,8 @@ class Comparison:
             yield self.audited(samples)
 
     def _decoded(self, stint: Sequence[Key], done: Callable[[Sample], None]) -> list[Sample]:
-        """Decode samples of one choice and leave out those that break. If a model here has written no text at all, raise
-        the error: it is broken."""
+        """Decode samples of one choice and leave out those that break. If a model here has written no text at all,
+        raise the error: it is broken."""
         samples, broken = list[Sample](), list[tuple[Key, DrafthouseError]]()
         for key, answer in self.samples(stint):
             if isinstance(answer, BrokenModel):
