@@ -11,20 +11,18 @@ from decoding.load import Load
 from decoding.measure.ranking import Ranking, Row, listed, pair_intervals, ranked, ranking
 from decoding.measure.speedups import Race
 from decoding.measure.summary import Judged
-from decoding.measure.verdict import ENDED, NO_INTERVALS, Stage, doubt, verdict
+from decoding.measure.verdict import NO_INTERVALS, doubt, verdict
 
 
 def load_of(row: Row) -> Load:
     return Load(rate=row["rate"], recorded=row.get("recorded", False)) if row["rate"] else Load(row["concurrency"])
 
 
-def across_loads(
-    rows: Sequence[Row], judged: Judged, *, is_noisy: bool = False, stage: Stage = ENDED
-) -> dict[str, Any]:
+def across_loads(rows: Sequence[Row], judged: Judged, *, is_noisy: bool = False) -> dict[str, Any]:
     """Verdict, doubt and ranking of each load, the crossover of each strategy, and sentence and doubt of all loads.
 
     Rows may have a `name` for people. Before the end no ranking asks for more prompts."""
-    names = {row["label"]: row.get("name", row["label"]) for row in rows}
+    stage, names = judged.stage, {row["label"]: row.get("name", row["label"]) for row in rows}
     labels = {row["label"] for row in ranked(rows)} - {*judged.base.values()}
     pairs = {} if stage.planned or judged.is_withheld else pair_intervals(judged.races, labels)
     count = len(labels)

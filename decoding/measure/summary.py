@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,6 +39,22 @@ def repeated_8grams(tokens: Sequence[int]) -> float:
     return 1.0 - len(set(grams)) / len(grams) if grams else 0.0
 
 
+HEAVY = 50  # percent of all cores
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How far a comparison has come. A comparison that ended as planned has no stage."""
+
+    planned: int = 0  # prompts to come in all; 0: it has ended, with all of them
+    is_over: bool = True
+    repeats: int = 1  # planned, of each prompt
+    repeat: int = 1  # under way
+
+
+ENDED = Stage()
+
+
 @dataclass(frozen=True)
 class Judged:
     """The races of a comparison, and the speed-ups that they show, by label."""
@@ -47,29 +64,37 @@ class Judged:
     gains: Mapping[str, Speedup | None]
     end_to_end: Mapping[str, Speedup | None]
     shown: frozenset[str]  # labels shown to be faster than the usual baseline
+    stage: Stage = ENDED
     is_withheld: bool = False  # intervals are, since other programs used the machine too much
 
 
 def judge(
     choices: Sequence[Choice],
     samples: Sequence[Sample],
-    baseline: str = BASELINE,
+    baseline: str = "",
     *,
-    usual: str = BASELINE,
-    planned: int = 0,
-    is_withheld: bool = False,
+    stage: Stage = ENDED,
+    noises: Iterable[str] = (),
 ) -> Judged:
-    """Judge samples, relative to the strategy that `baseline` labels, at the same load. `usual` is the one that a
-    comparison has if nobody asks for another. `planned` is the number of prompts to come in all, before the end."""
+    """Judge samples, relative to the strategy that `baseline` labels, or to the usual one, at the same load. `noises`
+    are sentences on what disturbed them."""
+    stage = dataclasses.replace(stage, repeat=1 + max((sample.repeat for sample in samples), default=0))
     by_label = _by_label(choices, samples)
-    base, every = baselines(choices, baseline), races(choices, by_label)
-    gains = speedups(every, base, planned)
-    usually = gains if usual == baseline else speedups(every, baselines(choices, usual), planned)
-    whole = speedups(races(choices, by_label, end_to_end_speed), base, planned)
+    base, usual = (baselines(choices, asked) for asked in (baseline, ""))
+    every, is_withheld = races(choices, by_label), is_heavy(noises)
+    gains = speedups(every, base, stage.planned)
+    usually = gains if usual == base else speedups(every, usual, stage.planned)
+    whole = speedups(races(choices, by_label, end_to_end_speed), base, stage.planned)
     if is_withheld:
         gains, usually, whole = _without_intervals(gains), {}, _without_intervals(whole)
     shown = frozenset(label for label, gain in usually.items() if gain and (gain.low or 0) > 1)
-    return Judged(every, base, gains, whole, shown, is_withheld)
+    return Judged(every, base, gains, whole, shown, stage, is_withheld)
+
+
+def is_heavy(noises: Iterable[str]) -> bool:
+    """Whether other programs used so much of the machine that no interval would hold."""
+    told = [re.search(r"Other programs used (\d+) %", noise) for noise in noises]
+    return bool(told) and statistics.mean(int(found[1]) if found else 0 for found in told) > HEAVY
 
 
 def _without_intervals(gains: Mapping[str, Speedup | None]) -> dict[str, Speedup | None]:
@@ -157,7 +182,7 @@ def report(
     choices: Sequence[Choice],
     runners: Mapping[str, str],
     samples: Sequence[Sample],
-    baseline: str = BASELINE,
+    baseline: str = "",
     objective: latency.Objective = latency.NO_OBJECTIVE,
     *,
     prices: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
@@ -208,8 +233,16 @@ def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample]) -> list[dict
     return found if len(found) > 1 else []
 
 
-def baselines(choices: Sequence[Choice], baseline: str = BASELINE) -> dict[Load, str]:
+def usual_baseline(choices: Iterable[Choice]) -> str:
+    """Return the strategy that results are relative to unless another is asked for: autoregressive, or of servers alone
+    the first."""
+    settings = [choice.settings for choice in choices]
+    return BASELINE if BASELINE in settings else settings[0]
+
+
+def baselines(choices: Sequence[Choice], baseline: str = "") -> dict[Load, str]:
     """Return the label of the row that speed-ups are relative to, for each load."""
+    baseline = baseline or usual_baseline(choices)
     settings = next((choice.settings for choice in choices if choice.label == baseline), baseline)
     return {choice.load: settings + choice.load.suffix for choice in choices}
 

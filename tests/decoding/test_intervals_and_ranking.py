@@ -10,8 +10,7 @@ from decoding.measure.crossover import across_loads
 from decoding.measure.intervals import Column, fewest_rows, ratio_interval, ratio_intervals
 from decoding.measure.sample import Audit, Sample
 from decoding.measure.seeing import are_too_few, outlook
-from decoding.measure.summary import judge, report
-from decoding.measure.verdict import ENDED, Stage, is_heavy
+from decoding.measure.summary import ENDED, Stage, is_heavy, judge, report
 from decoding.spec import Choice, choose
 
 Draw = Callable[[random.Random], float]
@@ -141,9 +140,9 @@ def compared(
 def found(
     choices: Sequence[Choice], samples: Sequence[Sample], baseline: str, stage: Stage, **asked: Any
 ) -> dict[str, Any]:
-    judged = judge(choices, samples, baseline, planned=stage.planned, **asked)
+    judged = judge(choices, samples, baseline, stage=stage, **asked)
     rows = report(choices, {choice.label: "table" for choice in choices}, samples, baseline, judged=judged)
-    return {**across_loads(rows, judged, stage=stage), "rows": {row["label"]: row for row in rows}}
+    return {**across_loads(rows, judged), "rows": {row["label"]: row for row in rows}}
 
 
 def ranked(*speeds: Speeds, **asked: Any) -> dict[str, Any]:
@@ -291,6 +290,12 @@ def test_a_look_before_the_end_says_so_and_names_no_one_as_fast() -> None:
     assert wide["low"] < narrow["low"] < narrow["high"] < wide["high"]
 
 
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_a_look_says_which_repeat_of_the_prompts_is_under_way(repeats: int) -> None:
+    look = compared([200.0] * 8, repeats=repeats, stage=Stage(8, is_over=False, repeats=3))["loads"][0]["verdict"]
+    assert look.startswith(f"So far after 8 of 8 prompts, in repeat {repeats} of 3, static:1 ran at ")
+
+
 def test_one_users_speed_up_does_not_depend_on_which_other_loads_ran() -> None:
     """A second load used to put the end-to-end speed-up in its place."""
     slow_to_read, more = choose("static", {"lookahead": 4}), Load(2)
@@ -358,6 +363,6 @@ def test_requests_of_an_open_loop_share_one_queue_so_an_interval_takes_repeats()
 def test_a_machine_that_others_used_gives_no_interval() -> None:
     assert is_heavy(["Other programs used 80 % of the 2 cores."] * 3)
     assert not is_heavy(["Other programs used 80 % of the 2 cores.", "", ""]) and not is_heavy([])
-    [load] = compared([200.0] * 12, is_withheld=True)["loads"]
+    [load] = compared([200.0] * 12, noises=["Other programs used 80 % of the 2 cores."])["loads"]
     assert "interval" not in load["verdict"] and "no interval would hold" in load["doubt"]
     assert load["ranking"]["leader"] is None and load["ranking"]["more_prompts"] is None

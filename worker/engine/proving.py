@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from contextlib import closing
 
+from decoding.replay import workload
 from worker.cache import Cache
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
 from worker.messages import Cancelled, Emit, Found, PairOrder
-from worker.proving import Promise, prove, samples_of
-
-PROVING = "proving"
+from worker.proving import PROVING, STEPS, Promise, prove
 
 
 def proof(
@@ -19,8 +18,8 @@ def proof(
 ) -> None:
     pair, loaded = load_pair(order.pair, residents)
     emit(loaded)
-    due = samples_of(len(order.prompts))
-    steps = Steps(emit, {PROVING: due})
+    due = workload.of_proof(workload.Recipe(len(order.prompts), order.sampling))
+    steps = Steps(emit, {**dict.fromkeys(STEPS, 0), PROVING: due})
     with closing(pair):
         try:
             found = prove(
@@ -29,7 +28,7 @@ def proof(
                 order.sampling,
                 promise,
                 cache,
-                on_progress=lambda done: steps(PROVING, done, due),
+                on_step=steps,
                 cancelled=cancelled,
             )
         except KeyboardInterrupt:  # cancelled while it wrote files or waited for a server

@@ -14,7 +14,7 @@ from decoding.pair import Pair
 from decoding.spec import Choice
 from decoding.words import change
 from worker.cache import GIB, Cache
-from worker.proving import promise_of, prove, samples_of
+from worker.proving import promise_of, prove
 from worker.terminal.bench import Bench
 from worker.terminal.guarded import spare
 from worker.terminal.material import ROOT
@@ -24,7 +24,7 @@ from worker.terminal.studying import Steps, say
 def prove_and_print(bench: Bench, pair: Pair, settings: Iterable[tuple[Choice, float]]) -> dict[str, Any]:
     promise = promise_of(settings)
     say(f"Proving {promise.choice.label} on llama-server: {promise.options}")
-    steps, due = Steps(), samples_of(len(bench.prompts))
+    steps = Steps()
     found = prove(
         pair,
         bench.prompts,
@@ -32,7 +32,7 @@ def prove_and_print(bench: Bench, pair: Pair, settings: Iterable[tuple[Choice, f
         promise,
         cache(),
         on_start=spare,
-        on_progress=lambda done: steps(Step("proving", done, due)),
+        on_step=lambda phase, done, due: steps(Step(phase, done, due)),
     )
     steps.close()
     print(as_text(found))
