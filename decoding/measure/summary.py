@@ -199,12 +199,11 @@ def report(
         own, label, reference = by_label[choice.label], choice.label, judged.base[choice.load]
         row = _row(choice, runners[label], own, judged)
         length = None if label == reference else break_even_tokens(own, by_label.get(reference, []))
-        by_turn = _by_turn(own, by_label.get(reference, []))
         rows.append(
             {
                 **row,
                 "price": about(prices.get(str(choice.settled.get(CLASSIFIER.name))), choice.price_rule),
-                "by_turn": by_turn,
+                "by_turn": _by_turn(own, by_label.get(reference, [])),
                 "break_even_tokens": length,
                 **latency.figures(own, objective, devices[label]),
             }
@@ -215,8 +214,8 @@ def report(
 
 def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample]) -> list[dict[str, Any]]:
     """Speed-up and acceptance of each turn, if conversations have several. Each interval holds for itself alone."""
-    found = []
-    for turn in sorted({sample.turn for sample in samples}):
+    found, turns = [], sorted({sample.turn for sample in samples})
+    for turn in turns if len(turns) > 1 else ():
         own = [sample for sample in samples if sample.turn == turn]
         gain = speedup(own, [sample for sample in baseline if sample.turn == turn])
         steps, accepted = (
@@ -230,7 +229,7 @@ def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample]) -> list[dict
                 "prompt_tokens": statistics.median(sample.prompt_tokens for sample in own),
             }
         )
-    return found if len(found) > 1 else []
+    return found
 
 
 def usual_baseline(choices: Iterable[Choice]) -> str:

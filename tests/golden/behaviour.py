@@ -7,8 +7,8 @@
 | write the record anew | `python -m tests.golden.behaviour`, and `--only WORDS` for the cases with these words |
 
 `behaviour.json` has one line per case, and in it each kind of thing that the case did: a digest, or a number. `tokens`
-are the texts. `drafts` are the drafted tokens and accepted counts of each round. `events` are all fields that events had
-when they were recorded (`live.FIELDS`). `passes` are the texts that target and draft were asked to continue, in order.
+are the texts. `drafts` are the drafted tokens and accepted counts of each round. `events` are all fields that events
+had when they were recorded (`live.FIELDS`). `passes` are the texts that the models were asked to continue, in order.
 A new structure keeps tokens and drafts as they are. A simulation's `trace` has its simulated times.
 """
 

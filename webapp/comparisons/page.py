@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.gzip import gzip_page
 
-from decoding.public import ONE, Load, load_of, usual_baseline
+from decoding.public import ONE, Load, load_of, ranked, usual_baseline
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import frames, trace
@@ -207,11 +207,12 @@ def _rows_at(load: Load, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
 
 
 def _shown(report: dict[str, Any]) -> str:
-    """Label of the strategy whose text is shown first: the verdict's, else the first that could be deployed."""
+    """Label of the strategy whose text is shown first: the verdict's, before the first sample any that is ranked."""
     rows = report["strategies"]
-    return str(
-        report["ranking"]["leader"] or next((r["label"] for r in rows if r["role"] == "ranked"), rows[0]["label"])
-    )
+    leaders = [load["ranking"]["leader"] for load in report["loads"]]
+    fastest = [row["label"] for row in ranked(rows) if not row["is_baseline"]]
+    first = [row["label"] for row in rows if row["role"] == "ranked"]
+    return str(next(filter(None, [*leaders, *fastest, *first, rows[0]["label"]])))
 
 
 def _data(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:

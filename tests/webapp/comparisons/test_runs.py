@@ -77,9 +77,18 @@ def test_intervals_that_were_once_made_of_few_prompts_are_forgotten(world, ready
     Figures.objects.filter(run__comparison=few).update(speedup_low=1.9, speedup_high=2.1)
     importlib.import_module("webapp.comparisons.migrations.0005_no_interval_of_few_prompts").forget(apps, None)
     assert figures.sum_up_ended(seconds=60) == 1
-    of_few = Figures.objects.filter(run__comparison=few, speedup_low__isnull=False)
-    assert [one.run.label for one in of_few] == ["autoregressive"]  # the baseline's own is 1 to 1
-    assert Figures.objects.filter(run__comparison=many, speedup_low__isnull=False).count() == 2
+    with_interval = Figures.objects.filter(speedup_low__isnull=False)
+    assert [(one.run.comparison, one.run.label) for one in with_interval] == [(many, "static:4")]
+
+
+def test_the_interval_that_a_baseline_once_had_is_forgotten(world, ready):
+    ended(world.actor(world.bob), **ready)
+    own = Figures.objects.filter(run__strategy="autoregressive")
+    assert list(own.values_list("speedup", "speedup_low", "speedup_high")) == [(1, None, None)]
+    own.update(speedup_low=1, speedup_high=1)
+    importlib.import_module("webapp.comparisons.migrations.0016_no_interval_of_the_baseline").forget(apps, None)
+    assert list(own.values_list("speedup_low", "speedup_high")) == [(None, None)]
+    assert world.api(world.bob).get("/api/v1/runs/line/").json()["sentence"].count("too few prompts") == 1
 
 
 def test_figures_are_made_once_after_each_end(world, ready):

@@ -176,10 +176,9 @@ def in_words(chart: dict[str, Any]) -> str:
 
 
 def times(median: float, low: float | None, high: float | None) -> str:
-    doubt = (
-        f" ({low:.2f} to {high:.2f})" if low is not None and high is not None else " (too few prompts for an interval)"
-    )
-    return f"{median:.2f}×{doubt}"
+    """Write a speed-up and its interval. The baseline's own has none: it is 1 by definition."""
+    few = "" if median == 1 else " (too few prompts for an interval)"
+    return f"{median:.2f}×{few if low is None or high is None else f' ({low:.2f} to {high:.2f})'}"
 
 
 def _count(number: int, noun: str) -> str:
