@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import html
-import importlib
 import io
 import re
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -69,17 +67,6 @@ def test_a_run_is_called_by_its_classifier_s_name_not_by_an_id(world, ready):
     assert {run["name"] for run in runs} == {"autoregressive", name}
     Run.objects.filter(strategy="disco").update(params={"classifier": str(ready["pair"].pk), "cap": 9})
     assert Run.objects.get(strategy="disco").label in client.get("/runs/").context["in_words"], "one that is gone"
-
-
-def test_intervals_that_were_once_made_of_few_prompts_are_forgotten(world, ready):
-    by = world.actor(world.bob)
-    few, many = ended(by, **ready), ended(by, pair=ready["pair"], dataset=make.dataset(by, 6, name="six"))
-    Figures.objects.filter(run__comparison=few).update(speedup_low=1.9, speedup_high=2.1)
-    importlib.import_module("webapp.comparisons.migrations.0005_no_interval_of_few_prompts").forget(apps, None)
-    assert figures.sum_up_ended(seconds=60) == 1
-    of_few = Figures.objects.filter(run__comparison=few, speedup_low__isnull=False)
-    assert [one.run.label for one in of_few] == ["autoregressive"]  # the baseline's own is 1 to 1
-    assert Figures.objects.filter(run__comparison=many, speedup_low__isnull=False).count() == 2
 
 
 def test_figures_are_made_once_after_each_end(world, ready):
