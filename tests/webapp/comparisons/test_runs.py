@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import html
-import importlib
 import io
 import re
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -71,22 +69,12 @@ def test_a_run_is_called_by_its_classifier_s_name_not_by_an_id(world, ready):
     assert Run.objects.get(strategy="disco").label in client.get("/runs/").context["in_words"], "one that is gone"
 
 
-def test_intervals_that_were_once_made_of_few_prompts_are_forgotten(world, ready):
-    by = world.actor(world.bob)
-    few, many = ended(by, **ready), ended(by, pair=ready["pair"], dataset=make.dataset(by, 6, name="six"))
-    Figures.objects.filter(run__comparison=few).update(speedup_low=1.9, speedup_high=2.1)
-    importlib.import_module("webapp.comparisons.migrations.0005_no_interval_of_few_prompts").forget(apps, None)
-    assert figures.sum_up_ended(seconds=60) == 1
-    with_interval = Figures.objects.filter(speedup_low__isnull=False)
-    assert [(one.run.comparison, one.run.label) for one in with_interval] == [(many, "static:4")]
-
-
 def test_the_interval_that_a_baseline_once_had_is_forgotten(world, ready):
     ended(world.actor(world.bob), **ready)
     own = Figures.objects.filter(run__strategy="autoregressive")
     assert list(own.values_list("speedup", "speedup_low", "speedup_high")) == [(1, None, None)]
     own.update(speedup_low=1, speedup_high=1)
-    importlib.import_module("webapp.comparisons.migrations.0016_no_interval_of_the_baseline").forget(apps, None)
+    importlib.import_module("webapp.comparisons.migrations.0002_no_interval_of_the_baseline").forget(apps, None)
     assert list(own.values_list("speedup_low", "speedup_high")) == [(None, None)]
     assert world.api(world.bob).get("/api/v1/runs/line/").json()["sentence"].count("too few prompts") == 1
 

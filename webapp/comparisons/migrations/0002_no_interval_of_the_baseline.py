@@ -9,6 +9,6 @@ def forget(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("comparisons", "0015_total_times")]
+    dependencies = [("comparisons", "0001_initial")]
 
     operations = [migrations.RunPython(forget, migrations.RunPython.noop)]
