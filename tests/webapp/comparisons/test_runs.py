@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import html
+import importlib
 import io
 import re
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
