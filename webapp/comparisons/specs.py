@@ -77,7 +77,6 @@ def specify(
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
 ) -> Spec:
-    queue = Queue.LIGHT if pair is None else queue  # servers alone need no device here
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     asked_loads = _loads(concurrency, rate, recorded, recipe)
     endpoints = serving.named_in(strategies, dataset, recipe.sampling)
