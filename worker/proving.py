@@ -67,12 +67,10 @@ def prove(
     promise: Promise,
     cache: Cache,
     *,
-    on_start: Callable[[int], None] = lambda pid: None,
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
-    """Run both servers and both of our strategies in turns, and return what came of the promise. `on_start` gets the
-    process id of each server."""
+    """Run both servers and both of our strategies in turns, and return what came of the promise."""
     on, off = (choose(SERVER.slug, {"name": name}) for name in (ON, OFF))
     ours, theirs = [choose(BASELINE), promise.choice], [off, on]
     comparison = Comparison(pair, prompts, [*ours, *theirs], sampling, cancelled=cancelled)
@@ -89,9 +87,7 @@ def prove(
                 on_cpu=pair.target.device.type == "cpu",
                 options=options,
             )
-            server = using.enter_context(started(name, command, dialect_called(DIALECT).health, cancelled))
-            on_start(server.pid)
-            return server
+            return using.enter_context(started(name, command, dialect_called(DIALECT).health, cancelled))
 
         options = [str(files.draft) if word == "DRAFT" else word for word in shlex.split(promise.options)]
         pair.servers = _reach(serve(OFF, ()), serve(ON, options))

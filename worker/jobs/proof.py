@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,13 +10,14 @@ from typing import TYPE_CHECKING
 from decoding.spec import Choice, choose
 from webapp.studies.kinds import PROOF
 from worker.cache import Cache
-from worker.messages import Cancelled, Emit, PairOrder
+from worker.messages import Cancelled, Emit, Found, PairOrder
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
     from worker.engine.residents import Residents
 
 KIND = PROOF
+PROVING = "proving"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +31,26 @@ class Prove(PairOrder):
         return self.memory_to_run([self.choice])
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from worker.engine.proving import proof
-        from worker.proving import Promise
+        from worker.engine.pairs import load_pair
+        from worker.engine.steps import PhaseProgress
+        from worker.proving import Promise, prove, samples_of
 
-        promise, cache = Promise(self.choice, self.speedup), Cache(self.gguf, self.gguf_bytes)
-        proof(self, promise, cache, residents, emit, cancelled)
+        pair, loaded = load_pair(self.pair, residents)
+        emit(loaded)
+        due = samples_of(len(self.prompts))
+        steps = PhaseProgress(emit, {PROVING: due})
+        with closing(pair), suppress(KeyboardInterrupt):  # cancelled while it wrote files or waited for a server
+            found = prove(
+                pair,
+                self.prompts,
+                self.sampling,
+                Promise(self.choice, self.speedup),
+                Cache(self.gguf, self.gguf_bytes),
+                on_progress=lambda done: steps(PROVING, done, due),
+                cancelled=cancelled,
+            )
+            if found:
+                emit(Found({**found, "hardware": loaded.hardware}))
 
 
 def work(attempt: Attempt) -> None:

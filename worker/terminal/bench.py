@@ -17,6 +17,7 @@ from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Sampling
 from decoding.vocabularies.scores import require_scores
 from decoding.vocabularies.shared import METHODS
+from worker.messages import LocalPair
 from worker.terminal.material import Material, material_of
 from worker.terminal.parser import BadArguments, Parser
 from worker.terminal.prompt_files import read_prompt_file
@@ -36,6 +37,20 @@ class Bench:
     runner: str
     other_tokenizer: str
     template: Path | None  # chat template in place of the target's own
+
+    def pair(self) -> LocalPair:
+        """Name the models as orders do, with the classifier beside them."""
+        material, own = self.material, self.material.classifier_at("")
+        return LocalPair(
+            material.target,
+            material.draft,
+            self.device,
+            {"": own} if own else {},
+            self.other_tokenizer,
+            dtype=self.dtype,
+            runner=self.runner,
+            template=self.template,
+        )
 
 
 def read_bench(
@@ -70,17 +85,13 @@ def read_recorded(
     args: argparse.Namespace, split: str | None, *, all_splits: bool = False, drafting: str = ""
 ) -> Bench:
     """Read the arguments of a command that records the pair. A draft that matches text (SLEM) cannot be recorded:
-    refuse `drafting`, which needs it, or else take the target alone."""
+    refuse `drafting`, which needs it. The order takes the target alone for anything else."""
     bench = read_bench(args, split, all_splits=all_splits, drafting=drafting)
-    material = bench.material
-    if material.draft is None:
-        return bench
-    report = check_pair(material.target, material.draft)
+    report = check_pair(bench.material.target, bench.material.draft)
     report.require()
     if drafting and report.shared:
         require_scores(report.shared.method(bench.other_tokenizer), drafting)
-    left_out = report.draft_left_out(bench.other_tokenizer)
-    return replace(bench, material=replace(material, draft=None, draft_left_out=left_out)) if left_out else bench
+    return bench
 
 
 def parser_of(command: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
