@@ -29,28 +29,10 @@ class Bench:
     """A pair, prompts for it, how tokens are chosen and where: what every command needs that runs models."""
 
     material: Material
+    pair: LocalPair  # with the classifier beside it
     prompts: list[Prompt]
     sampling: Sampling
     threads: int | None
-    device: str
-    dtype: str
-    runner: str
-    other_tokenizer: str
-    template: Path | None  # chat template in place of the target's own
-
-    def pair(self) -> LocalPair:
-        """Name the models as orders do, with the classifier beside them."""
-        material, own = self.material, self.material.classifier_at("")
-        return LocalPair(
-            material.target,
-            material.draft,
-            self.device,
-            {"": own} if own else {},
-            self.other_tokenizer,
-            dtype=self.dtype,
-            runner=self.runner,
-            template=self.template,
-        )
 
 
 def read_bench(
@@ -70,13 +52,23 @@ def read_bench(
     prompts = read_prompt_file(material.prompts, material.split, args.limit, args.form)
     return Bench(
         material=material,
+        pair=_pair(args, material),
         prompts=prompts if has_turns else first_turns(prompts),
         sampling=_sampling(args, material),
         threads=args.threads,
+    )
+
+
+def _pair(args: argparse.Namespace, material: Material) -> LocalPair:
+    own = material.classifier_at("")
+    return LocalPair(
+        target=material.target,
+        draft=material.draft,
         device=args.device,
+        classifiers={"": own} if own else {},
+        other_tokenizer=args.other_tokenizer,
         dtype=args.dtype,
         runner=args.runner,
-        other_tokenizer=args.other_tokenizer,
         template=args.template,
     )
 
@@ -87,10 +79,10 @@ def read_recorded(
     """Read the arguments of a command that records the pair. A draft that matches text (SLEM) cannot be recorded:
     refuse `drafting`, which needs it. The order takes the target alone for anything else."""
     bench = read_bench(args, split, all_splits=all_splits, drafting=drafting)
-    report = check_pair(bench.material.target, bench.material.draft)
+    report = check_pair(bench.pair.target, bench.pair.draft)
     report.require()
     if drafting and report.shared:
-        require_scores(report.shared.method(bench.other_tokenizer), drafting)
+        require_scores(report.shared.method(bench.pair.other_tokenizer), drafting)
     return bench
 
 

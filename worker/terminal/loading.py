@@ -73,7 +73,7 @@ def _size(parameters: int) -> str:
 
 def load_pair(bench: Bench) -> LoadedPair:
     make_ready(bench, _need(bench))
-    ready = ready_pair(bench.pair(), Residents())
+    ready = ready_pair(bench.pair, Residents())
     ready.pair.classifier_at = bench.material.classifier_at
     return LoadedPair(**vars(ready), name=bench.material.name)
 
@@ -91,7 +91,7 @@ def _need(bench: Bench) -> int:
     choices = bench.choices if isinstance(bench, Arguments) else ()
     is_recorded = not isinstance(bench, Arguments)
     lengths = lengths_of(bench.prompts, new_tokens)
-    return run_size(bench.material.folders, lengths, new_tokens, choices, is_recorded=is_recorded)
+    return run_size(bench.pair.folders, lengths, new_tokens, choices, is_recorded=is_recorded)
 
 
 def _about(model: Loaded) -> Mapping[str, Any]:

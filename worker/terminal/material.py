@@ -23,10 +23,6 @@ class Material:
     settings: Path | None = None  # JSON: how to sample, as far as nobody asks for anything else
 
     @property
-    def folders(self) -> tuple[Path, ...]:
-        return (self.target, self.draft) if self.draft else (self.target,)
-
-    @property
     def own_classifier(self) -> Path:
         """Beside the target, where `train-disco` puts it."""
         return self.target.resolve().parent / "disco"

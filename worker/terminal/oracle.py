@@ -31,7 +31,7 @@ def run(argv: Sequence[str]) -> None:
 
     from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
-    found = carry_out(AskOracle(bench.pair(), bench.prompts, bench.sampling, args.lookahead), bench)
+    found = carry_out(AskOracle(bench.pair, bench.prompts, bench.sampling, args.lookahead), bench)
     write(found, args.out)
     print(summary(found))
     print(f"\nPictures and data are in {args.out}.")

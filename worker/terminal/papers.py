@@ -61,7 +61,7 @@ def run(argv: Sequence[str]) -> None:
     from worker.terminal.studying import carry_out
 
     order = DrawFigures(
-        bench.pair(),
+        bench.pair,
         bench.prompts,
         bench.sampling,
         shelf,
@@ -136,14 +136,14 @@ class Folder:
 def _recipe(bench: Bench, also: Sequence[Prompt]) -> dict[str, str]:
     """Hash each part of what decides the numbers, apart from the machine."""
     further = [["", ""], *([prompt.id, prompt.content] for prompt in also)] if also else []
-    material, classifier = bench.material, bench.material.classifier_at("")
-    files = [path.read_bytes().hex() for path in (bench.template,) if path and path.is_file()]
+    pair, classifier = bench.pair, bench.material.classifier_at("")
+    files = [path.read_bytes().hex() for path in (pair.template,) if path and path.is_file()]
     parts = {
-        "pair": [*map(contents, filter(Path.is_dir, material.folders)), *files, bench.other_tokenizer],
+        "pair": [*map(contents, filter(Path.is_dir, pair.folders)), *files, pair.other_tokenizer],
         "classifier": contents(classifier) if classifier else "",
         "prompts": [*([prompt.id, prompt.content] for prompt in bench.prompts), *further],
         "sampling": bench.sampling.to_dict(),
-        "run": [bench.device, bench.dtype, bench.runner, bench.threads],
+        "run": [pair.device, pair.dtype, pair.runner, bench.threads],
     }
     return {name: hashlib.sha256(json.dumps(part).encode()).hexdigest() for name, part in parts.items()}
 

@@ -67,7 +67,7 @@ def planned(bench: Bench, users: tuple[int, ...], *, proves: bool, file: TextIO 
     from worker.terminal.studying import carry_out
 
     residents = Residents()
-    order = MakePlan(bench.pair(), bench.prompts, bench.sampling, users, for_one=not users or file is not None)
+    order = MakePlan(bench.pair, bench.prompts, bench.sampling, users, for_one=not users or file is not None)
     found = carry_out(order, bench, residents=residents)
     print("\n".join(as_text(found)))
     proof = proved(bench, found, residents) if proves else None

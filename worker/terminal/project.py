@@ -38,7 +38,7 @@ def run(argv: Sequence[str]) -> None:
     with whole_file(args.json) if args.json else nullcontext() as file:
         from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
-        found = carry_out(Project(bench.pair(), bench.prompts, bench.sampling, card), bench)
+        found = carry_out(Project(bench.pair, bench.prompts, bench.sampling, card), bench)
         if file:
             json.dump(found, file, indent=1)
     print(as_text(found))

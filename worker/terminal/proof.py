@@ -24,7 +24,7 @@ def proved(bench: Bench, plan: Mapping[str, Any], residents: Residents) -> Mappi
     """Prove the plan's best setting that llama.cpp can be given, and print what came of it."""
     promise = promise_of((choose(row["strategy"], row["params"]), row["speedup"]) for row in plan["settings"])
     say(f"Proving {promise.choice.label} on llama-server: {promise.options}")
-    order = Prove(bench.pair(), bench.prompts, bench.sampling, promise.choice, promise.speedup, *kept())
+    order = Prove(bench.pair, bench.prompts, bench.sampling, promise.choice, promise.speedup, *kept())
     found = carry_out(order, bench, residents=residents)
     print(as_text(found))
     return found

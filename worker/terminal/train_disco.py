@@ -49,7 +49,7 @@ def run(argv: Sequence[str]) -> None:
 
     from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
-    pair, start = bench.pair(), str(args.start) if args.start else None
+    pair, start = bench.pair, str(args.start) if args.start else None
     if start:
         pair = replace(pair, classifiers={start: args.start})
     order = Train(pair, bench.prompts, bench.sampling, out, args.design, start, others, texts)
@@ -61,7 +61,7 @@ def run(argv: Sequence[str]) -> None:
 def _beside(bench: Bench) -> Path:
     """Return the folder beside the target. On a target alone, refuse to replace what may be a pair's classifier."""
     own = bench.material.own_classifier
-    if own.is_dir() and bench.pair().recordable().draft is None:
+    if own.is_dir() and bench.pair.recordable().draft is None:
         raise BadArguments(
             f"{own} holds a classifier, perhaps of a draft for this target. Give --out DIR; --out {own} replaces it."
         )
