@@ -63,12 +63,11 @@ def prove(
     promise: Promise,
     cache: Cache,
     *,
-    on_start: Callable[[int], None] = lambda pid: None,
     on_step: Callable[[str, int, int], None] = lambda phase, done, due: None,
     cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
-    """Run both servers and both of our strategies in turns, and return what came of the promise. `on_start` gets the
-    process id of each server, `on_step` how far each of the `STEPS` is."""
+    """Run both servers and both of our strategies in turns, and return what came of the promise. `on_step` gets how far
+    each of the `STEPS` is."""
     on, off = (choose(SERVER.slug, {"name": name}) for name in (ON, OFF))
     ours, theirs = [choose(BASELINE), promise.choice], [off, on]
     comparison = Comparison(pair, prompts, [*ours, *theirs], sampling, cancelled=cancelled)
@@ -88,9 +87,7 @@ def prove(
                 options=options,
             )
             on_step(STARTING, [OFF, ON].index(name), 2)
-            server = using.enter_context(started(name, command, dialect_called(DIALECT).health, cancelled))
-            on_start(server.pid)
-            return server
+            return using.enter_context(started(name, command, dialect_called(DIALECT).health, cancelled))
 
         options = [str(files.draft) if word == "DRAFT" else word for word in shlex.split(promise.options)]
         pair.servers = _reach(serve(OFF, ()), serve(ON, options))

@@ -22,6 +22,8 @@ class Spot:
     folder: Path
     device: str
     role: str  # a target and a draft of one folder are two runners: each holds a text of its own
+    dtype: str = "auto"
+    runner: str = "auto"
 
 
 class Residents:
@@ -40,7 +42,7 @@ class Residents:
 
     def _load(self, spot: Spot, keep: Spot | None) -> Loaded:
         try:
-            return load(spot.folder, device=torch.device(spot.device))
+            return load(spot.folder, dtype=spot.dtype, device=torch.device(spot.device), runner=spot.runner)
         except OutOfMemory:
             if not self._evict_one(keep):
                 raise

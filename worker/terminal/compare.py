@@ -15,10 +15,10 @@ from worker.terminal.guarded import guarded
 def compare(argv: Sequence[str]) -> None:
     args = read_arguments(argv)
     if not args.is_alone:
-        report = check_pair(args.material.target, args.material.draft)
+        report = check_pair(args.pair.target, args.pair.draft)
         report.require()
         if report.shared:
-            check_scores(report.shared.method(args.other_tokenizer), args.choices)
+            check_scores(report.shared.method(args.pair.other_tokenizer), args.choices)
     from worker.terminal.running import run  # loads torch, which takes seconds: slips are told before that
 
     if not run(args):

@@ -21,11 +21,6 @@ class Material:
     prompts: Path
     split: str | None = None
     settings: Path | None = None  # JSON: how to sample, as far as nobody asks for anything else
-    draft_left_out: str = ""  # why it is the target alone, though a draft was named
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        return (self.target, self.draft) if self.draft else (self.target,)
 
     @property
     def own_classifier(self) -> Path:
