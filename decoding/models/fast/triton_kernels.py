@@ -12,6 +12,8 @@ BLOCK = 1024
 KEYS_AT_ONCE = 64  # that a program attends to
 MOST_ROWS = 64  # of queries in a program
 PROGRAMS = 256  # fill a large card: where texts and heads make fewer, several share the keys of a text
+FEW = 16  # rows of a product: the fewest that a tensor core takes
+WIDTH_AT_ONCE = 256  # of a matrix: 512 bytes of each of its rows in a row
 
 
 def gate(both: Tensor) -> Tensor:
@@ -57,6 +59,73 @@ def attend(queries: Tensor, storage: Tensor, positions: Tensor, window: int | No
     out = torch.empty(rows, heads * width, dtype=storage.dtype, device=queries.device)
     _combine[(rows * heads,)](found, weights, out, rows * heads, WIDTH=width, PADDED=padded, PARTS=parts)
     return out
+
+
+def product(
+    rows: Tensor, weight: Tensor, bias: Tensor | None, *, tile: int,
+    norm: Tensor | None = None, eps: float = 0.0, is_gated: bool = False, residual: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Multiply a few rows [n, width] by a weight [size, width]. The same launch norms the rows first, gates the product
+    as `gate` does (then without a bias), or adds it to the residual. A program makes `tile` outputs of all rows, so a
+    row's numbers do not depend on the others."""
+    count, width = rows.shape
+    size = weight.shape[0] // (2 if is_gated else 1)
+    out = torch.empty(count, size, dtype=rows.dtype, device=rows.device) if residual is None else residual
+    _product[(triton.cdiv(size, tile),)](
+        rows, weight, weight if bias is None else bias, weight if norm is None else norm, out, count, width, size, eps,
+        ROWS=FEW, TILE=tile, BLOCK=WIDTH_AT_ONCE, HAS_BIAS=bias is not None, NORMS=norm is not None, GATES=is_gated,
+        ADDS=residual is not None, num_stages=4,
+    )  # fmt: skip
+    return out
+
+
+@triton.jit(do_not_specialize=["count", "size"])
+def _product(
+    given, weight, bias, norm, out, count, width, size, eps, ROWS: tl.constexpr, TILE: tl.constexpr,
+    BLOCK: tl.constexpr, HAS_BIAS: tl.constexpr, NORMS: tl.constexpr, GATES: tl.constexpr, ADDS: tl.constexpr,
+):  # fmt: skip
+    number = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    row = tl.arange(0, ROWS)
+    matrix = weight + number.to(tl.int64)[:, None] * width
+    found, up, squares = _multiply(
+        given + row[:, None] * width, matrix, norm, width, (row < count)[:, None], (number < size)[:, None],
+        size.to(tl.int64) * width, ROWS, TILE, BLOCK, NORMS, GATES,
+    )  # fmt: skip
+    if NORMS:
+        scale = tl.rsqrt(squares / width + eps)[:, None]
+        found, up = found * scale, up * scale
+    if HAS_BIAS:
+        found += tl.load(bias + number, mask=number < size, other=0.0).to(tl.float32)[None, :]
+    if GATES:
+        found = found * tl.sigmoid(found) * up
+    at = out + row[:, None] * size + number[None, :]
+    is_out = (row < count)[:, None] & (number < size)[None, :]
+    if ADDS:
+        found += tl.load(at, mask=is_out, other=0.0).to(tl.float32)
+    tl.store(at, found, mask=is_out)
+
+
+@triton.jit
+def _multiply(
+    given, matrix, norm, width, is_row, is_number, to_second, ROWS: tl.constexpr, TILE: tl.constexpr,
+    BLOCK: tl.constexpr, NORMS: tl.constexpr, GATES: tl.constexpr,
+):  # fmt: skip
+    """Return the products with the matrix, those with the second matrix of a gate, and the sums of squared rows."""
+    found, up = tl.zeros([ROWS, TILE], tl.float32), tl.zeros([ROWS, TILE], tl.float32)
+    squares = tl.zeros([ROWS], tl.float32)
+    for start in range(0, width, BLOCK):
+        column = start + tl.arange(0, BLOCK)
+        inside = column < width
+        part = tl.load(given + column[None, :], mask=is_row & inside[None, :], other=0.0)
+        if NORMS:
+            wide = part.to(tl.float32)
+            squares += tl.sum(wide * wide, 1)
+            part = (wide * tl.load(norm + column, mask=inside, other=0.0).to(tl.float32)[None, :]).to(part.dtype)
+        there, is_there = matrix + column[None, :], is_number & inside[None, :]
+        found = tl.dot(part, tl.trans(tl.load(there, mask=is_there, other=0.0)), found)
+        if GATES:
+            up = tl.dot(part, tl.trans(tl.load(there + to_second, mask=is_there, other=0.0)), up)
+    return found, up, squares
 
 
 @triton.jit
