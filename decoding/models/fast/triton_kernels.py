@@ -3,13 +3,17 @@
 `fused` decides whether they are used.
 """
 
+from functools import cache
+
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 BLOCK = 1024
-KEYS_AT_ONCE = 64  # that a program attends to
+HOPPER = 232448, True  # limits of an H100
+# Keys that a program attends to at once, and the stages of their loading, by preference
+KEYS_AND_STAGES = ((64, 3), (64, 2), (32, 3), (32, 2), (16, 2))
 MOST_ROWS = 64  # of queries in a program
 PROGRAMS = 256  # fill a large card: where texts and heads make fewer, several share the keys of a text
 FEW = 16  # rows of a product: the fewest that a tensor core takes
@@ -47,14 +51,16 @@ def attend(queries: Tensor, storage: Tensor, positions: Tensor, window: int | No
     own = rows // texts * heads // kv_heads  # queries of a text that share a key head
     block = min(MOST_ROWS, max(16, triton.next_power_of_2(own)))
     crowd = texts * kv_heads * triton.cdiv(own, block)
-    parts = triton.next_power_of_2(min(triton.cdiv(slots, KEYS_AT_ONCE), max(1, PROGRAMS // crowd)))
     padded = max(16, triton.next_power_of_2(width))
+    keys, stages = keys_and_stages(block, padded, storage.element_size(), *_limits(queries.device))
+    parts = triton.next_power_of_2(min(triton.cdiv(slots, keys), max(1, PROGRAMS // crowd)))
     found = torch.empty(parts, rows * heads, width, dtype=torch.float32, device=queries.device)
     weights = torch.empty(2, parts, rows * heads, dtype=torch.float32, device=queries.device)
     _attend_to_part[(texts * kv_heads, parts, triton.cdiv(own, block))](
         queries, storage, positions, found, weights, rows // texts, window or slots, width**-0.5,
         queries.stride(0), *storage.stride()[:4],
-        GROUP=heads // kv_heads, KEYS=kv_heads, WIDTH=width, PADDED=padded, ROWS=block, BLOCK=KEYS_AT_ONCE,
+        GROUP=heads // kv_heads, KEYS=kv_heads, WIDTH=width, PADDED=padded, ROWS=block, BLOCK=keys,
+        num_stages=stages,
     )  # fmt: skip
     out = torch.empty(rows, heads * width, dtype=storage.dtype, device=queries.device)
     _combine[(rows * heads,)](found, weights, out, rows * heads, WIDTH=width, PADDED=padded, PARTS=parts)
@@ -126,6 +132,27 @@ def _multiply(
         if GATES:
             up = tl.dot(part, tl.trans(tl.load(there + to_second, mask=is_there, other=0.0)), up)
     return found, up, squares
+
+
+def keys_and_stages(rows: int, width: int, item: int, shared: int, has_wgmma: bool) -> tuple[int, int]:
+    """Choose as many keys and stages as the shared memory of a program holds, in bytes. If none fits, the compiler
+    refuses the last."""
+    is_direct = has_wgmma and rows == MOST_ROWS and item == 2
+    for keys, stages in KEYS_AND_STAGES:
+        scores = 0 if is_direct else rows * (item * keys + 16)
+        buffers = stages if is_direct else stages - 1
+        if item * width * (2 * buffers * keys + rows) + scores <= shared:
+            break
+    return keys, stages
+
+
+@cache
+def _limits(device: torch.device) -> tuple[int, bool]:
+    """Return the shared memory that a program may have, in bytes, and whether large products read from it (wgmma)."""
+    if device.type == "cpu":  # Triton's interpreter has no limit
+        return HOPPER
+    properties = triton.runtime.driver.active.utils.get_device_properties(device.index)
+    return int(properties["max_shared_mem"]), torch.cuda.get_device_capability(device)[0] == 9
 
 
 @triton.jit
