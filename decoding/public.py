@@ -29,7 +29,7 @@ from decoding.measure.ranking import ranked
 from decoding.measure.sample import Sample as Numbers
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.seeing import are_too_few, outlook
-from decoding.measure.summary import Judged, so_few
+from decoding.measure.summary import so_few
 from decoding.measure.texts import Texts
 from decoding.measure.verdict import ENDED, Stage, is_heavy
 from decoding.models import files as model_files

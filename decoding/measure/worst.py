@@ -37,7 +37,8 @@ def ranked_by_loss(samples: Iterable[Sample], baseline: Iterable[Sample]) -> lis
     found: dict[str, list[tuple[Sample, Sample]]] = {}
     for sample in samples:
         beside = base.get((sample.prompt, sample.repeat))
-        if beside and _speed(beside) and _speed(sample):
+        speed = judged_speed(sample.load)
+        if beside and speed(beside) and speed(sample):
             found.setdefault(sample.prompt, []).append((sample, beside))
     return sorted((_loss(prompt, pairs) for prompt, pairs in found.items()), key=lambda loss: loss.speedup)
 
@@ -84,20 +85,14 @@ def _chat(prompt: Prompt, by_id: Mapping[str, Prompt], answers: Mapping[str, str
 
 
 def _loss(prompt: str, pairs: Sequence[tuple[Sample, Sample]]) -> Loss:
-    drafted = sum(sample.num_draft_tokens or 0 for sample, _ in pairs)
+    drafted, speed = sum(sample.num_draft_tokens or 0 for sample, _ in pairs), judged_speed(pairs[0][0].load)
     return Loss(
         prompt,
-        statistics.median(_speed(sample) / _speed(beside) for sample, beside in pairs),
-        statistics.median(_spent_ns(sample) - _spent_ns(beside) for sample, beside in pairs) / 1e6,
+        statistics.median(speed(sample) / speed(beside) for sample, beside in pairs),
+        statistics.median(_judged_ns(sample) - _judged_ns(beside) for sample, beside in pairs) / 1e6,
         sum(sample.num_accepted_draft_tokens or 0 for sample, _ in pairs) / drafted if drafted else None,
     )
 
 
-def _speed(sample: Sample) -> float:
-    """Tokens per second that speed-ups compare: of decoding for one user, of the whole request under load."""
-    return judged_speed(sample.load)(sample)
-
-
-def _spent_ns(sample: Sample) -> int:
-    alone = sample.load == ONE
-    return sample.decode_ns if alone else sample.timing.queued_ns + sample.prefill_ns + sample.decode_ns
+def _judged_ns(sample: Sample) -> int:
+    return sample.decode_ns if sample.load == ONE else sample.request_ns
