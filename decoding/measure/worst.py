@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from decoding.chat.messages import Chat
 from decoding.load import ONE
 from decoding.measure.sample import Sample
 from decoding.measure.speedups import judged_speed
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import Prompt, messages_to, turns_to
 
 MOST = 10_000  # prompts in one file
 USUAL = 50
@@ -63,7 +64,7 @@ def _row(loss: Loss, by_id: Mapping[str, Prompt], answers: Mapping[str, str], ke
     kept = {"category": prompt.category, "split": split, "reference": prompt.reference}
     return {
         "id": prompt.id,
-        **(_chat(prompt, by_id, answers) if prompt.chat else {"text": prompt.text}),
+        **(_chat(prompt, prompt.chat, by_id, answers) if prompt.chat else {"text": prompt.text}),
         **{name: value for name, value in kept.items() if value},
         "answer": answers.get(prompt.id, ""),
         "speedup": round(loss.speedup, 4),
@@ -72,15 +73,9 @@ def _row(loss: Loss, by_id: Mapping[str, Prompt], answers: Mapping[str, str], ke
     }
 
 
-def _chat(prompt: Prompt, by_id: Mapping[str, Prompt], answers: Mapping[str, str]) -> dict[str, Any]:
-    path, messages = [prompt], list[Mapping[str, Any]]()
-    while path[0].follows:
-        path.insert(0, by_id[path[0].follows])
-    for turn in path:
-        messages += turn.chat.messages if turn.chat else ()
-        if turn is not prompt:
-            messages.append({"role": "assistant", "content": answers.get(turn.id, "")})
-    sent = {"tools": list(prompt.chat.tools) if prompt.chat else [], "max_tokens": prompt.max_tokens}
+def _chat(prompt: Prompt, chat: Chat, by_id: Mapping[str, Prompt], answers: Mapping[str, str]) -> dict[str, Any]:
+    messages = messages_to(turns_to(prompt, by_id), lambda turn: answers.get(turn.id, ""))
+    sent = {"tools": list(chat.tools), "max_tokens": prompt.max_tokens}
     return {"messages": messages, **{name: value for name, value in sent.items() if value}}
 
 

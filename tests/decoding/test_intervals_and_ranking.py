@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import coverage
 from decoding.load import ONE, Load
 from decoding.measure.crossover import across_loads
 from decoding.measure.intervals import Column, Interval, fewest_rows, ratio_interval, ratio_intervals
@@ -409,3 +410,20 @@ def test_a_machine_that_others_used_is_why_no_load_is_settled() -> None:
     assert together["verdict"] == together["sentence"] == "At no load is it known which strategy is fastest."
     assert together["doubt"] == "Other programs used more than half of the machine, so no interval would hold."
     assert found(choices, samples, "autoregressive", ENDED)["sentence"] == "Fastest at every load: lookup:10."
+
+
+def test_intervals_of_prompts_drawn_from_a_run_hold_the_ratios_over_all_its_prompts() -> None:
+    rows = compared(noisy(140, 0.2, 60, 1), noisy(110, 0.2, 60, 2), noisy(90, 0.1, 60, 3))["rows"]
+    told = coverage.of_run({"baseline": "autoregressive", "strategies": [*rows.values()]}, draws=10)
+    assert told["truth"]["static:1"] == rows["static:1"]["speedup"]["ratio"]
+    assert min(told["held"].values()) >= 0.8
+
+
+def test_repeats_of_one_strategy_stand_for_strategies_that_are_as_fast() -> None:
+    speeds, alone = noisy(100, 0.2, 108, 1), choose("autoregressive")
+    samples = [sample(alone.label, n // 9, speed, repeat=n % 9) for n, speed in enumerate(speeds)]
+    told = coverage.of_run(
+        {"baseline": "autoregressive", "strategies": report([alone], {alone.label: "table"}, samples)}, draws=5
+    )
+    assert set(told["lines"]) == {"8", "12"}
+    assert all(line["looks"] >= 0.8 and line["faster"] <= 0.2 for line in told["lines"].values())
