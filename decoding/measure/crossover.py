@@ -19,7 +19,7 @@ def load_of(row: Row) -> Load:
 
 
 def across_loads(rows: Sequence[Row], judged: Judged, *, is_noisy: bool = False) -> dict[str, Any]:
-    """Verdict, doubt and ranking of each load, the crossover of each strategy, and sentence and doubt of all loads.
+    """Verdict, doubt and ranking of each load and of all together, and the crossover of each strategy.
 
     Rows may have a `name` for people. Before the end no ranking asks for more prompts."""
     stage, names = judged.stage, {row["label"]: row.get("name", row["label"]) for row in rows}
@@ -50,9 +50,11 @@ def across_loads(rows: Sequence[Row], judged: Judged, *, is_noisy: bool = False)
             }
         )
     crossings = list(_crossovers(rows, judged.base))
-    is_begun = any(row["speedup"] for row in rows)
-    told = doubt(_open(found, crossings) if is_begun else "", is_noisy=is_noisy)
-    return {"loads": found, "crossovers": crossings, "sentence": _sentence(found, names, stage), "doubt": told}
+    sentence, is_begun = _sentence(found, names, stage), any(row["speedup"] for row in rows)
+    left = NO_INTERVALS if judged.is_withheld else _open(found, crossings) if is_begun else ""
+    together = {"verdict": sentence, "doubt": doubt(left, is_noisy=is_noisy), "ranking": dataclasses.asdict(Ranking())}
+    alone = found[0] if len(found) == 1 else together
+    return {"loads": found, "crossovers": crossings, "sentence": sentence, **{name: alone[name] for name in together}}
 
 
 def _left_out(race: Race, names: Mapping[str, str]) -> str:
@@ -146,7 +148,7 @@ def _sentence(found: Sequence[Mapping[str, Any]], names: Mapping[str, str], stag
         if best
     ]
     if not named:
-        return "No load has enough prompts to say which strategy is fastest there."
+        return "At no load is it known which strategy is fastest."
     early = "Stopped early: fastest" if stage.is_over else "So far: fastest"
     start = early if stage.planned else "Fastest"
     if len(named) == len(found) > 1 and len({name for _, name in named}) == 1:

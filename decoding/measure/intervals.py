@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 MISSES = 0.04  # share of comparisons in which some interval misses at the end
@@ -87,7 +88,7 @@ def _limit(columns: Columns, pairs: Sequence[Pair]) -> float:
         return 0.0
     tosses = _tosses(min(len(rows), MOST_COINS))
     sums = {name: _sums(own, tosses) for name, own in shares.items()}
-    found = [0.0] * len(tosses)
+    found = [0.0] * len(tosses[0])
     for i, j, scale in unlike:
         found = [max(most, abs(x - y) * scale) for most, x, y in zip(found, sums[i], sums[j], strict=True)]
     return sorted(found)[math.ceil((1 - MISSES) * len(found)) - 1]
@@ -113,19 +114,20 @@ def _by_coin(column: Column, coins: Mapping[Any, int]) -> list[float]:
     return found
 
 
-def _tosses(coins: int) -> Sequence[int]:
-    """Changes of sign, as bits. One and its opposite come to the same, so half of them suffice."""
-    if coins <= ALL_TOSSES:
-        return range(1 << (coins - 1))
+@lru_cache(maxsize=16)
+def _tosses(coins: int) -> Sequence[tuple[int, ...]]:
+    """Changes of sign: for each `CHUNK` of coins its bits in each toss. A toss and its opposite come to the same, so
+    half of all suffice."""
     dice = random.Random(0)
-    return [dice.getrandbits(coins) for _ in range(TOSSES)]
+    tosses = range(1 << (coins - 1)) if coins <= ALL_TOSSES else [dice.getrandbits(coins) for _ in range(TOSSES)]
+    return [*zip(*(toss.to_bytes(math.ceil(coins / CHUNK), "little") for toss in tosses), strict=True)]
 
 
-def _sums(shares: Sequence[float], tosses: Sequence[int]) -> list[float]:
+def _sums(shares: Sequence[float], tosses: Sequence[tuple[int, ...]]) -> list[float]:
     """Sum of the shares after each change of signs, read from tables of `CHUNK` coins each."""
     tables = [_table(shares[start : start + CHUNK]) for start in range(0, len(shares), CHUNK)]
-    as_bytes = (toss.to_bytes(len(tables), "little") for toss in tosses)
-    return [sum(table[byte] for table, byte in zip(tables, toss, strict=True)) for toss in as_bytes]
+    parts = (map(table.__getitem__, chunk) for table, chunk in zip(tables, tosses, strict=True))
+    return [*map(sum, zip(*parts, strict=True))]
 
 
 def _table(shares: Sequence[float]) -> list[float]:

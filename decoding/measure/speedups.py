@@ -87,13 +87,13 @@ def race(load: Load, by_label: Mapping[str, Sequence[Sample]], speed: Speed | No
     keys = [key for key in next(iter(judged.values())) if all(key in own for own in judged.values())]
     every = {prompt for own in known.values() for prompt, _ in own}
     first = next(iter(judged.values()))
-    unit = {key: str(key[1]) if load.is_open else first[key].conversation or first[key].prompt for key in keys}
+    unit = {key: str(key[1]) if load.is_open else first[key].unit for key in keys}
     times: dict[str, dict[str, float]] = {}
     for label, own in judged.items():
         times[label] = dict.fromkeys(unit.values(), 0.0)
         for key in keys:
             times[label][unit[key]] += first[key].count / speed(own[key])
-    prompts = {first[key].conversation or first[key].prompt for key in keys}
+    prompts = {first[key].unit for key in keys}
     left_out = len(every) - len({prompt for prompt, _ in keys})
     absent = tuple(label for label in known if label not in judged)
     return Race(load, times if keys else {}, len(prompts), left_out, absent)

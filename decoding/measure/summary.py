@@ -18,15 +18,7 @@ from decoding.measure.devices import device_shares
 from decoding.measure.drift import drift
 from decoding.measure.regret import regrets
 from decoding.measure.sample import AUDIT_OUTCOMES, Sample
-from decoding.measure.speedups import (
-    Race,
-    Speedup,
-    break_even_tokens,
-    end_to_end_speed,
-    races,
-    speedup,
-    speedups,
-)
+from decoding.measure.speedups import Race, Speedup, break_even_tokens, end_to_end_speed, races, speedup, speedups
 from decoding.spec import Choice
 from decoding.ssd import accounting
 from decoding.strategies import BASELINE
@@ -86,7 +78,11 @@ def judge(
     usually = gains if usual == base else speedups(every, usual, stage.planned)
     whole = speedups(races(choices, by_label, end_to_end_speed), base, stage.planned)
     if is_withheld:
-        gains, usually, whole = _without_intervals(gains), {}, _without_intervals(whole)
+        gains, whole = (
+            {label: gain and dataclasses.replace(gain, low=None, high=None) for label, gain in found.items()}
+            for found in (gains, whole)
+        )
+        usually = {}
     shown = frozenset(label for label, gain in usually.items() if gain and (gain.low or 0) > 1)
     return Judged(every, base, gains, whole, shown, stage, is_withheld)
 
@@ -95,10 +91,6 @@ def is_heavy(noises: Iterable[str]) -> bool:
     """Whether other programs used so much of the machine that no interval would hold."""
     told = [re.search(r"Other programs used (\d+) %", noise) for noise in noises]
     return bool(told) and statistics.mean(int(found[1]) if found else 0 for found in told) > HEAVY
-
-
-def _without_intervals(gains: Mapping[str, Speedup | None]) -> dict[str, Speedup | None]:
-    return {label: gain and dataclasses.replace(gain, low=None, high=None) for label, gain in gains.items()}
 
 
 def _by_label(choices: Iterable[Choice], samples: Iterable[Sample]) -> dict[str, list[Sample]]:
@@ -113,10 +105,8 @@ def _row(choice: Choice, runner: str, samples: Sequence[Sample], judged: Judged)
     """One row of a comparison, as in the JSON document."""
     gain, end_to_end = judged.gains.get(choice.label), judged.end_to_end.get(choice.label)
     decode_ns = sum(s.decode_ns for s in samples)
-    spec_steps, drafted, accepted = (
-        _sum(getattr(s, name) for s in samples)
-        for name in ("num_spec_steps", "num_draft_tokens", "num_accepted_draft_tokens")
-    )
+    spec_steps, drafted = _sum(s.num_spec_steps for s in samples), _sum(s.num_draft_tokens for s in samples)
+    accepted = _sum(s.num_accepted_draft_tokens for s in samples)
     has_rounds = all(s.has_rounds for s in samples)
     by_position = zip(
         _added(s.accepted_by_position for s in samples), _added(s.drafts_by_position for s in samples), strict=True
@@ -192,24 +182,25 @@ def report(
     """Rows of all choices, in the order of `choices`. `runners` names the runner of each label. `prices` are those that
     the run weighed, by the classifier's name. `hardware` states what each label had to itself. `judged` are the
     speed-ups, if they are known already."""
-    by_label = _by_label(choices, samples)
+    by_label, devices = _by_label(choices, samples), device_shares(choices, hardware)
     judged = judged or judge(choices, samples, baseline)
-    devices, rows = device_shares(choices, hardware), []
-    for choice in choices:
+    rows = []
+    explained = zip(choices, why.reasons(choices, by_label), regrets(choices, by_label), strict=True)
+    for choice, reason, regret in explained:
         own, label, reference = by_label[choice.label], choice.label, judged.base[choice.load]
-        row = _row(choice, runners[label], own, judged)
-        length = None if label == reference else break_even_tokens(own, by_label.get(reference, []))
+        beside = by_label.get(reference, [])
         rows.append(
             {
-                **row,
+                **_row(choice, runners[label], own, judged),
                 "price": about(prices.get(str(choice.settled.get(CLASSIFIER.name))), choice.price_rule),
-                "by_turn": _by_turn(own, by_label.get(reference, [])),
-                "break_even_tokens": length,
+                "by_turn": _by_turn(own, beside),
+                "break_even_tokens": None if label == reference else break_even_tokens(own, beside),
                 **latency.figures(own, objective, devices[label]),
+                "why": reason,
+                "regret": regret,
             }
         )
-    found = zip(rows, why.reasons(choices, by_label), regrets(choices, by_label), strict=True)
-    return [{**row, "why": reason, "regret": regret} for row, reason, regret in found]
+    return rows
 
 
 def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample]) -> list[dict[str, Any]]:
@@ -218,9 +209,7 @@ def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample]) -> list[dict
     for turn in turns if len(turns) > 1 else ():
         own = [sample for sample in samples if sample.turn == turn]
         gain = speedup(own, [sample for sample in baseline if sample.turn == turn])
-        steps, accepted = (
-            _sum(getattr(s, name) for s in own) for name in ("num_spec_steps", "num_accepted_draft_tokens")
-        )
+        steps, accepted = _sum(s.num_spec_steps for s in own), _sum(s.num_accepted_draft_tokens for s in own)
         found.append(
             {
                 "turn": turn,

@@ -1,10 +1,13 @@
 import random
+import re
 import statistics
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks import coverage
 from decoding.load import ONE, Load
 from decoding.measure.crossover import across_loads
 from decoding.measure.intervals import Column, Interval, fewest_rows, ratio_interval, ratio_intervals
@@ -13,6 +16,7 @@ from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.summary import ENDED, Stage, is_heavy, judge, report
 from decoding.spec import Choice, choose
 
+ROOT = Path(__file__).parents[2]
 Draw = Callable[[random.Random], float]
 
 NORMAL: Draw = lambda dice: dice.lognormvariate(0, 0.2)  # noqa: E731
@@ -76,11 +80,13 @@ def test_more_strategies_take_more_prompts_to_have_an_interval(strategies: int, 
     assert all(low is None for low, _ in among(fewer, pairs))
 
 
-@pytest.mark.parametrize(("prompts", "seen"), [(8, "18 %"), (24, "10 %"), (100, "5 %"), (400, "2 %")])
-def test_more_prompts_show_smaller_differences(prompts: int, seen: str) -> None:
-    words = outlook(prompts, 1)
-    assert f"differences of {seen} or more" in words and not are_too_few(prompts, 1)
-    assert ("About 100 prompts show" in words) is (prompts < 100)
+def test_the_documents_give_the_rule_of_thumb_that_is_told_before_a_run() -> None:
+    rows = re.findall(r"^\| (\d+) \| (\d+ %) \|", (ROOT / "docs" / "verdict.md").read_text(), re.MULTILINE)
+    assert [prompts for prompts, _ in rows] == ["8", "12", "24", "48", "100"]
+    for prompts, seen in rows:
+        words = outlook(int(prompts), 1)
+        assert f"differences of {seen} or more" in words and not are_too_few(int(prompts), 1)
+        assert ("About 100 prompts show" in words) is (int(prompts) < 100)
 
 
 def test_prompts_that_give_no_interval_are_told_before_they_are_decoded() -> None:
@@ -399,3 +405,30 @@ def test_a_machine_that_others_used_gives_no_interval() -> None:
     [load] = compared([200.0] * 12, noises=["Other programs used 80 % of the 2 cores."])["loads"]
     assert "interval" not in load["verdict"] and "no interval would hold" in load["doubt"]
     assert load["ranking"]["leader"] is None and load["ranking"]["more_prompts"] is None
+
+
+def test_a_machine_that_others_used_is_why_no_load_is_settled() -> None:
+    """Too few prompts were named as the reason."""
+    choices = [choice.at(load) for load in (ONE, Load(4)) for choice in (choose("autoregressive"), choose("lookup"))]
+    samples = [sample(c.label, p, 200 if c.strategy == "lookup" else 100, c.load) for c in choices for p in range(12)]
+    together = found(choices, samples, "autoregressive", ENDED, is_withheld=True)
+    assert together["verdict"] == together["sentence"] == "At no load is it known which strategy is fastest."
+    assert together["doubt"] == "Other programs used more than half of the machine, so no interval would hold."
+    assert found(choices, samples, "autoregressive", ENDED)["sentence"] == "Fastest at every load: lookup:10."
+
+
+def test_intervals_of_prompts_drawn_from_a_run_hold_the_ratios_over_all_its_prompts() -> None:
+    rows = compared(noisy(140, 0.2, 60, 1), noisy(110, 0.2, 60, 2), noisy(90, 0.1, 60, 3))["rows"]
+    told = coverage.of_run({"baseline": "autoregressive", "strategies": [*rows.values()]}, draws=10)
+    assert told["truth"]["static:1"] == rows["static:1"]["speedup"]["ratio"]
+    assert min(told["held"].values()) >= 0.8
+
+
+def test_repeats_of_one_strategy_stand_for_strategies_that_are_as_fast() -> None:
+    speeds, alone = noisy(100, 0.2, 108, 1), choose("autoregressive")
+    samples = [sample(alone.label, n // 9, speed, repeat=n % 9) for n, speed in enumerate(speeds)]
+    told = coverage.of_run(
+        {"baseline": "autoregressive", "strategies": report([alone], {alone.label: "table"}, samples)}, draws=5
+    )
+    assert set(told["lines"]) == {"8", "12"}
+    assert all(line["looks"] >= 0.8 and line["faster"] <= 0.2 for line in told["lines"].values())

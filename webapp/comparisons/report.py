@@ -11,7 +11,6 @@ from decoding.public import (
     DEFINITIONS_VERSION,
     ENDED,
     Choice,
-    Judged,
     Load,
     Objective,
     Sampling,
@@ -33,7 +32,6 @@ from webapp.jobs.models import State
 KEPT_SECONDS = 3600
 NOISY_SHARE = 0.2  # of the samples that a verdict compares; above it the verdict doubts itself
 PROMPTS_REPORTED_SINGLY = 32  # up to twice as many prompts, each finished one makes another report
-NO_RANKING: dict[str, Any] = {"leader": None, "as_fast": [], "held_out": None, "more_prompts": None, "sentence": ""}
 _CLASSIFIER = re.compile(r",classifier=[^, ]+")
 
 Rows = list[dict[str, Any]]
@@ -77,7 +75,7 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     warnings = misfits(used, Sampling.from_dict(comparison.sampling), machines)
     is_noisy = _is_noisy(rows, choices, base)
     return {
-        **_verdicts(rows, judged, is_noisy=is_noisy),
+        **across_loads(rows, judged, is_noisy=is_noisy),
         "objective": objective.to_dict(),
         "warnings": [*warnings, *overloaded(rows)],
         "is_noisy": is_noisy,
@@ -96,15 +94,6 @@ def _stage(comparison: Comparison) -> Stage:
         return ENDED
     conversations = sum(prompt.turn == 1 for prompt in comparison.prompts)
     return Stage(conversations, is_over=comparison.job.is_final, repeats=comparison.repeats)
-
-
-def _verdicts(rows: Rows, judged: Judged, *, is_noisy: bool) -> dict[str, Any]:
-    """Verdict, doubt and ranking: of the one load, or in one sentence of all."""
-    found = across_loads(rows, judged, is_noisy=is_noisy)
-    if len(judged.base) > 1:
-        return {**found, "verdict": found["sentence"], "ranking": NO_RANKING}
-    [alone] = found["loads"]
-    return {**found, **{name: alone[name] for name in ("verdict", "doubt", "ranking")}}
 
 
 def _add_names(rows: Rows, choices: Sequence[Choice]) -> None:

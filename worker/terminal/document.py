@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +14,6 @@ from decoding.measure.crossover import across_loads
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.doubts import doubts
 from decoding.measure.latency import overloaded
-from decoding.measure.ranking import Ranking
 from decoding.measure.sample import Sample
 from decoding.measure.summary import ENDED, Stage, judge, report
 from decoding.prompts.prompt import Prompt, first_turns
@@ -45,13 +43,11 @@ def document(
         args.choices, runners, samples, args.baseline, args.objective, prices=prices, hardware=stated, judged=judged
     )
     verdicts = across_loads(strategies, judged, is_noisy=bool(noise))
-    alone = verdicts["loads"][0] if len(args.loads) == 1 else None
-    findings = alone or {**verdicts, "verdict": verdicts["sentence"], "ranking": dataclasses.asdict(Ranking())}
     return {
         "format": FORMAT,
         "drafthouse": version(),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        **{name: findings[name] for name in ("verdict", "doubt", "ranking")},
+        **{name: verdicts[name] for name in ("verdict", "doubt", "ranking")},
         "loads": verdicts["loads"],
         "crossovers": verdicts["crossovers"],
         "objective": args.objective.to_dict(),
