@@ -21,7 +21,7 @@ from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
 from decoding.measure import passes, spent, summary, worst
 from decoding.measure.crossover import across_loads, load_of, paying
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
-from decoding.measure.devices import device_counts, devices_in
+from decoding.measure.devices import device_counts, works_at_once
 from decoding.measure.intervals import fewest_rows
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
 from decoding.measure.misfit import misfit, trained_otherwise

@@ -56,8 +56,9 @@ class Spec:
 
     @property
     def device_count(self) -> int:
-        """Devices that a worker reserves: a draft beside its target on a GPU has a core for itself."""
-        is_beside = any(choice.params.get("placement") in ("auto", "beside") for choice in self.choices)
+        """Devices that a worker reserves: a draft beside its target on a GPU has a core for itself. `auto` keeps it on
+        the GPU."""
+        is_beside = any(choice.params.get("placement") == "beside" for choice in self.choices)
         return 2 if self.queue == Queue.GPU and is_beside else 1
 
 

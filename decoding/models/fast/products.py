@@ -62,7 +62,7 @@ class Part:
 
 def with_tiles(decoder: Decoder, capturing: Capturing) -> Kernels:
     """Return the decoder's kernels, with the tiles of all products that take less time than torch's launches."""
-    if decoder.kernels.product is None:
+    if decoder.kernels.product is None or not decoder.layout.is_fused:
         return decoder.kernels
     parts = parts_of(decoder)
     wrong = {name: {tile: part.why_wrong(tile) for tile in TILES} for name, part in parts.items()}

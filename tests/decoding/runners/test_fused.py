@@ -527,6 +527,18 @@ def test_a_layer_of_a_static_pass_is_at_most_13_launches(tmp_path: Path) -> None
     assert counts[1] - counts[0] <= 13
 
 
+def test_a_step_of_several_texts_is_no_more_launches_than_one_of_few(tmp_path: Path) -> None:
+    counts = []
+    for texts in (2, 5):
+        model = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=Rehearsal()).model
+        runners = model.new_runners(texts)
+        for _ in range(3):
+            with Launches() as seen:
+                model.extend_all([(runner, [1, 2], 2) for runner in runners])
+        counts.append(len(seen.names))
+    assert counts[0] == counts[1]
+
+
 @on_a_gpu
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_on_a_gpu_kernels_are_tried_and_passes_are_near(tmp_path: Path, dtype: str, device: torch.device) -> None:
