@@ -155,11 +155,11 @@ class Comparison:
             yield self.audited(samples)
 
     def _decoded(self, stint: Sequence[Key], done: Callable[[Sample], None]) -> list[Sample]:
-        """Decode samples of one choice and leave out those that break. If a model here has written no text at all,
-        raise the error: it is broken."""
+        """Decode samples of one choice and leave out those that break. If a model here has written no text at all, it
+        cannot run: raise the error."""
         samples, broken = list[Sample](), list[tuple[Key, DrafthouseError]]()
-        for key, answer in self.samples(stint):
-            if isinstance(answer, BrokenModel):
+        for key, answer in self.tried(stint):
+            if isinstance(answer, DrafthouseError):
                 broken.append((key, answer))
             else:
                 samples.append(answer)
@@ -182,7 +182,7 @@ class Comparison:
 
         for group in self.run(done):
             for key, error in self.left_out:
-                if isinstance(error, BrokenModel) or not key.prompt.follows:
+                if not (isinstance(error, BadPrompt) and key.prompt.follows):
                     raise error
             samples += group
         return samples
@@ -193,6 +193,17 @@ class Comparison:
         if isinstance(sample, BrokenModel):
             raise sample
         return sample
+
+    def tried(self, stint: Sequence[Key]) -> Iterator[tuple[Key, Sample | DrafthouseError]]:
+        """Decode samples of one choice. An error that ends the stint, as where memory runs out, is the answer for all
+        that are left of it."""
+        left = list(stint)
+        try:
+            for key, answer in self.samples(stint):
+                left.remove(key)
+                yield key, answer
+        except DrafthouseError as error:
+            yield from ((key, error) for key in left)
 
     def samples(self, stint: Sequence[Key]) -> Iterator[tuple[Key, Sample | BrokenModel]]:
         """Decode samples of one choice at its load, and yield each when it is complete, or why it has no text.
