@@ -37,9 +37,9 @@ def load_pair(
     report = check_pair(local.target, local.draft)
     report.require()
     device = str(device_called(local.device))
-    spot = Spot(local.target, device, "target")
+    spot = Spot(local.target, device, "target", report.target)
     target = residents.load(spot)
-    draft = residents.load(Spot(local.draft, device, "draft"), keep=spot) if local.draft else None
+    draft = residents.load(Spot(local.draft, device, "draft", report.draft), keep=spot) if local.draft else None
     pair = pair_of(
         target,
         draft,

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from decoding import alone
-from decoding.models.fit import check_pair
 from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Sampling
@@ -75,7 +74,7 @@ def read_recorded(
     material = bench.material
     if material.draft is None:
         return bench
-    report = check_pair(material.target, material.draft)
+    report = material.report
     report.require()
     if drafting and report.shared:
         require_scores(report.shared.method(bench.other_tokenizer), drafting)

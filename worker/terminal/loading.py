@@ -13,7 +13,6 @@ import transformers
 from decoding.contestants.servers.alone import ServersAlone
 from decoding.models.checkpoints import Loaded, load
 from decoding.models.devices import device_called, set_threads, usual_threads
-from decoding.models.fit import check_pair
 from decoding.pair import Pair
 from decoding.spec import Choice
 from worker.memory import lengths_of, run_size
@@ -76,14 +75,12 @@ def _size(parameters: int) -> str:
 def load_pair(bench: Bench) -> LoadedPair:
     transformers.utils.logging.disable_progress_bar()  # we draw our own
     transformers.utils.logging.set_verbosity_error()
-    report = check_pair(bench.material.target, bench.material.draft)
+    report = bench.material.report
     report.require()
     device = device_called(bench.device)
     allow(_need(bench))
     set_threads(bench.threads or usual_threads())
-    target, *others = (
-        load(folder, dtype=bench.dtype, device=device, runner=bench.runner) for folder in bench.material.folders
-    )
+    target, *others = (load(model, dtype=bench.dtype, device=device, runner=bench.runner) for model in report.models)
     draft = others[0] if others else None
     pair = pair_of(
         target,
@@ -106,7 +103,7 @@ def _need(bench: Bench) -> int:
     choices = bench.choices if isinstance(bench, Arguments) else ()
     is_recorded = not isinstance(bench, Arguments)
     lengths = lengths_of(bench.prompts, new_tokens)
-    return run_size(bench.material.folders, lengths, new_tokens, choices, is_recorded=is_recorded)
+    return run_size(bench.material.report.models, lengths, new_tokens, choices, is_recorded=is_recorded)
 
 
 def _pair_again(bench: Bench) -> Pair:
