@@ -30,11 +30,11 @@ def ready_pair(local: LocalPair, residents: Residents) -> ReadyPair:
     report = check_pair(local.target, local.draft)
     report.require()
     device = str(device_called(local.device))
-    spot = Spot(local.target, device, "target", local.dtype, local.runner)
+    spot = Spot(local.target, device, "target", local.dtype, local.runner, report.target)
     target = residents.load(spot)
     draft = None
     if local.draft:
-        draft = residents.load(Spot(local.draft, device, "draft", local.dtype, local.runner), keep=spot)
+        draft = residents.load(Spot(local.draft, device, "draft", local.dtype, local.runner, report.draft), keep=spot)
     pair = pair_of(
         target,
         draft,

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from decoding import alone
-from decoding.models.fit import check_pair
 from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Sampling
@@ -79,7 +78,7 @@ def read_recorded(
     """Read the arguments of a command that records the pair. A draft that matches text (SLEM) cannot be recorded:
     refuse `drafting`, which needs it. The order takes the target alone for anything else."""
     bench = read_bench(args, split, all_splits=all_splits, drafting=drafting)
-    report = check_pair(bench.pair.target, bench.pair.draft)
+    report = bench.material.report
     report.require()
     if drafting and report.shared:
         require_scores(report.shared.method(bench.pair.other_tokenizer), drafting)

@@ -91,7 +91,7 @@ def _need(bench: Bench) -> int:
     choices = bench.choices if isinstance(bench, Arguments) else ()
     is_recorded = not isinstance(bench, Arguments)
     lengths = lengths_of(bench.prompts, new_tokens)
-    return run_size(bench.pair.folders, lengths, new_tokens, choices, is_recorded=is_recorded)
+    return run_size(bench.material.report.models, lengths, new_tokens, choices, is_recorded=is_recorded)
 
 
 def _about(model: Loaded) -> Mapping[str, Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
+from decoding.models.fit import PairReport, check_pair
 from worker.terminal.parser import BadArguments
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +23,11 @@ class Material:
     prompts: Path
     split: str | None = None
     settings: Path | None = None  # JSON: how to sample, as far as nobody asks for anything else
+
+    @cached_property
+    def report(self) -> PairReport:
+        """Facts about the models and whether they fit each other, read once."""
+        return check_pair(self.target, self.draft)
 
     @property
     def own_classifier(self) -> Path:

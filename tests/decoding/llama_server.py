@@ -26,9 +26,8 @@ def program() -> Path | None:
 
 
 class LlamaServer:
-    def __init__(self, address: str, process: int) -> None:
+    def __init__(self, address: str) -> None:
         self.address = address
-        self.process = process
 
     def post(self, path: str, **body: Any) -> Any:
         request = urllib.request.Request(f"{self.address}{path}", json.dumps(body).encode())
@@ -52,12 +51,6 @@ class LlamaServer:
             **more,
         )
 
-    @property
-    def cpu_seconds(self) -> float:
-        """CPU time of all threads of the server so far, to the nanosecond: its times in /proc/…/stat are in ticks."""
-        tasks = Path(f"/proc/{self.process}/task").iterdir()
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
-
 
 @contextmanager
 def llama_server(binary: Path, model: Path, log: Path, *options: str) -> Iterator[LlamaServer]:
@@ -68,7 +61,7 @@ def llama_server(binary: Path, model: Path, log: Path, *options: str) -> Iterato
     with log.open("wb") as kept:
         process = subprocess.Popen([str(part) for part in command], stdout=kept, stderr=subprocess.STDOUT)
     try:
-        server = LlamaServer(f"http://127.0.0.1:{port}", process.pid)
+        server = LlamaServer(f"http://127.0.0.1:{port}")
         _wait(server, process, log)
         yield server
     finally:
