@@ -39,7 +39,7 @@ HEAD = """<tr class="s-{strategy}">
 class Table:
     shown: Sequence[Column]
     groups: Mapping[UUID, Group]  # by their conditions
-    link_to: Callable[[UUID], str]  # address of the runs under these conditions
+    alike: str  # address of the runs under conditions whose id follows
 
     def rows(self, runs: Sequence[Run], names: Mapping[UUID, str]) -> list[SafeString]:
         marks = static("marks.svg")
@@ -65,7 +65,7 @@ class Table:
     def _letter(self, group: Group | None) -> SafeString:
         if group is None:
             return NONE
-        link = self.link_to(group.conditions.pk)
+        link = f"{self.alike}{group.conditions.pk}"
         return format_html('<td><a href="{}" title="{}">{}</a></td>', link, group.sentence, group.letter)
 
 
