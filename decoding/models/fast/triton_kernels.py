@@ -16,7 +16,7 @@ HOPPER = 232448, True  # limits of an H100
 KEYS_AND_STAGES = ((64, 3), (64, 2), (32, 3), (32, 2), (16, 2))
 MOST_ROWS = 64  # of queries in a program
 PROGRAMS = 256  # fill a large card: where texts and heads make fewer, several share the keys of a text
-FEW = 16  # rows of a product: the fewest that a tensor core takes
+MOST_FEW = 16  # rows of a product, which a tensor core takes at once
 WIDTH_AT_ONCE = 256  # of a matrix: 512 bytes of each of its rows in a row
 
 
@@ -79,8 +79,8 @@ def product(
     out = torch.empty(count, size, dtype=rows.dtype, device=rows.device) if residual is None else residual
     _product[(triton.cdiv(size, tile),)](
         rows, weight, weight if bias is None else bias, weight if norm is None else norm, out, count, width, size, eps,
-        ROWS=FEW, TILE=tile, BLOCK=WIDTH_AT_ONCE, HAS_BIAS=bias is not None, NORMS=norm is not None, GATES=is_gated,
-        ADDS=residual is not None, num_stages=4,
+        ROWS=MOST_FEW, TILE=tile, BLOCK=WIDTH_AT_ONCE, HAS_BIAS=bias is not None, NORMS=norm is not None,
+        GATES=is_gated, ADDS=residual is not None, num_stages=4,
     )  # fmt: skip
     return out
 
