@@ -52,7 +52,7 @@ def clock(kernel_takes: float) -> Any:
 
 @pytest.mark.parametrize("model_type", [name for name in CASES if name != "gpt2"])
 def test_a_pass_with_kernels_is_the_sliced_one(tmp_path: Path, model_type: str) -> None:
-    """Torch's own launches stand in for kernels; a family whose heads are normed has none for them."""
+    """Torch's own launches stand in for kernels."""
     folder = save(tmp_path, model_type, **CASES[model_type])
     runner = fast_runner(folder, static=True)
     runner.decoder.kernels = PLAIN
@@ -297,6 +297,8 @@ interpreter.InterpreterBuilder.create_masked_store = stored
 """
 
 INTERPRETED = """
+from dataclasses import replace
+from functools import partial
 import torch
 from decoding.models.fast import fused, triton_kernels
 from decoding.models.fast.linear import Layout
@@ -307,16 +309,18 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
     for changed in ({}, {"hidden_size": 144, "num_key_value_heads": 6, "intermediate_size": 1500}):
         layout = Layout("plain", dtype, is_fused=True)
         gate, place = (trial(shape(**changed), layout, device) for trial in (fused.gate_trial, fused.place_trial))
+        norm = fused.head_norm_trial(replace(shape(**changed), family="qwen3"), device)
         print(fused.is_right(triton_kernels.gate, fused.silu_gate, gate))
-        print(fused.is_right(fused.in_slab(triton_kernels.place), fused.in_slab(fused.place), place))
-        alone = (*place[:3], place[3][:, :, 0].contiguous())
-        print(fused.is_right(triton_kernels.place, fused.place, alone))
+        for how in ({}, {"head_norm": norm, "eps": 1e-6}):
+            ours, plain = (partial(each, **how) for each in (triton_kernels.place, fused.place))
+            print(fused.is_right(fused.in_slab(ours), fused.in_slab(plain), place))
+            print(fused.is_right(ours, plain, (*place[:3], place[3][:, :, 0].contiguous())))
 """
 
 
 def test_tritons_kernels_are_right() -> None:
     """Without a GPU, Triton's interpreter runs them. Triton reads that when it is first imported: hence the process."""
-    assert interpreted(INTERPRETED).split() == ["True"] * 18
+    assert interpreted(INTERPRETED).split() == ["True"] * 30
 
 
 MULTIPLYING = """
@@ -360,7 +364,9 @@ for dtype, width, size, tile in forms:
 )
 
 
-def test_tritons_products_are_right_and_a_row_does_not_depend_on_the_others() -> None:
+@on_a_gpu
+def test_tritons_products_are_right_and_a_row_does_not_depend_on_the_others(device: torch.device) -> None:
+    """Without a GPU, in Triton's interpreter."""
     assert interpreted(PRODUCTS).split() == ["True"] * 3 * 6 * 2
 
 
@@ -412,7 +418,7 @@ from decoding.models.fast import triton_kernels
 
 LIMITS = {"80": (166912, False), "89": (101376, False), "90": triton_kernels.HOPPER}  # A100, L4, H100
 ITEMS = {"bf16": 2, "fp16": 2, "fp32": 4}
-POINTERS = {"positions": "*i64", "slots": "*i64", "turns": "*fp32", "found": "*fp32", "weights": "*fp32"}
+POINTERS = {"positions": "*i64", "slots": "*i64"} | dict.fromkeys(("turns", "head_norm", "found", "weights"), "*fp32")
 LONG = ("queries", "storage", "heads", "both", "out", "given", "weight", "bias", "norm")
 
 def compiled(kernel, target, dtype, stages=3, **constants):
@@ -441,7 +447,8 @@ for form in sys.argv[1:]:
     if target != "90":
         continue
     compiled(triton_kernels._combine, target, dtype, WIDTH=width, PADDED=width, PARTS=rows)
-    compiled(triton_kernels._place, target, dtype, QUERIES=8 * group, KEYS=8, PAIRS=width // 2, PADDED=width // 2)
+    pairs = {"PAIRS": width // 2, "PADDED": width // 2, "NORMS": rows == 16}
+    compiled(triton_kernels._place, target, dtype, QUERIES=8 * group, KEYS=8, **pairs)
     compiled(triton_kernels._gate, target, dtype, BLOCK=1024)
     for how in range(4 if dtype != "fp32" else 0):
         constants = {"HAS_BIAS": how == 1, "NORMS": how > 1, "GATES": how == 3, "ADDS": how == 0}
