@@ -22,7 +22,7 @@ from decoding.models.fast.decoder import Decoder, Layer, RmsNorm
 from decoding.models.fast.fused import Kernels, spread, why_wrong
 from decoding.models.fast.linear import Linear, Summing
 
-ROWS = (1, 4, 8, 2)  # that are timed, in this order; numbers between them do as the next larger
+ROWS = (1, 4, 8, 2, 16)  # that are timed, in this order; numbers between them do as the next larger
 TILES = (16, 32)  # outputs of a program: so few that the narrowest matrix of a large model fills a card
 SECONDS = 2.0  # most that timing takes, without compiling
 READ = 512 << 20  # bytes of matrices that one timed call reads, if the model has as many
@@ -49,8 +49,11 @@ class Part:
 
     def why_wrong(self, tile: int) -> str | None:
         """Return why tiles of this size cannot be used; None if their numbers are right."""
-        ours, torchs = (lambda *given, by=by: self.steps[0](*given, by) for by in (tile, None))
+        ours, torchs = (partial(self._first, by) for by in (tile, None))
         return next((wrong for rows in (1, 5) if (wrong := why_wrong(ours, torchs, self.given(rows)))), None)
+
+    def _first(self, tile: int | None, rows: Tensor, residual: Tensor) -> Tensor:
+        return self.steps[0](rows, residual, tile)
 
     def microseconds(self, rows: int, tile: int | None, capturing: Capturing) -> float:
         given = self.given(rows)
