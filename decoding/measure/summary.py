@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from decoding.disco.prices import about
-from decoding.load import Load
+from decoding.load import ONE, Load
 from decoding.measure import latency, why
 from decoding.measure.devices import device_shares
 from decoding.measure.drift import drift
@@ -57,7 +57,7 @@ def judge(
     base, every = baselines(choices, baseline), races(choices, by_label)
     gains = speedups(every, base, planned)
     usually = gains if usual == baseline else speedups(every, baselines(choices, usual), planned)
-    whole = speedups(races(choices, by_label, end_to_end_speed), base, planned)
+    whole = speedups(races(choices, by_label, end_to_end_speed), base, planned) if ONE in base else gains
     if is_withheld:
         gains, whole = (
             {label: gain and dataclasses.replace(gain, low=None, high=None) for label, gain in found.items()}
