@@ -41,7 +41,7 @@ class Glance(Estimating):
         super().__init__(policy, classifier, words)
         self.look = classifier.glance
         self._units = classifier.units
-        self._bias = float(classifier.out_bias)
+        self._bias = float(classifier.drafted.out_bias)
 
     def should_stop(self, step: DraftStep) -> bool:
         if step.seen:
