@@ -25,7 +25,7 @@ from decoding.strategies import BASELINE
 from decoding.strategy import LLAMA_CPP, LONGEST
 from decoding.words import change
 from worker import llama_server, noise
-from worker.cache import Cache
+from worker.cache import FileCache
 from worker.started_server import StartedServer, started
 
 FORMAT = "drafthouse.proof/1"
@@ -65,7 +65,7 @@ def prove(
     prompts: Sequence[Prompt],
     sampling: Sampling,
     promise: Promise,
-    cache: Cache,
+    cache: FileCache,
     *,
     on_start: Callable[[int], None] = lambda pid: None,
     on_progress: Callable[[int], None] = lambda done: None,

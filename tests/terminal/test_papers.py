@@ -130,7 +130,7 @@ def test_a_run_that_takes_up_a_noisy_one_says_so(command: Callable[..., int], tm
 
 
 def test_the_time_left_is_that_of_what_is_not_finished_yet() -> None:
-    progress = papers.Progress({"joint": 5, "together": 40})
+    progress = papers.PapersProgress({"joint": 5, "together": 40})
     progress("running", 10, 10)  # it came from the folder
     assert progress.left() == "time left unknown yet"
     progress.began -= 10

@@ -21,7 +21,7 @@ from worker.messages import Cancelled, Emit, Found, PairOrder
 Keep = Callable[[str, Any], None]  # name and data of a finished piece
 
 
-class Reported(InMemory):
+class ReportingShelf(InMemory):
     """Shelf whose new pieces the worker stores."""
 
     def __init__(self, kept: Mapping[str, Any], keep: Keep) -> None:
@@ -46,7 +46,7 @@ def draw(
     pair, loaded = load_pair(order.pair, residents)
     emit(loaded)
     figures, classifier = [*FIGURES.values()], next(iter(order.pair.classifiers), None)
-    shelf = Reported(kept, keep)
+    shelf = ReportingShelf(kept, keep)
     evidence = Evidence(pair, order.prompts, order.sampling, shelf, cancelled=cancelled, classifier_name=classifier)
     evidence.own_set, evidence.also = sets
     every = drawing.phases(evidence, figures)

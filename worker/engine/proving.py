@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from worker.cache import Cache
+from worker.cache import FileCache
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
@@ -15,7 +15,7 @@ PROVING = "proving"
 
 
 def proof(
-    order: PairOrder, promise: Promise, cache: Cache, residents: Residents, emit: Emit, cancelled: Cancelled
+    order: PairOrder, promise: Promise, cache: FileCache, residents: Residents, emit: Emit, cancelled: Cancelled
 ) -> None:
     pair, loaded = load_pair(order.pair, residents)
     emit(loaded)

@@ -42,7 +42,7 @@ class DrawFigures(PairOrder):
         from worker.engine.papers import draw
 
         def keep(name: str, data: Any) -> None:
-            emit(Kept(name, data))
+            emit(PieceFinished(name, data))
 
         draw(
             self,
@@ -57,7 +57,7 @@ class DrawFigures(PairOrder):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Report):
+class PieceFinished(Report):
     """A piece of evidence or a figure is finished."""
 
     name: str
@@ -84,7 +84,7 @@ def work(attempt: Attempt) -> None:
         match report:
             case Step():
                 attempt.record(report)
-            case Kept(name=name, data=data):
+            case PieceFinished(name=name, data=data):
                 part = storable(data)
                 attempt.insist(lambda n=name, d=part: services.keep(job=attempt.job, name=n, data=d))  # type: ignore[misc]
             case Found():

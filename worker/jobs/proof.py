@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from decoding.spec import Choice, choose
 from webapp.studies.kinds import PROOF
-from worker.cache import Cache
+from worker.cache import FileCache
 from worker.messages import Cancelled, Emit, PairOrder
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Prove(PairOrder):
         from worker.engine.proving import proof
         from worker.proving import Promise
 
-        promise, cache = Promise(self.choice, self.speedup), Cache(self.gguf, self.gguf_bytes)
+        promise, cache = Promise(self.choice, self.speedup), FileCache(self.gguf, self.gguf_bytes)
         proof(self, promise, cache, residents, emit, cancelled)
 
 

@@ -30,9 +30,9 @@ def run(argv: Sequence[str]) -> None:
 
     from decoding.disco.making import Step  # loads torch: slips are told before that
     from decoding.replay.planning import study
-    from worker.terminal.studying import Steps, loaded
+    from worker.terminal.studying import StepLines, loaded
 
-    steps, due = Steps(), len(bench.prompts)
+    steps, due = StepLines(), len(bench.prompts)
     pair = loaded(bench).pair
     recorded = study(
         pair, bench.prompts, bench.sampling, tails=False, on_progress=lambda n: steps(Step("recording", n, due))

@@ -59,7 +59,7 @@ def run(argv: Sequence[str]) -> None:
     bench = read_recorded(args, args.split, drafting="The study of the papers")
     require_folder(args.out)
     also = _further(args, bench.material.split) if args.also else []
-    shelf = Folder(args.out / KEPT, _recipe(bench, also))
+    shelf = FolderShelf(args.out / KEPT, _recipe(bench, also))
 
     from worker.terminal.studying import loaded
 
@@ -89,7 +89,7 @@ def _figures(text: str) -> list[Figure]:
     return [figure for slug, figure in FIGURES.items() if slug in names]
 
 
-class Folder:
+class FolderShelf:
     """Shelf of JSON files. It belongs to one recipe: numbers of another must not get into the same figure."""
 
     def __init__(self, path: Path, recipe: Mapping[str, str]) -> None:
@@ -142,7 +142,7 @@ def _read(recipe: Path) -> Mapping[str, str]:
 
 
 def _draw(
-    bench: Bench, ready: LoadedPair, shelf: Folder, args: argparse.Namespace, asked: Asked, also: Sequence[Prompt]
+    bench: Bench, ready: LoadedPair, shelf: FolderShelf, args: argparse.Namespace, asked: Asked, also: Sequence[Prompt]
 ) -> tuple[list[Mapping[str, Any]], str]:
     """Return the figures, and what else used the machine meanwhile."""
     from decoding.reproduce import drawing
@@ -152,7 +152,7 @@ def _draw(
     evidence = Evidence(ready.pair, bench.prompts, bench.sampling, shelf)
     if also:
         evidence.own_set, evidence.also = bench.material.prompts.name, PromptSet(args.also.name, also)
-    evidence.on_progress = progress = Progress(drawing.phases_due(evidence, args.figures))
+    evidence.on_progress = progress = PapersProgress(drawing.phases_due(evidence, args.figures))
     found, before = [], noise.mark(os.getpid())
     for figure in drawing.draw(evidence, args.figures, asked, lambda: noise.between(before, noise.mark(os.getpid()))):
         progress.clear()
@@ -183,7 +183,7 @@ def _value(point: Mapping[str, Any]) -> str:
     return f"{point['y']:.3g}{interval}"
 
 
-class Progress:
+class PapersProgress:
     """One line, redrawn in place on a terminal: phase, share of all samples, and the time left."""
 
     def __init__(self, phases: Mapping[str, int]) -> None:

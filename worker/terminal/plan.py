@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from decoding.replay.costs import Costs
     from decoding.replay.planning import Prediction, Study
     from worker.terminal.loading import LoadedPair
-    from worker.terminal.studying import Material
+    from worker.terminal.studying import StudyMaterial
 
 
 def run(argv: Sequence[str]) -> None:
@@ -74,12 +74,12 @@ def run(argv: Sequence[str]) -> None:
 
 def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bool, file: TextIO | None) -> None:
     from decoding.replay.planning_ahead import left_out
-    from worker.terminal.studying import Material
+    from worker.terminal.studying import StudyMaterial
 
     pair, study = ready.pair, recorded(bench, ready)
     before = noise.mark(os.getpid())
     classifier = usable_classifier(pair)
-    material = Material(bench, ready, study, measured(bench, ready, classifier), classifier)
+    material = StudyMaterial(bench, ready, study, measured(bench, ready, classifier), classifier)
     if classifier is not None:
         pair.priced(classifier, material.costs, bench.sampling)
     best: Sequence[Prediction] = ()
@@ -111,7 +111,7 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
     return [*filter(None, [found["misfit"]]), *missing]
 
 
-def planned_for_one(material: Material) -> tuple[Sequence[Prediction], dict[str, Any]]:
+def planned_for_one(material: StudyMaterial) -> tuple[Sequence[Prediction], dict[str, Any]]:
     """Make and print the plan for one user. Return the best setting of each strategy, and the document."""
     from decoding.replay.confirming import best_of_each, repriced
     from decoding.replay.plan_document import document_of, judged
@@ -153,9 +153,9 @@ def proved(bench: Bench, ready: LoadedPair, best: Sequence[Prediction]) -> dict[
 def recorded(bench: Bench, ready: LoadedPair) -> Study:
     from decoding.disco.making import Step
     from decoding.replay.planning import study
-    from worker.terminal.studying import Steps
+    from worker.terminal.studying import StepLines
 
-    steps, due = Steps(), len(bench.prompts)
+    steps, due = StepLines(), len(bench.prompts)
     found = study(
         ready.pair,
         bench.prompts,
@@ -172,9 +172,9 @@ def measured(bench: Bench, ready: LoadedPair, classifier: str | None) -> Costs:
     """Measure what passes cost here."""
     from decoding.disco.making import Step
     from decoding.replay.probing import probe
-    from worker.terminal.studying import Steps
+    from worker.terminal.studying import StepLines
 
-    steps = Steps()
+    steps = StepLines()
 
     def on_progress(done: int, due: int) -> None:
         steps(Step("measuring costs", done, due))
@@ -184,17 +184,17 @@ def measured(bench: Bench, ready: LoadedPair, classifier: str | None) -> Costs:
     return costs
 
 
-def predicted(material: Material) -> list[Prediction]:
+def predicted(material: StudyMaterial) -> list[Prediction]:
     """Predict the speed of every setting."""
     from decoding.disco.making import Step
     from decoding.replay.planning import predict
     from decoding.replay.planning_ahead import Simulating, has_both_placements, predict_ahead
     from decoding.replay.workload import planned_ahead, samples_ahead
-    from worker.terminal.studying import Steps
+    from worker.terminal.studying import StepLines
 
     pair, prompts, sampling = material.ready.pair, material.bench.prompts, material.bench.sampling
     study, costs, name = material.study, material.costs, material.classifier
-    steps = Steps()
+    steps = StepLines()
     ahead = planned_ahead(sampling, has_classifier=name is not None)
     due = samples_ahead(len(prompts), ahead, has_both_placements=has_both_placements(pair))
     simulating = Simulating(
@@ -216,9 +216,9 @@ def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]
     """Run the settings."""
     from decoding.disco.making import Step
     from decoding.replay.confirming import confirm, to_run
-    from worker.terminal.studying import Steps
+    from worker.terminal.studying import StepLines
 
-    steps, due = Steps(), len(to_run(predictions)) * len(bench.prompts)
+    steps, due = StepLines(), len(to_run(predictions)) * len(bench.prompts)
     runs = confirm(
         ready.pair, bench.prompts, bench.sampling, predictions, on_progress=lambda n: steps(Step("confirming", n, due))
     )

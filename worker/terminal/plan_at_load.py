@@ -11,12 +11,12 @@ from decoding.measure.crossover import paying
 from decoding.replay.plan_at_load import plan_at_load
 from decoding.strategies import remarks_on
 from decoding.words import change
-from worker.terminal.studying import Material, Steps
+from worker.terminal.studying import StepLines, StudyMaterial
 
 
-def planned_at_load(material: Material, users: Sequence[int]) -> dict[str, Any]:
+def planned_at_load(material: StudyMaterial, users: Sequence[int]) -> dict[str, Any]:
     """Predict, run the best, print promise and truth, and return the document."""
-    bench, steps = material.bench, Steps()
+    bench, steps = material.bench, StepLines()
     found = plan_at_load(
         material.ready.pair,
         bench.prompts,

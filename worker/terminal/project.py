@@ -47,14 +47,14 @@ def projected(bench: Bench, card: Card) -> dict[str, Any]:
     from decoding.projecting.document import document
     from decoding.projecting.projecting import Material
     from worker.terminal.plan import recorded, usable_classifier
-    from worker.terminal.studying import Steps, loaded
+    from worker.terminal.studying import StepLines, loaded
 
     ready = loaded(bench)
     pair = ready.pair
     study = recorded(bench, ready)
     name = usable_classifier(pair)
     classifier = None if name is None else pair.classifier(name, bench.sampling)
-    steps = Steps()
+    steps = StepLines()
     found = document(
         Material.of(study, pair.vocab, classifier),
         card,

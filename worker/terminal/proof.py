@@ -13,18 +13,18 @@ from decoding.measure.summary import so_few
 from decoding.pair import Pair
 from decoding.spec import Choice
 from decoding.words import change
-from worker.cache import GIB, Cache
+from worker.cache import GIB, FileCache
 from worker.proving import promise_of, prove, samples_of
 from worker.terminal.bench import Bench
 from worker.terminal.guarded import spare
 from worker.terminal.material import ROOT
-from worker.terminal.studying import Steps, say
+from worker.terminal.studying import StepLines, say
 
 
 def prove_and_print(bench: Bench, pair: Pair, settings: Iterable[tuple[Choice, float]]) -> dict[str, Any]:
     promise = promise_of(settings)
     say(f"Proving {promise.choice.label} on llama-server: {promise.options}")
-    steps, due = Steps(), samples_of(len(bench.prompts))
+    steps, due = StepLines(), samples_of(len(bench.prompts))
     found = prove(
         pair,
         bench.prompts,
@@ -39,12 +39,12 @@ def prove_and_print(bench: Bench, pair: Pair, settings: Iterable[tuple[Choice, f
     return found
 
 
-def cache() -> Cache:
+def cache() -> FileCache:
     """GGUF files that earlier proofs wrote, in the data folder."""
     data = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data").expanduser()
     data.mkdir(parents=True, exist_ok=True)
     most = int(os.environ.get("DRAFTHOUSE_MODEL_CACHE_GB") or 0) * GIB
-    return Cache(data / "gguf", most or shutil.disk_usage(data).total)
+    return FileCache(data / "gguf", most or shutil.disk_usage(data).total)
 
 
 def as_text(found: Mapping[str, Any]) -> str:

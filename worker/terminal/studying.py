@@ -23,7 +23,7 @@ def loaded(bench: Bench) -> LoadedPair:
 
 
 @dataclass(frozen=True)
-class Material:
+class StudyMaterial:
     """Recorded prompts, and the costs of passes on this machine: a plan is made from both."""
 
     bench: Bench
@@ -33,7 +33,7 @@ class Material:
     classifier: str | None  # name of the one that DISCO asks
 
 
-class Steps:
+class StepLines:
     """One line per phase, redrawn in place on a terminal."""
 
     def __init__(self) -> None:

@@ -49,12 +49,12 @@ def run(argv: Sequence[str]) -> None:
     from decoding.disco.classifier import load_classifier  # loads torch: slips are told before that
     from decoding.disco.designs import How
     from decoding.disco.splits import Splits
-    from worker.terminal.studying import Steps, loaded
+    from worker.terminal.studying import StepLines, loaded
 
     material = Splits.of(bench.prompts)
     how = How(args.design, load_classifier(args.start) if args.start else None)
     how.check()
-    steps = Steps()
+    steps = StepLines()
     classifier = making.make_classifier(
         loaded(bench).pair, material, bench.sampling, others=others, texts=texts, how=how, on_progress=steps
     )

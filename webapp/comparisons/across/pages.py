@@ -15,7 +15,7 @@ from django.urls import reverse
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.across import charts, columns, filters, history, naming, saved, serializers
-from webapp.comparisons.across.cells import Table
+from webapp.comparisons.across.cells import RunTable
 from webapp.comparisons.across.charts import Group
 from webapp.comparisons.models import Conditions, SavedView
 from webapp.core.forms import Form
@@ -40,7 +40,7 @@ def runs(request: Asked) -> HttpResponse:
     wanted = filters.ordered(filters.filtered(rows, asked), request.GET.get("ordering", ""))
     on_page = paged(request, wanted)
     kept = {name: values for name, values in request.GET.lists() if name not in ("conditions", "page")}
-    table = Table(
+    table = RunTable(
         shown,
         {group.conditions.pk: group for group in found},
         lambda conditions: f"?{urlencode({**kept, 'conditions': conditions}, doseq=True)}",
