@@ -29,7 +29,7 @@ Listener = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class BellSource:
     """A thing to wait for. Requests with the same key share one reader."""
 
     key: str
@@ -38,7 +38,7 @@ class Source:
 
 
 class Bell:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: BellSource) -> None:
         self.source = source
         self.value: Any = _UNREAD
         self.listeners: dict[Listener, Any] = {}  # each with the value that it has seen
@@ -79,7 +79,7 @@ _bells: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Bell]] = WeakKeyD
 
 
 @contextmanager
-def listening(source: Source, seen: Any, listener: Listener) -> Iterator[None]:
+def listening(source: BellSource, seen: Any, listener: Listener) -> Iterator[None]:
     """Call `listener` at every change from `seen` while the context is open, and at once if `seen` is old already."""
     bells = _bells.setdefault(asyncio.get_running_loop(), {})
     bell = bells.get(source.key) or bells.setdefault(source.key, Bell(source))

@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 
-from webapp.core.bells import Source, listening
+from webapp.core.bells import BellSource, listening
 from webapp.core.conditions import Conditions, first_broken, guarded
 from webapp.core.middleware import current_request_id
 from webapp.core.nudges import within
@@ -38,7 +38,7 @@ InTurn = Callable[[Callable[[], Any]], Awaitable[Any]]  # runs code that reads t
 @dataclass(frozen=True, slots=True)
 class Waiting:
     look: Look
-    source: Source
+    source: BellSource
     seconds: int
     who: str
     conditions: Conditions

@@ -22,7 +22,7 @@ from webapp.comparisons.models import Comparison
 from webapp.comparisons.redaction import shown_by
 from webapp.core import holding
 from webapp.core.api import Nouns
-from webapp.core.bells import Source
+from webapp.core.bells import BellSource
 from webapp.core.conditions import Conditions
 from webapp.core.cursor import WAIT, number
 from webapp.core.holding import Waiting
@@ -107,7 +107,7 @@ class Poll:
         self.is_new = watch.is_from_start
         self.frames: list[Frame] = []
 
-    def answer(self, source: Source, who: str, conditions: Conditions) -> HttpResponse:
+    def answer(self, source: BellSource, who: str, conditions: Conditions) -> HttpResponse:
         return holding.answer(Waiting(self._look, source, self.seconds, who, conditions))
 
     def _look(self) -> tuple[dict[str, Any], bool]:

@@ -123,12 +123,12 @@ class Relay:
 
     def _deliver(self, frames: list[Frame]) -> None:
         if frames:
-            shared: list[Frame] = [Shared(frame) for frame in frames]
+            shared: list[Frame] = [SharedFrame(frame) for frame in frames]
             for deliver in list(self.readers):
                 deliver(shared)
 
 
-class Shared(Frame):
+class SharedFrame(Frame):
     """A frame for many readers, turned into JSON once."""
 
     @cached_property
@@ -138,5 +138,5 @@ class Shared(Frame):
 
 def written(frames: Sequence[Frame]) -> str:
     """Write frames as one message of a socket."""
-    texts = (frame if isinstance(frame, Shared) else Shared(frame) for frame in frames)
+    texts = (frame if isinstance(frame, SharedFrame) else SharedFrame(frame) for frame in frames)
     return f"[{','.join(frame.text for frame in texts)}]"

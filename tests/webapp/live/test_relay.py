@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from webapp.core.nudges import within
-from webapp.live.relay import Shared, written
+from webapp.live.relay import SharedFrame, written
 from webapp.live.watch import Watch
 
 SAMPLE = uuid4()
@@ -68,9 +68,9 @@ def test_the_end_of_all_is_for_each_to_find_out(watch):
 
 
 def test_what_many_are_told_as_it_is_stays_the_frame_that_was_written_once(watch):
-    known, fresh = Shared(events(4, 7)), Shared(events(8, 9))
+    known, fresh = SharedFrame(events(4, 7)), SharedFrame(events(8, 9))
     told = watch.sift([known, fresh])
-    assert told[1] is fresh and not isinstance(told[0], Shared)
+    assert told[1] is fresh and not isinstance(told[0], SharedFrame)
     text = written(told)
     assert json.loads(text) == told == [events(6, 7), events(8, 9)]
     assert fresh.text in text and written(told) == text

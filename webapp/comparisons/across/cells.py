@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.comparisons.across.charts import Group
-from webapp.comparisons.across.columns import Column
+from webapp.comparisons.across.columns import RunColumn
 from webapp.comparisons.across.naming import page_of
 from webapp.comparisons.models import Exactness, Run
 from webapp.core.templatetags.ui import ago, count
@@ -36,8 +36,8 @@ HEAD = """<tr class="s-{strategy}">
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    shown: Sequence[Column]
+class RunTable:
+    shown: Sequence[RunColumn]
     groups: Mapping[UUID, Group]  # by their conditions
     alike: str  # address of the runs under conditions whose id follows
 
@@ -52,7 +52,7 @@ class Table:
             for run in runs
         ]  # fmt: skip
 
-    def _cell(self, column: Column, run: Run) -> SafeString:
+    def _cell(self, column: RunColumn, run: Run) -> SafeString:
         value = column.of(run)
         if column.kind == "conditions":
             return self._letter(self.groups.get(value))

@@ -15,7 +15,7 @@ from django.urls import reverse
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.across import charts, columns, filters, history, naming, saved, serializers
-from webapp.comparisons.across.cells import Table
+from webapp.comparisons.across.cells import RunTable
 from webapp.comparisons.across.charts import Group
 from webapp.comparisons.models import Conditions, SavedView
 from webapp.core.forms import Form
@@ -41,7 +41,7 @@ def runs(request: Asked) -> HttpResponse:
     on_page = paged(request, wanted)
     kept = {name: values for name, values in request.GET.lists() if name not in ("conditions", "page")}
     alike = f"?{urlencode({**kept, 'conditions': ''}, doseq=True)}"  # an id follows
-    table = Table(shown, {group.conditions.pk: group for group in found}, alike)
+    table = RunTable(shown, {group.conditions.pk: group for group in found}, alike)
     context = {
         "asked": asked,
         "choices": _choices(known),
