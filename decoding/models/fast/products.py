@@ -31,14 +31,14 @@ Step = Callable[[Tensor, Tensor, int | None], Tensor]  # rows, residual, tile (N
 
 
 @dataclass(frozen=True)
-class Part:
+class TimedProducts:
     """The products of one kind, of some layers."""
 
     weight: Tensor  # of the first
     steps: Sequence[Step]
 
     @classmethod
-    def of(cls, product: object, steps: Sequence[Step]) -> Part:
+    def of(cls, product: object, steps: Sequence[Step]) -> TimedProducts:
         assert isinstance(product, Linear | Summing)
         return cls(product.weight, steps[: -(-READ // product.weight.nbytes)])
 
@@ -86,19 +86,19 @@ def with_tiles(decoder: Decoder, capturing: Capturing) -> Kernels:
     return replace(decoder.kernels, tiles={rows: found for rows, found in tiles.items() if found}, timed=timed)
 
 
-def parts_of(decoder: Decoder) -> dict[str, Part]:
+def parts_of(decoder: Decoder) -> dict[str, TimedProducts]:
     """Return the parts that our kernel knows. It scales normed rows last, when float16 may have overflowed."""
     layers, first = decoder.layers, decoder.layers[0]
     found = {
-        "out": Part.of(first.out, [partial(_added, decoder, layer.out) for layer in layers]),
-        "down": Part.of(first.feed.down, [partial(_added, decoder, layer.feed.down) for layer in layers]),
+        "out": TimedProducts.of(first.out, [partial(_added, decoder, layer.out) for layer in layers]),
+        "down": TimedProducts.of(first.feed.down, [partial(_added, decoder, layer.feed.down) for layer in layers]),
     }
     if decoder.layout.dtype != torch.bfloat16 or not isinstance(decoder.norm, RmsNorm):
         return found
-    found["qkv"] = Part.of(first.qkv, [partial(_normed, decoder, layer.norm_1, layer.qkv) for layer in layers])
-    found["head"] = Part.of(decoder.head, [partial(_normed, decoder, decoder.norm, decoder.head)])
+    found["qkv"] = TimedProducts.of(first.qkv, [partial(_normed, decoder, layer.norm_1, layer.qkv) for layer in layers])
+    found["head"] = TimedProducts.of(decoder.head, [partial(_normed, decoder, decoder.norm, decoder.head)])
     if decoder.shape.activation in ("silu", "swish") and getattr(first.feed.inner, "bias", None) is None:
-        found["inner"] = Part.of(first.feed.inner, [partial(_opened, decoder, layer) for layer in layers])
+        found["inner"] = TimedProducts.of(first.feed.inner, [partial(_opened, decoder, layer) for layer in layers])
     return found
 
 
