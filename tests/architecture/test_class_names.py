@@ -14,7 +14,7 @@ BORNE_TWICE = """
     Connection Decoded Draft Drawn Entries Export Feed Form Gone Growing Grown Judge Judged Kernels Key Launched
     Line Loaded Manifest Material Measured Memory Model Pair Parts Passes Pauses Place Places Played Price Prices
     Prompt Prompted Queue Race Ranking Reader Reading Recipe Recorded Round Run Runs Sample Shared Silence
-    Simulation State Step Steps Stopped Strategy Study Tally Text Together Tokenizer Tokens Transformers Tree _Text
+    Simulation State Step Stopped Strategy Study Tally Text Together Tokenizer Tokens Transformers Tree _Text
 """
 
 
