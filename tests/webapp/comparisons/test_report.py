@@ -132,7 +132,7 @@ def test_the_verdict_is_about_those_that_are_not_pinned(world, decoded):
 
 @pytest.mark.django_db
 def test_the_text_shown_first_is_that_of_the_strategy_that_the_verdict_names(world):
-    """Where none was a gain, it was that of the first strategy."""
+    """It was that of the first strategy where none was a gain."""
     comparison = decoded_at(world, {"autoregressive": 100.0, "static:2": 40.0, "static:4": 60.0})
     page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/")
     assert "static:4 comes closest" in page.context["report"]["verdict"] and page.context["shown_label"] == "static:4"
