@@ -258,9 +258,12 @@ def misses(gain: Speedup | None, truth: float = 1.0) -> bool:
 
 def missed_before(judged: Judged) -> bool:
     """Whether an interval misses at some look before the end."""
-    prompts = [*next(iter(judged.races[0].times.values()))]
-    looks = ([race.only(prompts[:done]) for race in judged.races] for done in range(1, len(prompts)))
-    return any(any(map(misses, speedups(look, judged.base, len(prompts)).values())) for look in looks)
+    prompts = [[*next(iter(race.times.values()))] for race in judged.races]
+    planned = max(map(len, prompts))
+    looks = (
+        [race.only(own[:done]) for race, own in zip(judged.races, prompts, strict=True)] for done in range(1, planned)
+    )
+    return any(any(map(misses, speedups(look, judged.base, planned).values())) for look in looks)
 
 
 def power_line(name: str, spread: float, prompts: int, draws: int) -> dict[str, float | None]:
