@@ -43,9 +43,9 @@ class TimedProducts:
         return cls(product.weight, steps[: -(-READ // product.weight.nbytes)])
 
     def given(self, rows: int) -> tuple[Tensor, Tensor]:
-        weight = self.weight
-        sizes = (rows, weight.shape[1]), (rows, weight.shape[0])
-        return spread(*sizes[0], dtype=weight.dtype, device=weight.device), weight.new_zeros(sizes[1])
+        size, width = self.weight.shape
+        where = {"dtype": self.weight.dtype, "device": self.weight.device}
+        return spread(rows, width, **where), spread(rows, size, **where) / 8
 
     def why_wrong(self, tile: int) -> str | None:
         """Return why tiles of this size cannot be used; None if their numbers are right."""

@@ -78,7 +78,8 @@ def product(
     """Multiply a few rows [n, width] by a weight [size, width]. The same launch norms the rows first, gates the product
     as `gate` does (then without a bias), or adds it to the residual. A program makes `tile` outputs of all rows, so a
     row's numbers do not depend on the others."""
-    count, width = rows.shape
+    assert weight.is_contiguous() and (residual is None or residual.is_contiguous())
+    rows, (count, width) = rows.contiguous(), rows.shape
     size = weight.shape[0] // (2 if is_gated else 1)
     out = torch.empty(count, size, dtype=rows.dtype, device=rows.device) if residual is None else residual
     _product[(triton.cdiv(size, tile),)](

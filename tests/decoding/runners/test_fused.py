@@ -227,6 +227,15 @@ def multiplying(tmp_path: Path, dtype: str = "bfloat16", **changed: Any) -> Any:
     return decoder
 
 
+def adds_one(rows: Tensor, *more: Any, **how: Any) -> Tensor:
+    return fused.product(rows + 1, *more, **how)
+
+
+def forgets_the_residual(*given: Any, residual: Tensor | None = None, **how: Any) -> Tensor:
+    found = fused.product(*given, **how)
+    return found if residual is None else residual.copy_(found)
+
+
 def prefers(*liked: int) -> Any:
     """Capturing in which a part's launches take 1 ms with these tiles, and else 2 ms."""
     made: Any = Rehearsal()
@@ -247,8 +256,9 @@ def test_products_of_a_few_rows_take_the_tiles_that_are_fastest(tmp_path: Path) 
 def test_products_stay_torchs_where_tiles_are_slower_wrong_or_fail(tmp_path: Path) -> None:
     decoder = multiplying(tmp_path)
     assert not products.with_tiles(decoder, prefers()).tiles
-    decoder.kernels = Kernels(product=lambda rows, *more, **how: fused.product(rows + 1, *more, **how))
-    assert "Its numbers are not torch's." in products.with_tiles(decoder, prefers(16)).told["product of out"]
+    for wrong, part in ((adds_one, "head"), (forgets_the_residual, "out")):
+        decoder.kernels = Kernels(product=wrong)
+        assert "Its numbers are not torch's." in products.with_tiles(decoder, prefers(16)).told[f"product of {part}"]
     decoder.kernels = Kernels(product=breaks)
     found = products.with_tiles(decoder, prefers(16))
     assert not found.names and found.told["product of head"].count("SyntaxError") == len(products.TILES)
