@@ -20,7 +20,7 @@ from django.db.models import Count, Max, Q
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import columns, columns_of, pack
 from webapp.core import nudges
-from webapp.core.bells import Source
+from webapp.core.subscriptions import Source
 
 SAMPLES_AT_ONCE = 100  # in one query
 MOST_PACKED = 4096  # events in one chunk, so that reading from the middle of a long trace need not unpack all of it

@@ -10,7 +10,7 @@ from django.db.models import Max
 from django.db.models.functions import Now
 
 from webapp.core import nudges
-from webapp.core.bells import Source
+from webapp.core.subscriptions import Source
 from webapp.jobs import line
 from webapp.jobs.models import Job, JobEvent, State
 
