@@ -20,7 +20,7 @@ from django.db.models import Count, Max, Q
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import columns, columns_of, pack
 from webapp.core import nudges
-from webapp.core.bells import BellSource
+from webapp.core.subscriptions import NewsSource
 
 SAMPLES_AT_ONCE = 100  # in one query
 MOST_PACKED = 4096  # events in one chunk, so that reading from the middle of a long trace need not unpack all of it
@@ -81,13 +81,13 @@ def _joined(chunks: Iterable[TraceChunk], cursor: int, limit: int) -> Iterator[T
         yield part
 
 
-def source(sample: Sample) -> BellSource:
+def source(sample: Sample) -> NewsSource:
     """The source to wait for until this trace grows."""
     rows = Sample.objects.filter(pk=sample.pk).values_list("last_seq").annotate(Max("chunks__last_seq"))
-    return BellSource(f"trace {sample.pk}", group(sample.run.comparison_id), lambda: list(rows.all()))
+    return NewsSource(f"trace {sample.pk}", group(sample.run.comparison_id), lambda: list(rows.all()))
 
 
-def source_of_all(comparison: UUID) -> BellSource:
+def source_of_all(comparison: UUID) -> NewsSource:
     """The source to wait for until anything on a page of this comparison changes."""
     samples = Sample.objects.filter(run__comparison=comparison)
     jobs = Comparison.objects.filter(pk=comparison).values_list("job__state", "job__attempt")
@@ -97,7 +97,7 @@ def source_of_all(comparison: UUID) -> BellSource:
         counts = samples.aggregate(begun=Count("pk"), finished=Count("finished"), newest=Max("created"))
         return list(jobs.all()), counts, growing.aggregate(Max("pk"))
 
-    return BellSource(f"comparison {comparison}", group(comparison), read)
+    return NewsSource(f"comparison {comparison}", group(comparison), read)
 
 
 def read_all(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]], dict[str, str]]]:
