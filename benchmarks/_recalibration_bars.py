@@ -30,9 +30,9 @@ from decoding.replay import probing
 from decoding.replay.costs import Costs
 from decoding.replay.planning import CAP, HEURISTIC, STATICS, Rows, Study, price_of_a_token, sweep
 from decoding.replay.weighing import settle_prices
+from decoding.source import Source
 from decoding.spec import Choice, Sampling, choose
 from decoding.strategies.disco import AsTrained, Priced
-from decoding.strategy import Policy
 from worker.terminal.bench import Bench, read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair
@@ -127,16 +127,16 @@ def trained(where: Where, recorded: Recorded, costs: Costs, busy: Costs) -> list
 
 
 def best_plain(study: Study, costs: Costs) -> Choice:
-    return max(PLAIN, key=lambda choice: costs.tokens_per_s(study.play(choice), choice.policy().sees))
+    return max(PLAIN, key=lambda choice: costs.tokens_per_s(study.play(choice), choice.spec.sees))
 
 
 def cell(where: Where, recorded: Recorded, plain: Choice, of: Trained, costs: Costs) -> Cell:
     test = recorded.test
     estimates: Rows = test.estimates(of.classifier)
-    least = costs.tokens_per_s(test.play(plain), plain.policy().sees)
+    least = costs.tokens_per_s(test.play(plain), plain.spec.sees)
 
-    def speed(policy: Callable[[], Policy]) -> float:
-        return costs.tokens_per_s(test.count(policy, estimates), "estimate") / least
+    def speed(source: Callable[[], Source]) -> float:
+        return costs.tokens_per_s(test.count(source, estimates), "estimate") / least
 
     return Cell(
         where,

@@ -11,7 +11,8 @@ from typing import Any
 
 from decoding.events import Event
 from decoding.replay.costs import Costs
-from decoding.replay.records import Counts, Record, replay
+from decoding.replay.player import replay
+from decoding.replay.records import Counts, Record, RecordedText
 from decoding.ssd.accounting import rounds
 from decoding.strategies.static import SameLength
 
@@ -63,7 +64,7 @@ class Ceiling:
         return dataclasses.replace(self, alone=dearer)
 
     def _played(self, lookahead: int) -> Counts:
-        return replay(self.records, lambda: SameLength(lookahead))
+        return replay(map(RecordedText, self.records), lambda: SameLength(lookahead))
 
 
 def beside(alone: Costs, traces: Iterable[Sequence[Event]]) -> Costs:

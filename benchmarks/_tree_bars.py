@@ -27,7 +27,7 @@ from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair
 from worker.terminal.prompt_files import read_prompt_file
 
-TREES = [choice for params in STRATEGY.grid() if (choice := choose(STRATEGY.slug, params)).follows_ranks]
+TREES = [each for params in STRATEGY.grid() if not (each := choose(STRATEGY.slug, params)).needs_likelihoods]
 RUN = [rows for rows in ROWS if 2 < rows < 32]  # sizes that are run here
 
 

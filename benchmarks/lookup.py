@@ -1,10 +1,10 @@
-"""Time what one answer of a proposer takes: to take in a round's tokens, and to propose. Besides, what transformers'
-scan of the same text takes.
+"""Time what one answer of a source that copies takes: to take in a round's tokens, and to copy. Besides, what
+transformers' scan of the same text takes.
 
     ./drafthouse bench lookup [--length 1000] [--rounds 300] [--json FILE]
 
 The text is half copied pieces, half random tokens, so that n-grams of every length match. Each round commits 3 tokens.
-Prints median and worst of all rounds at the end of a text of that length. Proposers and scan take turns, so a busy
+Prints median and worst of all rounds at the end of a text of that length. Sources and scan take turns, so a busy
 moment hits all alike.
 """
 
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from decoding.proposing import Proposer
+from decoding.source import Copying, Source
 from decoding.spec import choose
 from decoding.strategies import STRATEGIES
 from worker.terminal.values import count_of
@@ -53,17 +53,19 @@ def text_of(length: int, dice: random.Random) -> list[int]:
 Answer = Callable[[Sequence[int], Any], object]  # from the text, as a list and as a tensor
 
 
-def proposers(length: int) -> Iterator[tuple[str, Answer]]:
+def sources(length: int) -> Iterator[tuple[str, Answer]]:
     for slug, strategy in STRATEGIES.items():
-        if strategy.proposer and not strategy.needs_classifier:
-            yield slug, _answer(choose(slug).proposer({}))
+        if strategy.copies_only and not strategy.needs_classifier:
+            yield slug, _answer(choose(slug).source())
     yield "transformers", _scan(length)
 
 
-def _answer(proposer: Proposer) -> Answer:
+def _answer(source: Source) -> Answer:
+    assert isinstance(source, Copying)
+
     def answer(text: Sequence[int], ids: Any) -> object:
-        proposer.follow(text)
-        return proposer.propose()
+        source.follow(text)
+        return source.copied()
 
     return answer
 
@@ -84,7 +86,7 @@ def measure(length: int, rounds: int) -> dict[str, dict[str, float]]:
     dice = random.Random(0)
     while min(map(len, taken.values()), default=0) < rounds:
         whole = text_of(length, dice)
-        each = list(proposers(length))
+        each = list(sources(length))
         for _, answer in each:
             answer(whole[: length - length // 10], torch.tensor([whole[: length - length // 10]]))
         for end in range(length - length // 10 + COMMITTED, length, COMMITTED):

@@ -17,7 +17,7 @@ def test_each_proposer_is_timed_beside_the_scan_of_transformers(
 ) -> None:
     lookup.main(["--length", "60", "--rounds", "2", "--json", str(tmp_path / "found.json")])
     found = json.loads((tmp_path / "found.json").read_text())
-    ours = [slug for slug, spec in STRATEGIES.items() if spec.proposer and not spec.needs_classifier]
+    ours = [slug for slug, spec in STRATEGIES.items() if spec.copies_only and not spec.needs_classifier]
     assert [*found] == [*ours, "transformers"]
     assert all(row["answers"] >= 2 and 0 < row["median_us"] <= row["worst_us"] for row in found.values())
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*found]

@@ -97,7 +97,11 @@ def simulated(settings: Settings, sampling: Sampling, ends: frozenset[int], has_
 
 def planned(sampling: Sampling) -> list[Any]:
     recorded = study(pair(), prompts(12), sampling, tails=True)
-    rows = [row for row in predict(recorded, COSTS, some_classifier()) if row.choice.spec.policy]
+    rows = [
+        row
+        for row in predict(recorded, COSTS, some_classifier())
+        if not (row.choice.spec.copies or row.choice.spec.branches)
+    ]
     found = [dataclasses.asdict(row) for row in sorted(rows, key=lambda row: row.choice.label)]
     for row in found:
         del row["choice"]["load"]  # one user; choices have gained it since the recording
