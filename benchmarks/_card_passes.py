@@ -31,7 +31,7 @@ def passes(card: Card) -> None:
     for rows in (1, 2, 4, 6, 12):
         _by_rows(card, runner, text, rows)
     names = runner.decoder.kernels.names
-    card.say(section="fused kernels", names=names, unused=runner.decoder.kernels.unused)
+    card.say(section="fused kernels", **runner.decoder.kernels.told)
     _queued(card, runner, text, steps, size)
     drafter = SourceDrafter(Nothing(), View(), Greedy(Sampling(), runner.vocab_size, 0))
     for drafter.drafts in (False, True):  # if it might draft, no pass begins before the host has read the last choice

@@ -93,7 +93,6 @@ class Judgement(NamedTuple):
 
     draft: Judged
     accepted: int
-    said: Sequence[int] = ()  # tokens that the text gained; empty where a recording does not tell them
     copied: int = 0  # tokens of the draft that were copied
     passes: int = 0  # of the drafting model
     took: int = 0  # time of the verification, in ns

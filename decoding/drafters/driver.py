@@ -71,9 +71,8 @@ class SourceDrafter(Drafter):
             if read:
                 self._tree.adopt(read)
             ranks = self._grown.ranks(verdict, self._listed)
-        said = (*draft.accepted(verdict), verdict.token)
         drafting = self._ready - self._began
-        self.source.judged(Judgement(draft, verdict.accepted, said, self._copied, draft.passes, took, drafting, ranks))
+        self.source.judged(Judgement(draft, verdict.accepted, self._copied, draft.passes, took, drafting, ranks))
 
     def _draft(self, asking: Asking, text: Sequence[int]) -> Steps[Draft]:
         ask = next_of(asking)
@@ -88,13 +87,12 @@ class SourceDrafter(Drafter):
                 return (yield from self._tree_of(asking, ask, text))
             return (yield from self._chain(asking, text, copied))
         assert isinstance(ask, str), "a copy begins a draft, and a bound foresees it before"
-        return self._copy(copied, ask)
+        return self._copy(copied, self.source.lookahead, ask)
 
-    def _copy(self, tokens: tuple[int, ...], stop: StopReason) -> Draft:
+    def _copy(self, tokens: tuple[int, ...], lookahead: int, stop: StopReason) -> Draft:
         if not tokens:
             return EMPTY
-        source = self.source
-        return Draft(tokens, None, source.lookahead, stop, "copied", 0, tuple(source.estimates[: len(tokens)]))
+        return Draft(tokens, None, lookahead, stop, "copied", 0, tuple(self.source.estimates[: len(tokens)]))
 
     def _foreseen(self, ask: Foresee, text: Sequence[int]) -> Steps[tuple[int, int]]:
         """Tell a bound how far the model and how far a copy would get."""
@@ -111,7 +109,7 @@ class SourceDrafter(Drafter):
         """Let the model draft after copied tokens. The source has asked for the first step."""
         room = min(self.view.room, self._model.context - len(text)) - len(copied)
         if room <= 0:
-            return self._copy(copied, "length")
+            return self._copy(copied, len(copied), "rule")
         choosing = None if copied else self.choosing  # it counts from the committed text
         choices = choosing.begin(self.dice) if choosing else None
         if choices and not self.feature:  # seeing a token would wait for the device

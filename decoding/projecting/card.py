@@ -56,7 +56,7 @@ class Card:
     source: str
     grade: str
     target_devices: int
-    draft_devices: int  # 0: the draft shares the target's devices, and the two take turns
+    draft_devices: int  # 0: the draft shares the target's devices, and takes turns with it even if it had a stream
     message: float  # seconds from target to draft or back
     round: float  # seconds of a round besides its passes
     decision: float  # seconds of a classifier's decision about one token

@@ -123,19 +123,9 @@ class Playing:
         accepted, path = self._verdict()
         self.path = path
         draft = RecordedDraft(range(self.size), self.row[: self.drafted] if self.source.sees == "confidence" else ())
-        written, now = self.recorded.written, self._clock.now()
-        self.source.judged(
-            Judgement(
-                draft,
-                accepted,
-                written.text[self._at : self._at + accepted + 1] if written else (),
-                self.copied,
-                self.passes,
-                now - self._ready,
-                self._ready - self._began,
-                self._ranks(path),
-            )
-        )
+        took, drafting = self._clock.now() - self._ready, self._ready - self._began
+        judged = Judgement(draft, accepted, self.copied, self.passes, took, drafting, self._ranks(path))
+        self.source.judged(judged)
         is_unread = self.tree.ends(path) if self.tree else accepted == self.copied + self.passes
         self.late = 1 + is_unread if self.passes else self.late + accepted + 1
         return accepted

@@ -29,7 +29,7 @@ class BestSource(Source):
         # It looks no further than a copy may be worth its rows.
         self.copier = SuffixDecoding(HOPELESS, LONGEST, self._estimate)
         self.estimates: list[float] = []  # of the round's tokens, copied and drafted
-        self._found: Sequence[int] = ()  # the last copy, taken or not
+        self._start, self._found = 0, tuple[int, ...]()  # where the last copy began, and its tokens, taken or not
         self._raw: list[float] = []  # estimates of the last copy, as the judge made them
         self._seen: list[float] = []  # the model's lead for each of its tokens
         self._survival = 1.0
@@ -42,8 +42,9 @@ class BestSource(Source):
         self.copier.follow(text)
 
     def propose(self, view: View) -> Asking:
+        self._look_back(view.text)
         self.follow(view.text)
-        self._found = view.usable(self.copier.copied())
+        self._start, self._found = len(view.text), tuple(view.usable(self.copier.copied()))
         taken, drafted = self.takes(self.copier.estimates[: len(self._found)])
         self.lookahead = taken + drafted
         if taken:
@@ -105,11 +106,10 @@ class BestSource(Source):
             know.drafted.add(judgement.drafted)
             know.accepted.add(accepted - copied)
         self._late = 1 + (accepted == rows - 1) if judgement.drafted else self._late + accepted + 1
-        self._look_back(judgement.said)
 
-    def _look_back(self, said: Sequence[int]) -> None:
+    def _look_back(self, text: Sequence[int]) -> None:
         """Compare the last copy, whether or not it was taken, with what the target wrote in its place."""
-        for raw, token, own in zip(self._raw, self._found, said, strict=False):
+        for raw, token, own in zip(self._raw, self._found, text[self._start :], strict=False):
             self.knowledge.copies.learn(raw, token == own)
             if token != own:
                 return

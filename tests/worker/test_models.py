@@ -59,6 +59,19 @@ def test_a_worker_tells_which_models_lie_on_its_disk(check, checkpoints, tmp_pat
     assert one["teams"] == [str(LanguageModel.objects.get().team_id)]
 
 
+def modes(folder: Path) -> set[tuple[bool, int]]:
+    return {(path.is_dir(), path.stat().st_mode & 0o777) for path in (folder, *folder.rglob("*"))}
+
+
+def test_models_can_be_read_by_their_owner_alone_also_those_that_an_older_version_brought(check, tmp_path, make_worker):
+    check()
+    assert modes(tmp_path / "models") == {(True, 0o700), (False, 0o600)}
+    for path in (tmp_path / "models").rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    make_worker("w2")
+    assert modes(tmp_path / "models") == {(True, 0o700), (False, 0o600)}
+
+
 def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(check, checkpoints):
     words = checkpoints["draft"]["tokenizer.json"].replace(b'"WordLevel"', b'"NoSuchThing"')
     model = check(**{"tokenizer.json": words})

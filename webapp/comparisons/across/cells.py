@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.templatetags.static import static
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.comparisons.across.charts import Group
@@ -47,7 +47,7 @@ class Table:
             format_html(
                 HEAD, strategy=run.strategy, pk=run.pk, name=names[run.pk], comparison=run.comparison.name,
                 address=page_of(run), label=run.label, marks=marks,
-                cells=format_html_join("\n", "{}", ((self._cell(column, run),) for column in self.shown)),
+                cells=mark_safe("\n".join(self._cell(column, run) for column in self.shown)),
             )
             for run in runs
         ]  # fmt: skip
