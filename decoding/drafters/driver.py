@@ -16,7 +16,7 @@ from decoding.drafters.features import DraftStep, Fate, Feature
 from decoding.drafters.tree import Grown, listing
 from decoding.errors import BadStrategy
 from decoding.events import StopReason
-from decoding.models.runner import ModelRunner, Steps, Tree, TreePass, align, read_prompt, run_alone
+from decoding.models.runner import ModelRunner, Steps, Tree, TreePass, align, read_prompt
 from decoding.source import STEP, Ask, Asking, Copy, Foresee, Judgement, Source, Step, View, next_of
 from decoding.verify import Verdict
 
@@ -51,9 +51,6 @@ class SourceDrafter(Drafter):
             model.rewind(0)
         elif model and len(text) <= model.context:  # if the prompt is longer, the target decodes alone
             read_prompt(model, text)
-
-    def propose(self, text: Sequence[int], limit: int) -> Draft:
-        return run_alone(self.drafting(text, limit))
 
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         view = self.view

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decoding.crowd import Crowd
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.drafters.driver import SourceDrafter
-from decoding.models.runner import Steps, run_together
+from decoding.models.runner import Steps
 from decoding.verify import Verdict
 from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.coder import tail_of, whole_characters
@@ -30,9 +30,6 @@ class RetokenisedDrafter(Drafter):
 
     def prepare(self, text: Sequence[int]) -> None:
         self.inner.prepare(self._as_draft_reads(text))
-
-    def propose(self, text: Sequence[int], limit: int) -> Draft:
-        return run_together([self.drafting(text, limit)])[0]
 
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         self._drafted = yield from self.inner.drafting(self._as_draft_reads(text), limit)
