@@ -7,14 +7,15 @@ import time
 from torch import Tensor
 
 from benchmarks._card import Card
-from decoding.dice import dice_for
-from decoding.drafters.none import NoDraft
+from decoding.dice import Greedy, dice_for
+from decoding.drafters.driver import SourceDrafter
 from decoding.ending import Ending
 from decoding.events import Recorder, Started, Verified
 from decoding.loop import decode
 from decoding.models.fast.fused import Kernels
 from decoding.models.fast.runner import FastRunner
 from decoding.sequence import Sequence
+from decoding.source import Nothing, View
 from decoding.spec import Sampling
 from decoding.timing import Clock
 
@@ -32,7 +33,8 @@ def passes(card: Card) -> None:
     names = runner.decoder.kernels.names
     card.say(section="fused kernels", **runner.decoder.kernels.told)
     _queued(card, runner, text, steps, size)
-    for drafter in (NoDraft(), Waits()):
+    drafter = SourceDrafter(Nothing(), View(), Greedy(Sampling(), runner.vocab_size, 0))
+    for drafter.drafts in (False, True):  # if it might draft, no pass begins before the host has read the last choice
         for turn in range(3):
             _decoded(card, runner, drafter, text, steps, size, turn)
     try:
@@ -86,14 +88,8 @@ def _next(logits: Tensor) -> Tensor | list[int]:
     return chosen.tolist() if chosen.device.type == "cpu" else chosen
 
 
-class Waits(NoDraft):
-    """Says that it might draft, so no pass begins before the host has read the last choice."""
-
-    drafts = True
-
-
 def _decoded(
-    card: Card, runner: FastRunner, drafter: NoDraft, text: list[int], steps: int, size: int, turn: int
+    card: Card, runner: FastRunner, drafter: SourceDrafter, text: list[int], steps: int, size: int, turn: int
 ) -> None:
     """Time a token in the real loop. The first turn captures."""
     sampling, recorder = Sampling(max_new_tokens=steps, ignore_eos=True), Recorder()

@@ -15,11 +15,9 @@ from benchmarks._engine_bars import Bar
 from decoding.disco import making
 from decoding.disco.ceiling import ceiling
 from decoding.disco.classifier import Classifier
+from decoding.disco.estimating import estimate_of
 from decoding.disco.making import Step
 from decoding.disco.splits import Splits
-from decoding.disco.stops import estimating
-from decoding.drafters.base import Draft
-from decoding.drafters.rule import DraftStep, StopRule
 from decoding.events import Drafted, Event, EventSink, Recorder
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
@@ -31,10 +29,8 @@ from decoding.replay import probing
 from decoding.replay.costs import Costs, decision_cost
 from decoding.replay.planning import CAP, Study, best, predict, tuned
 from decoding.spec import Choice, Sampling, choose
-from decoding.stopping import Driven, no_words
 from decoding.strategies.disco import RULES, Priced
 from decoding.strategies.static import SameLength
-from decoding.verify import Verdict
 from worker.terminal.bench import read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair
@@ -102,7 +98,7 @@ def predicted(test: Study, costs: Costs, classifier: Classifier, settings: Setti
     baseline = test.play(AUTOREGRESSIVE)
     of_rules = tuned(test, test.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
     speeds = {
-        choice.label: costs.speedup(test.play(choice), baseline, choice.policy().sees)
+        choice.label: costs.speedup(test.play(choice), baseline, choice.spec.sees)
         for choice in (*settings.rivals, HEURISTIC, settings.threshold)
     }
     for choice in settings.rules:
@@ -134,24 +130,12 @@ def run(pair: Pair, prompts: Sequence[Prompt], choices: Sequence[Choice], sampli
     return done
 
 
-class Heedless(StopRule):
-    """Asks a rule after every token and never stops: the extra time of such drafts is the cost of asking."""
+class Heedless(Priced):
+    """Asks the priced rule after every token and never stops: the extra time of such drafts is the cost of asking."""
 
-    reads = True
-
-    def __init__(self, rule: StopRule) -> None:
-        self.rule, self.look = rule, rule.look
-
-    def begin(self, text: Sequence[int]) -> None:
-        self.rule.begin(text)
-        self.lookahead, self.estimates = self.rule.lookahead, self.rule.estimates
-
-    def should_stop(self, step: DraftStep) -> bool:
-        self.rule.should_stop(step)
+    def stops(self, seen: float) -> bool:
+        super().stops(seen)
         return False
-
-    def observe(self, draft: Draft, verdict: Verdict) -> None:
-        self.rule.observe(draft, verdict)
 
 
 def asking(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, lookahead: int) -> float:
@@ -160,12 +144,10 @@ def asking(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, lookahead:
     comparison, classifier = Comparison(pair, prompts, [AUTOREGRESSIVE], sampling), pair.classifier(OURS)
     ratios = list[float]()
     for turn, prompt in enumerate(prompts):
-        ways: list[StopRule] = [
-            Heedless(estimating(Priced(classifier.tuned("priced"), lookahead), classifier, no_words)),
-            Driven(SameLength(lookahead), no_words),
-        ]
+        heedless = Heedless(classifier.tuned("priced"), lookahead)
+        ways = [(heedless, estimate_of(classifier)), (SameLength(lookahead), None)]
         order = (0, 1) if turn % 2 else (1, 0)
-        times = {way: _times(probing.ruled(comparison, prompt, ways[way])) for way in order}
+        times = {way: _times(probing.drafted(comparison, prompt, *ways[way])) for way in order}
         ratios += [asked / unasked for asked, unasked in zip(times[0], times[1], strict=True)]
     return statistics.median(ratios) - 1
 

@@ -33,7 +33,7 @@ def judged_copies(predicted: Mapping[str, float]) -> dict[str, float]:
 
 def best_copy(predicted: Mapping[str, float]) -> float | None:
     """Return the best speed-up that copies have without a classifier, where one is predicted."""
-    able = {f"best {slug}" for slug, each in STRATEGIES.items() if each.proposer}
+    able = {f"best {slug}" for slug, each in STRATEGIES.items() if each.copies_only}
     return max((gain for name, gain in predicted.items() if name in able), default=None)
 
 

@@ -23,10 +23,10 @@ from decoding.measure.misfit import misfit
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.replay.costs import Costs
+from decoding.source import Words
 from decoding.spec import Choice, Sampling
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lanes, open_lanes
-from decoding.stopping import Words
 from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.translated import TranslatedRunner
 

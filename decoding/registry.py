@@ -1,4 +1,4 @@
-"""Turn a choice into a drafter, with the parts that builders of strategies may use."""
+"""Turn a choice into a drafter, with the parts of one sample."""
 
 from __future__ import annotations
 
@@ -10,20 +10,14 @@ from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_of
-from decoding.disco.stops import estimating
+from decoding.disco.estimating import estimate_of
 from decoding.drafters.base import Drafter
-from decoding.drafters.best_source import BestSourceDrafter
-from decoding.drafters.hybrid import HybridDrafter
-from decoding.drafters.lookup import LookupDrafter
-from decoding.drafters.model import ModelDrafter
-from decoding.drafters.none import NoDraft
+from decoding.drafters.driver import SourceDrafter
+from decoding.drafters.features import Confidence, Fate, Feature, Lead, Peak
 from decoding.drafters.retokenised import RetokenisedDrafter
-from decoding.drafters.rule import StopRule
-from decoding.drafters.tree import Likeliest, Shaped, TreeDrafter
 from decoding.errors import BadStrategy
-from decoding.mixing import Mix
 from decoding.models.runner import ModelRunner
-from decoding.proposing import Proposer
+from decoding.source import Given, Source, View, Words, no_words
 from decoding.spec import Choice
 from decoding.ssd.policy.misses import Experience
 from decoding.ssd.settings import Settings
@@ -35,10 +29,8 @@ from decoding.ssd.transport.joint import JointDrafter
 from decoding.ssd.transport.joint_lanes import LaneDrafter
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
-from decoding.stopping import Driven, Foreseeing, Reading, ReadingLeads, ReadingPeaks, Words, no_words
-from decoding.strategy import CLASSIFIER, Policy
+from decoding.strategy import CLASSIFIER
 from decoding.timing import Clock
-from decoding.tree_shapes import LikeliestPaths, TreePolicy
 from decoding.vocabularies.bridge import Bridge
 
 
@@ -60,49 +52,28 @@ class Parts:
     bridge: Bridge | None = None  # if the draft has another tokenizer
     is_joint: bool = False  # whether other texts are decoded together with this one
 
-    def no_draft(self) -> Drafter:
-        return NoDraft()
-
-    def copying(self, proposer: Proposer) -> Drafter:
-        """Return a drafter without a model."""
-        return LookupDrafter(proposer, self.end_tokens, self.dice.vocab)
-
-    def mixing(self, mix: Mix, classifier: Classifier | None = None) -> Drafter:
-        """Return a drafter that copies, lets the draft model draft, or both. A policy that sees estimates needs a
-        classifier."""
-        if self.bridge:
-            self.bridge.require_scores("A mix of copies and drafts")
-        model = self.drafter(mix.policy, classifier)
-        assert isinstance(model, ModelDrafter)
-        if mix.policy.sees == "fate":
-            return BestSourceDrafter(mix, model, self.target, self.dice, self.end_tokens, self.clock)
-        return HybridDrafter(mix, model, self.dice, self.end_tokens, self.clock)
-
-    def drafter(self, policy: Policy, classifier: Classifier | None = None) -> Drafter:
-        """Return a drafter whose draft model goes on until the policy stops it. A policy that sees estimates needs a
-        classifier."""
-        return self.ruled(self._stop(policy, classifier))
-
-    def ruled(self, rule: StopRule) -> Drafter:
+    def drafter(self, source: Source, classifier: Classifier | None = None, *, needs_draft: bool = True) -> Drafter:
+        """Return a drafter that does what the source asks for. One that sees estimates needs a classifier."""
+        feature = self._feature(source, classifier)
+        if not needs_draft:
+            return SourceDrafter(source, self._view(self.end_tokens), self.dice)
         if self.bridge and self.bridge.matches_text:
-            return self._retokenised(rule, self.bridge)
-        choosing = self.choosings.of(self.dice.sampling, rule.look)
-        return ModelDrafter(self._draft, rule, self.dice, self.end_tokens, choosing)
+            return self._retokenised(source, feature, self.bridge)
+        if self.bridge and (source.copies or source.branches):
+            self.bridge.require_scores("A mix of copies and drafts" if source.copies else "A tree")
+        choosing = self.choosings.of(self.dice.sampling, feature.look if feature else None)
+        return SourceDrafter(source, self._view(self.end_tokens), self.dice, self._draft, feature, choosing)
 
-    def shaped(self, policy: TreePolicy) -> Drafter:
-        """Return a drafter whose draft model fills the shapes that a policy chooses."""
-        if self.bridge:
-            self.bridge.require_scores("A tree")
-        growth = Likeliest(policy, self.end_tokens) if isinstance(policy, LikeliestPaths) else Shaped(policy)
-        return TreeDrafter(self._draft, growth, self.dice)
+    def _view(self, ends: Collection[int]) -> View:
+        return View(ends=ends, vocab=self.dice.vocab, now=self.clock.now, spelled=self.words)
 
-    def _retokenised(self, rule: StopRule, bridge: Bridge) -> Drafter:
+    def _retokenised(self, source: Source, feature: Feature | None, bridge: Bridge) -> Drafter:
         """Return a drafter for a draft that has its own tokens here."""
         sampling = replace(self.dice.sampling, temperature=0.0)
         dice = dice_for(sampling, self._draft.vocab_size, self.dice.seed)
-        ends = bridge.draft_ends if self.end_tokens else ()
-        choosing = self.choosings.of(sampling, rule.look)
-        return RetokenisedDrafter(ModelDrafter(self._draft, rule, dice, ends, choosing), bridge)
+        view = self._view(bridge.draft_ends if self.end_tokens else ())
+        choosing = self.choosings.of(sampling, feature.look if feature else None)
+        return RetokenisedDrafter(SourceDrafter(source, view, dice, self._draft, feature, choosing), bridge)
 
     def speculating(self, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
         """Return a drafter that prepares drafts ahead, at the given placement."""
@@ -138,33 +109,29 @@ class Parts:
             raise BadStrategy("A strategy says needs_draft=False and asks the draft model. Remove that from its file.")
         return self.draft
 
-    def _stop(self, policy: Policy, classifier: Classifier | None) -> StopRule:
-        match policy.sees:
+    def _feature(self, source: Source, classifier: Classifier | None) -> Feature | None:
+        match source.sees:
             case "nothing":
-                return Driven(policy, self.words)
+                return None
             case "confidence":
-                return Reading(policy, self.words)
+                return Confidence()
             case "peak":
-                return ReadingPeaks(policy, self.words)
+                return Peak()
             case "lead":
-                return ReadingLeads(policy, self.words)
+                return Lead()
             case "fate":
-                return Foreseeing(policy, self.words, self.target, self.dice, self.clock)
+                return Fate(self.target, self.dice, self.clock)
             case _:
-                assert classifier, "a policy that sees estimates needs a classifier"
-                return estimating(policy, classifier, self.words)
+                assert classifier, "a source that sees estimates needs a classifier"
+                return estimate_of(classifier)
 
 
 def build(choice: Choice, parts: Parts) -> Drafter:
     params: dict[str, Any] = choice.settled
     spec = choice.spec
-    if spec.build:
-        drafter: Drafter = spec.build(parts, **params)
-        return drafter
     classifier = parts.classifier(params[CLASSIFIER.name]) if spec.needs_classifier else None
+    if choice.ahead:
+        return parts.speculating(params["placement"], choice.ahead, classifier)
     judge = judge_of(classifier) if classifier and spec.judges_copies else None
-    if spec.mixes:
-        return parts.mixing(choice.mix(parts.memory, parts.clock.now, judge), classifier)
-    if spec.proposer:
-        return parts.copying(choice.proposer(parts.memory, judge))
-    return parts.drafter(choice.policy())
+    source = choice.source(Given(parts.memory, classifier, judge))
+    return parts.drafter(source, classifier, needs_draft=spec.needs_draft)

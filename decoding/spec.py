@@ -15,13 +15,11 @@ from typing import Any, Literal
 
 from decoding.errors import BadSampling, BadStrategy, meant
 from decoding.load import ONE, Load
-from decoding.mixing import Mix
 from decoding.params import Value
-from decoding.proposing import Judges, Proposer
+from decoding.source import Given, Judging, Source
 from decoding.ssd.settings import Settings as SpeculatorSettings
 from decoding.strategies import STRATEGIES
-from decoding.strategy import Policy, Strategy
-from decoding.tree_shapes import RankCounts, TreePolicy
+from decoding.strategy import Strategy
 
 ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
@@ -42,39 +40,14 @@ class Choice:
     def at(self, load: Load) -> Choice:
         return dataclasses.replace(self, load=load)
 
-    def policy(self) -> Policy:
-        """Make a new policy, for one text."""
-        assert self.spec.policy, f"{self.strategy} has no policy"
-        return self.spec.policy(**self.settled)
+    def source(self, given: Given | None = None) -> Source:
+        """Make what drafts for one text."""
+        assert self.spec.source, f"{self.strategy} has no source"
+        return self.spec.source(given or Given(), **self.settled)
 
-    def proposer(self, memory: dict[str, Any], judge: Judges | None = None) -> Proposer:
-        """Make a new proposer, for one text. All texts of a run share the memory. `judge` is the classifier's."""
-        assert self.spec.proposer, f"{self.strategy} has no proposer"
-        more: dict[str, Any] = {"memory": memory} if self.spec.remembers else {}
-        if self.spec.needs_classifier:
-            more["judge"] = judge
-        return self.spec.proposer(**more, **self.settled)
-
-    def mix(self, memory: dict[str, Any], now: Callable[[], int], judge: Judges | None = None) -> Mix:
-        """Make what one text needs to mix its sources. `now` is a clock in ns, `judge` is the classifier's."""
-        assert self.spec.mixes, f"{self.strategy} has one source"
-        more: dict[str, Any] = {"judge": judge} if self.spec.needs_classifier else {}
-        made: Mix = self.spec.mixes(memory, now, **more, **self.settled)
-        return made
-
-    def drafting(
-        self, now: Callable[[], int], judge: Judges | None = None
-    ) -> Callable[[], Policy | TreePolicy | Proposer | Mix]:
-        """Return what makes the object that drafts for one text, as a replay drives it. The texts of a run share what
-        their strategy shares. `now` is a clock in ns, `judge` is the classifier's of copies."""
-        memory: dict[str, Any] = {}
-        if self.spec.tree:
-            return self.tree_policies()
-        if self.spec.proposer:
-            return lambda: self.proposer(memory, judge)
-        if self.spec.mixes:
-            return lambda: self.mix(memory, now, judge)
-        return self.policy
+    def sources(self, judge: Judging | None = None) -> Callable[[], Source]:
+        """Return what makes the source of each text of a run. `judge` is a classifier's, for copies."""
+        return partial(self.source, Given({}, judge=judge))
 
     def setting_in(self, engine: str) -> str:
         """Return this setting in another engine's words; nothing if that engine cannot do it."""
@@ -88,14 +61,9 @@ class Choice:
         ]
 
     @property
-    def follows_ranks(self) -> bool:
-        """Whether it drafts trees whose shapes the ranks of the text's tokens tell."""
-        return self.spec.tree is not None and self.tree_policies()().follows_ranks
-
-    def tree_policies(self) -> Callable[[], TreePolicy]:
-        """Return what makes the policy of one text's trees. The texts of a run learn together."""
-        assert self.spec.tree, f"{self.strategy} drafts no trees"
-        return partial(self.spec.tree, RankCounts(), **self.settled)
+    def needs_likelihoods(self) -> bool:
+        """Whether the draft's probabilities shape its trees, so that ranks of the text's tokens do not tell them."""
+        return self.spec.can_replay and self.source().needs_likelihoods
 
     @property
     def settled(self) -> dict[str, Value]:

@@ -1,20 +1,18 @@
-"""Strategy: its parameters, its mark and colour, the settings that the planner tries, and its policy.
+"""Strategy: its parameters, its mark and colour, the settings that the planner tries, and the source of its drafts.
 
-Standard library only, because the web process imports it. `build` gets `Parts`, which may use torch.
+Standard library only, because the web process imports it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Literal
 
-from decoding.crowd import ALONE, Crowd
 from decoding.errors import BadStrategy, meant
 from decoding.params import Param, Value
-from decoding.proposing import Proposer
+from decoding.source import Given, Sight, Source
 from decoding.ssd.settings import Settings as SpeculatorSettings
-from decoding.tree_shapes import TreePolicy
 
 Role = Literal[
     "baseline",  # every strategy is compared with it
@@ -24,67 +22,10 @@ Role = Literal[
     "server",  # another program, asked over HTTP; ranked, and offered only where its address is known
 ]
 
-WORDS = 8  # tokens that a policy may read as words
 LONGEST = 20  # the longest draft that planner and what-if consider
 LOOKAHEAD = "how many tokens are drafted each round"
 CAP = "the most tokens drafted in one round"
 CLASSIFIER = Param("classifier", "text", "", "a classifier's id; empty: the newest of the pair")
-
-
-# ---- the decisions
-
-Sight = Literal[
-    "nothing",
-    "confidence",  # the draft's own probability of the token
-    "lead",  # the draft's preference for the token over its second choice, as a probability, with the dice's noise
-    "peak",  # the draft's probability of its likeliest token: it says nothing about which token was drawn
-    "estimate",  # a classifier's probability that the target accepts the token
-    "fate",  # 1 if the target will accept the token, else 0: for bounds only
-]
-
-
-class Judged(Protocol):
-    """A draft that the target has judged."""
-
-    @property
-    def tokens(self) -> Sequence[int]: ...
-    @property
-    def confidence(self) -> Sequence[float]:
-        """The draft's own probability of each token, as far as known."""
-        ...
-
-
-class Policy:
-    """Decides how long each draft gets. One object serves one text, so it may remember earlier rounds.
-
-    The decode loop drives it with models; replay, planner and what-if drive the same object with recordings.
-    """
-
-    sees: ClassVar[Sight] = "nothing"  # the value that `stops` gets of each token; "nothing": nobody calls `stops`
-    prices_rounds: ClassVar[bool] = False  # whether it needs `crowd.costs`
-    lookahead: int = 0  # the most tokens that this round may draft
-    crowd: Crowd = ALONE  # the texts that are decoded together with this one
-
-    @property
-    def rests(self) -> bool:
-        """Whether it drafts nothing for now: then the draft model need not read the prompt yet."""
-        return False
-
-    def begin(self, words: Callable[[], str]) -> None:
-        """Start a round. `words()` returns the text's last tokens as words, `WORDS` of them."""
-
-    def stops(self, seen: float) -> bool:
-        """Whether to stop after the token just drafted. The token stays in the draft either way: dropping a token
-        because of what it is would bias the output."""
-        return False
-
-    def keeps(self, drafted: int) -> int:
-        """How many of the drafted tokens the target shall verify. No token's own value may decide about it: dropping a
-        token because of what it is would bias the output."""
-        return drafted
-
-    def judged(self, draft: Judged, accepted: int) -> None:
-        """Learn how many tokens of the round's draft the target accepted."""
 
 
 # ---- the look
@@ -132,27 +73,7 @@ class Export:
     note: str = ""  # where it holds, or what the engine cannot do
 
 
-class Parts(Protocol):
-    """The parts of one sample that `build` may use (`decoding.registry.Parts`). Drafters are in `decoding.drafters`."""
-
-    @property
-    def classifier(self) -> Callable[[str], Any]: ...
-    @property
-    def memory(self) -> dict[str, Any]: ...
-    def no_draft(self) -> Any: ...
-    def copying(self, proposer: Proposer) -> Any: ...
-    def drafter(self, policy: Policy, classifier: Any = None) -> Any: ...
-    def shaped(self, policy: TreePolicy) -> Any: ...
-    def speculating(self, placement: str, settings: Any, classifier: Any = None) -> Any: ...
-
-
-PolicyOf = Callable[..., Policy]  # called with the strategy's parameters
-ProposerOf = Callable[..., Proposer]  # the same
-TreePolicyOf = Callable[..., TreePolicy]  # called with counts that all texts share, and the parameters
-Builder = Callable[..., Any]  # called with Parts and the parameters, returns a Drafter
-MixOf = Callable[..., Any]  # called with a memory, a clock and the parameters, returns a decoding.mixing.Mix
-
-
+SourceOf = Callable[..., Source]  # called with what is Given, and the strategy's parameters
 Settings = Mapping[str, Value]
 
 
@@ -193,11 +114,7 @@ class Strategy:
     order: int = 100  # where it stands in lists
     params: tuple[Param, ...] = ()  # the first may be given on the command line without its name
     check: Callable[[Mapping[str, Value]], None] = lambda params: None  # refuses a combination of parameters
-    policy: PolicyOf | None = None
-    proposer: ProposerOf | None = None  # copies tokens from the text; no model drafts
-    mixes: MixOf | None = None  # copies tokens from the text and lets the draft model go on
-    tree: TreePolicyOf | None = None  # drafts trees, and its policy chooses their shapes
-    build: Builder | None = None  # None: the proposer drafts, or the draft model does and the policy stops it
+    source: SourceOf | None = None  # makes what drafts for one text; None: another contestant decodes
     price_rule: Callable[[Settings], str] = lambda params: ""  # which of its classifier's prices it uses, if any
     swept: tuple[str, ...] = ()  # rules of a classifier's sweep that move this strategy's threshold
     speculates: Callable[..., SpeculatorSettings] | None = None  # if the draft prepares while the target verifies
@@ -209,24 +126,26 @@ class Strategy:
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
     demo: tuple[Settings, ...] = ()  # settings that the demo runs
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
-    remembers: bool = False  # its proposer gets `memory`, which all texts of a run share
+    remembers: bool = False  # its drafts depend on earlier texts of a run
     bound: str = ""  # slug of the strategy that knows what this one must guess; regret is against it
     remark: str = ""  # a note below the table of results, shown after the strategy's label
     needs_draft: bool = True  # False: it runs on a target alone
 
     @property
-    def sees(self) -> Sight | None:
-        """The sight that its policy needs, whatever the parameters; None if it has no policy."""
-        if self.mixes:
-            judged: dict[str, Any] = {"judge": None} if self.needs_classifier else {}
-            sight: Sight = self.mixes({}, lambda: 0, **judged, **self.read({})).policy.sees
-            return sight
-        return self.policy(**self.read({})).sees if self.policy else None
+    def usual_source(self) -> Source | None:
+        """A source with the usual parameters, for what is true of it whatever these are."""
+        return self.source(Given(), **self.read({})) if self.source else None
+
+    @property
+    def sees(self) -> Sight:
+        """The sight that its source needs."""
+        source = self.usual_source
+        return source.sees if source else "nothing"
 
     @property
     def can_replay(self) -> bool:
         """Whether a recorded text tells what it would draft."""
-        return bool(self.policy or self.proposer or self.mixes or self.tree)
+        return self.source is not None
 
     @property
     def prepares_ahead(self) -> bool:
@@ -234,14 +153,39 @@ class Strategy:
         return self.speculates is not None
 
     @property
+    def copies(self) -> bool:
+        """Whether it copies from the text, so must know the text's tokens."""
+        source = self.usual_source
+        return source is not None and source.copies
+
+    @property
+    def copies_only(self) -> bool:
+        """Whether all its drafts are copies."""
+        return self.copies and not self.needs_draft
+
+    @property
+    def branches(self) -> bool:
+        """Whether it drafts trees."""
+        source = self.usual_source
+        return source is not None and source.branches
+
+    @property
+    def weighs(self) -> bool:
+        """Whether it weighs copies against the draft model, by the time that passes take."""
+        source = self.usual_source
+        return source is not None and source.weighs
+
+    @property
     def needs_scores(self) -> bool:
         """Whether it needs the draft's scores of the target's tokens, so cannot run where the two match text."""
-        return self.prepares_ahead or bool(self.mixes or self.tree) or self.sees == "fate"
+        mixes = self.copies and self.needs_draft
+        return self.prepares_ahead or mixes or self.branches or self.sees == "fate"
 
     @property
     def prices_rounds(self) -> bool:
-        """Whether its policy needs the costs of joint passes."""
-        return self.policy is not None and self.policy(**self.read({})).prices_rounds
+        """Whether its source needs the costs of joint passes."""
+        source = self.usual_source
+        return source is not None and source.prices_rounds
 
     @property
     def drafts_with_the_pair(self) -> bool:
@@ -255,13 +199,13 @@ class Strategy:
     @property
     def judges_copies(self) -> bool:
         """Whether its classifier estimates copied tokens, so must have learned from such."""
-        return self.needs_classifier and bool(self.proposer or self.mixes)
+        return self.needs_classifier and self.copies
 
     @property
     def prices_passes(self) -> bool:
         """Whether its rounds consist of the pair's passes alone. What-if then reads the costs of passes from them."""
-        is_plain = self.proposer is not None or self.sees in ("nothing", "confidence", "peak")
-        return is_plain and not self.mixes and self.role in ("baseline", "ranked")
+        is_plain = self.can_replay and self.sees in ("nothing", "confidence", "peak") and not self.branches
+        return is_plain and self.role in ("baseline", "ranked")
 
     def remark_after(self, repeats: int) -> str:
         """Return the remark of a comparison with so many repeats: `measure.schedule` begins each at another prompt."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from decoding.proposing import Match
+from decoding.source import Match
 
 START = 0
 MOST_COUNTED = 32  # contexts that count one token: a text that loops has as many as it has tokens

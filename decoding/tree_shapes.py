@@ -1,15 +1,15 @@
 """Shapes of trees of candidates: how many alternatives follow each place, and which shape is worth most (Sequoia,
-arXiv 2402.12374). Standard library only, so that decode loop, replay and planner drive the same policies."""
+arXiv 2402.12374), and the sources that draft such trees. Standard library only."""
 
 from __future__ import annotations
 
 import heapq
-import sys
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+
+from decoding.source import END, Asking, Judgement, Source, Step, View
 
 MOST_TOKENS = 64  # of one tree
 RANKS = 12  # alternatives after one place that have a count of their own
@@ -71,6 +71,10 @@ class TreeShape:
             found.append(level)
             level = [child for number in level for child in self.children[number + 1]]
         return found
+
+    @cached_property
+    def parents_by_level(self) -> list[tuple[int, ...]]:
+        return [tuple(self.parents[number] for number in level) for level in self.levels]
 
     @property
     def depth(self) -> int:
@@ -153,47 +157,51 @@ def _mixed(counts: Sequence[int], prior: Sequence[float]) -> list[float]:
     return [(count + WEIGHT * share) / total for count, share in zip(counts or [0] * RANKS, prior, strict=False)]
 
 
-TreeByWidth = Callable[[int], TreeShape]  # the tree of so many likeliest paths that the draft grows here
+class ShapedTree(Source):
+    """Drafts a tree of a shape that is known before it is drafted."""
 
-
-class TreePolicy(ABC):
-    """Chooses the shape of each round's tree. One object serves one text."""
-
-    follows_ranks: ClassVar[bool] = True  # False: the draft's probabilities shape each tree, so `shape` needs `grown`
-    listed: int  # alternatives of each place whose rank `judged` tells apart
+    branches = True
+    listed: int  # alternatives of each place whose rank it learns
 
     @abstractmethod
-    def shape(self, grown: TreeByWidth | None = None) -> TreeShape:
-        """Return the shape of this round, whatever room is left. `grown` is known where a text is replayed."""
+    def shape(self) -> TreeShape:
+        """Return the shape of this round, whatever room is left."""
 
-    def judged(self, ranks: Sequence[int]) -> None:  # noqa: B027
-        """Learn the rank of the target's token after the text and after each accepted place that had followers. A
-        token that was not listed has the rank `listed`."""
+    def propose(self, view: View) -> Asking:
+        parents = self.shape().parents_by_level
+        self.lookahead = len(parents)
+        for level in parents:
+            yield Step(level, self.listed)
+        return "limit"
 
 
-class FixedShape(TreePolicy):
+class FixedShape(ShapedTree):
     def __init__(self, shape: TreeShape) -> None:
         self._shape = shape
         self.listed = max(map(len, shape.children))
 
-    def shape(self, grown: TreeByWidth | None = None) -> TreeShape:
+    def shape(self) -> TreeShape:
         return self._shape
 
 
-class LikeliestPaths(TreePolicy):
-    """The `width` likeliest paths at each depth."""
+class LikeliestPaths(Source):
+    """Drafts the `width` likeliest paths at each depth."""
 
-    follows_ranks = False
+    branches = True
+    needs_likelihoods = True
 
     def __init__(self, depth: int, width: int) -> None:
-        self.depth, self.width, self.listed = depth, width, width
+        self.lookahead, self.width = depth, width
 
-    def shape(self, grown: TreeByWidth | None = None) -> TreeShape:
-        assert grown, "the draft's probabilities shape each tree"
-        return grown(self.width).within(self.depth)
+    def propose(self, view: View) -> Asking:
+        opened: Sequence[int] = (END,)
+        for _ in range(self.lookahead):
+            if opened:
+                opened = yield Step(opened, self.width, self.width)
+        return "limit"
 
 
-class ShapeByWorth(TreePolicy):
+class ShapeByWorth(ShapedTree):
     """The shape of so many tokens, and at most so deep, that verdicts so far show to be worth most."""
 
     listed = RANKS
@@ -202,73 +210,13 @@ class ShapeByWorth(TreePolicy):
         self._counts, self._tokens, self._depth = counts, tokens, depth
         self._due = 0  # verdicts at which the shape is next chosen
 
-    def shape(self, grown: TreeByWidth | None = None) -> TreeShape:
+    def shape(self) -> TreeShape:
         if self._counts.verdicts >= self._due:
             chances = self._counts.chances(self._depth)
             self._shape = best_shape(lambda depth, rank: chances[depth][rank], self._tokens, self._depth)
             self._due = max(FEWEST, 2 * self._counts.verdicts)
         return self._shape
 
-    def judged(self, ranks: Sequence[int]) -> None:
-        self._counts.learn(ranks)
-
-
-GrownAlong = Mapping[int, Sequence[TreeShape]]  # by width: the tree of the likeliest paths at each token of a text
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """One prompt's text as a tree sees it: where each of its tokens stood on the draft's list after those before it."""
-
-    ranks: Sequence[int]
-    room: int  # most tokens that the text could have had
-    grown: GrownAlong = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, text: Sequence[int], listed: Sequence[Sequence[int]], room: int, grown: GrownAlong | None = None
-    ) -> Ranked:
-        found = [
-            tokens.index(token) if token in tokens else len(tokens) for token, tokens in zip(text, listed, strict=True)
-        ]
-        return cls(found, room, grown or {})
-
-    def __len__(self) -> int:
-        return len(self.ranks)
-
-    def rounds(self, policy: TreePolicy) -> Iterator[TreeRound]:
-        """Play the text. A round reads what a live one reads, since the draft lists what it listed then."""
-        at = 0
-        while at < len(self):
-            played = self.draft(policy, at)
-            yield played
-            self.judge(policy, at, played)
-            at += len(played.path) + 1
-
-    def draft(self, policy: TreePolicy, at: int, room: int = sys.maxsize) -> TreeRound:
-        """Play the round that starts here. The text may be cut after so many tokens more."""
-        shape = policy.shape(lambda width: self.grown[width][at]).within(min(room, self.room - at - 1))
-        return TreeRound(shape, shape.path(self.ranks[at:]))
-
-    def judge(self, policy: TreePolicy, at: int, played: TreeRound) -> None:
-        """Tell the policy the verdict on the round that started here."""
-        followed = sum(1 for place in (-1, *played.path) if played.shape.children[place + 1])
-        policy.judged([min(rank, policy.listed) for rank in self.ranks[at : at + followed]])
-
-
-@dataclass(frozen=True)
-class TreeRound:
-    shape: TreeShape
-    path: Sequence[int]  # the accepted places
-
-    @property
-    def steps(self) -> list[int]:
-        """Rows of each pass of the draft: the text's end, then the places of each level that have followers."""
-        shape = self.shape
-        opened = shape.rows or [sum(1 for number in level if shape.children[number + 1]) for level in shape.levels[:-1]]
-        return [1, *opened] if len(shape) else []
-
-    @property
-    def drafted(self) -> list[int]:
-        """Tokens that each pass of the draft brings: those of a level."""
-        return [len(level) for level in self.shape.levels]
+    def judged(self, judgement: Judgement) -> None:
+        if judgement.draft.tokens:
+            self._counts.learn(judgement.ranks)

@@ -16,8 +16,8 @@ from decoding.replay.costs import Costs
 from decoding.replay.oracle import lookaheads
 from decoding.replay.planning import ALONE, CAP, HEURISTIC, ORACLE, Study, price_of_a_token, static
 from decoding.replay.records import Counts
+from decoding.source import Sight
 from decoding.strategies.disco import Priced
-from decoding.strategy import Sight
 from decoding.words import percent
 
 DRAFT_SHARES = (0.02, 0.05, 0.10, 0.15, 0.20, 0.30)  # cost of a drafted token, as a share of a one-row verification

@@ -11,7 +11,7 @@ from decoding.disco.classifier import Classifier, unrolled
 from decoding.disco.judging import SEEN, Judge, seen_of
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
-from decoding.proposing import Match
+from decoding.source import Match
 from decoding.strategies.disco_lookup import JudgedLookup
 from decoding.strategies.lookup import NGRAM
 from decoding.strategies.suffix import SuffixDecoding
@@ -66,7 +66,7 @@ def _copied_by(proposer: SuffixDecoding | JudgedLookup, recording: Recording) ->
     at = 0
     while at < len(text):
         proposer.follow([*prompt, *text[:at]])
-        start, tokens = at, proposer.propose()
+        start, tokens = at, proposer.copied()
         for ahead, (token, match) in enumerate(zip(tokens, proposer.matches, strict=True)):
             if start + ahead >= len(text):
                 break

@@ -14,7 +14,7 @@ from decoding import bounded_json
 from decoding.disco.cards import threshold_of
 from decoding.disco.prices import COPIED, Prices, threshold_in
 from decoding.errors import BadStrategy
-from decoding.proposing import Match
+from decoding.source import Match
 
 MATCHES = ("copied", "match", "count", "share")  # features of a match; for drafted tokens they are 0
 SEEN = ("position", *MATCHES)  # features of a copied token, in this order; all others are 0

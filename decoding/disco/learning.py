@@ -15,7 +15,7 @@ from decoding.measure.intervals import Interval, ratio_interval, ratio_intervals
 from decoding.replay.costs import Costs
 from decoding.replay.planning import ALONE, Study
 from decoding.replay.records import Counts
-from decoding.strategy import Sight
+from decoding.source import Sight
 
 FEWEST, POINTS = 8, 6  # prompts of the smallest part; parts
 

@@ -36,9 +36,9 @@ from decoding.replay import planning, probing
 from decoding.replay.costs import Costs
 from decoding.replay.planning import Study
 from decoding.replay.records import Counts
+from decoding.source import Sight
 from decoding.spec import Sampling
 from decoding.strategies.disco import RULES, Priced
-from decoding.strategy import Sight
 
 # Other sets of features. If a single number does as well as the network, the card shows it.
 ABLATIONS: dict[str, Sequence[str]] = {

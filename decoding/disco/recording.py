@@ -20,9 +20,8 @@ from decoding.disco import features
 from decoding.disco.echoes import LONGEST, Echoes
 from decoding.drafters.grown_along import grown_along
 from decoding.models.runner import ModelRunner, read_prompt
-from decoding.proposing import Proposer
-from decoding.replay.records import Proposed, Record
-from decoding.tree_shapes import GrownAlong, LikeliestPaths, Ranked
+from decoding.replay.records import GrownAlong, Ranked, Record, Written
+from decoding.tree_shapes import LikeliestPaths
 
 BRANCHES = 32  # tails that are drafted side by side
 PREFERRED = 48  # tokens that are kept of each position: as many as a simulation of SSD can ask for
@@ -53,10 +52,11 @@ class Recording:
         """Whether a draft model was recorded along the text: a target alone has none."""
         return self.static.shape[1] > 0
 
-    def proposed(self, proposer: Proposer) -> Proposed:
-        """The same text as a proposer sees it."""
+    @property
+    def written(self) -> Written:
+        """The tokens, for sources that copy."""
         prompt, text = self.tokens[: self.prompt_tokens], self.tokens[self.prompt_tokens :]
-        return Proposed(proposer, prompt, text, self.max_new_tokens, self.end_tokens)
+        return Written(prompt, text, self.max_new_tokens, self.end_tokens)
 
     def head(self, length: int) -> Recording:
         """The same text as it is where there is no room for more than so many tokens."""

@@ -89,21 +89,15 @@ EMPTY = Draft((), None, 0, "length", "none", 0)
 
 
 class Drafter(ABC):
-    """Proposes tokens for one sample. Only `propose` must be written; the other methods do nothing by default."""
+    """Proposes tokens for one sample. Only `drafting` must be written; the other methods do nothing by default."""
 
     drafts = True  # whether it ever proposes a token
     shares_preparation = False  # whether the loop calls `opening` and `branching`
 
     @abstractmethod
-    def propose(self, text: Sequence[int], limit: int) -> Draft:
-        """Propose up to `limit` tokens to follow the text. The tokens may depend on anything except the random numbers
-        that the target's verdict will use."""
-
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
-        """Propose in steps, each a pass of a model that other texts may share. The loop calls this. By default the
-        draft takes no step."""
-        return self.propose(text, limit)
-        yield  # type: ignore[unreachable]  # makes this a generator
+        """Propose up to `limit` tokens to follow the text, in steps, each a pass of a model that other texts may share.
+        The tokens may depend on anything except the random numbers that the target's verdict will use."""
 
     def join(self, crowd: Crowd) -> None:  # noqa: B027
         """Learn which texts are decoded together with this one."""

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from decoding.dice import Dice
-from decoding.drafters.tree import START, Grown, Likeliest, listing
+from decoding.drafters.tree import Grown, Listed, listing
 from decoding.models.runner import ModelRunner
+from decoding.source import END, Step
 from decoding.tree_shapes import LikeliestPaths, TreeShape
 
 STRETCH = 16  # positions whose trees are grown together
@@ -26,15 +27,17 @@ class Growing:
 
     at: int
     levels_left: int
-    growth: Likeliest
+    width: int
+    ends: Collection[int]
     grown: Grown = field(default_factory=Grown)
-    opened: Sequence[int] = (START,)  # tokens that are to have followers
+    opened: Sequence[int] = (END,)  # tokens that are to have followers
     numbers: dict[int, int] = field(default_factory=dict)  # of each token that was read, in the big tree
     rows: list[int] = field(default_factory=list)  # by level, tokens that were read
 
-    def add(self, lists: Iterator[list[tuple[float, int]]]) -> None:
+    def add(self, lists: Iterator[Listed]) -> None:
         """Add a level from the next lists, one for each opened token."""
-        opened = self.grown.add_level(self.growth, {parent: next(lists) for parent in self.opened})
+        step = Step(self.opened, self.width, self.width)
+        opened = self.grown.add_level(step, {parent: next(lists) for parent in self.opened}, self.ends)
         self.levels_left -= 1
         self.opened = opened if self.levels_left else ()
         if self.opened:
@@ -63,9 +66,8 @@ def grown_along(
         stem = [*prompt[-1:], *text[:-1]][start : start + STRETCH]
         trees = []
         for at in range(start, start + len(stem)):
-            growth = Likeliest(paths, end_tokens)
-            depth = growth.begin(max(0, draft.context - len(prompt) - at))
-            trees.append(Growing(at, depth, growth, opened=(START,) if depth else ()))
+            depth = min(paths.lookahead, max(0, draft.context - len(prompt) - at))
+            trees.append(Growing(at, depth, paths.width, end_tokens, opened=(END,) if depth else ()))
         _grow(draft, dice, text, stem, trees)
         shapes += (tree.shape for tree in trees)
     return shapes
@@ -75,7 +77,7 @@ def _grow(draft: ModelRunner, dice: Dice, text: Sequence[int], stem: Sequence[in
     tree, count = draft.grow(), len(stem)
     logits = tree.extend(stem, range(-1, count - 1))
     for number, each in enumerate(trees):
-        each.numbers[START] = number
+        each.numbers[END] = number
     logits = logits[: sum(1 for each in trees if each.opened)]  # the last ones have no room near the context's end
     while any(each.opened for each in trees):
         _add_level(dice, text, logits, trees)
@@ -91,7 +93,8 @@ def _grow(draft: ModelRunner, dice: Dice, text: Sequence[int], stem: Sequence[in
 
 def _add_level(dice: Dice, text: Sequence[int], logits: Tensor, trees: Sequence[Growing]) -> None:
     aheads = [[*text[: each.at], *each.grown.path(number)] for each in trees for number in each.opened]
-    lists = iter(listing(trees[0].growth, dice, logits, aheads))
+    width = trees[0].width
+    lists = iter(listing(Step((), width, width), dice, logits, aheads))
     for each in trees:
         if each.opened:
             each.add(lists)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from decoding.crowd import Crowd
 from decoding.drafters.base import EMPTY, Draft, Drafter
-from decoding.drafters.model import ModelDrafter
-from decoding.models.runner import Steps, run_together
+from decoding.drafters.driver import SourceDrafter
+from decoding.models.runner import Steps
 from decoding.verify import Verdict
 from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.coder import tail_of, whole_characters
@@ -22,7 +22,7 @@ from decoding.vocabularies.coder import tail_of, whole_characters
 class RetokenisedDrafter(Drafter):
     """Any drafter with a model whose tokens are not the target's."""
 
-    inner: ModelDrafter
+    inner: SourceDrafter
     bridge: Bridge
     _read: int = 0  # how many of the text's tokens the draft's ids stand for
     _ids: list[int] = field(default_factory=list)  # the text in the draft's ids
@@ -30,9 +30,6 @@ class RetokenisedDrafter(Drafter):
 
     def prepare(self, text: Sequence[int]) -> None:
         self.inner.prepare(self._as_draft_reads(text))
-
-    def propose(self, text: Sequence[int], limit: int) -> Draft:
-        return run_together([self.drafting(text, limit)])[0]
 
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         self._drafted = yield from self.inner.drafting(self._as_draft_reads(text), limit)

@@ -46,7 +46,7 @@ def _replayed(evidence: Evidence) -> dict[str, Estimate]:
     tuned = evidence.tuned(study) if evidence.classifier else {}
     found = {}
     for name, choice in {**evidence.stopping, "oracle": ORACLE}.items():
-        sees = choice.spec.sees or "nothing"
+        sees = choice.spec.sees
         counts = tuned[str(choice.params["rule"])] if sees == "estimate" else study.play(choice)
         found[name] = over(counts, sees)
     return found

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from decoding.events import Event
 from decoding.projecting.card import Card
-from decoding.replay.records import Proposed
+from decoding.replay.player import rounds_of
+from decoding.replay.records import RecordedText
+from decoding.source import Source
 from decoding.ssd.accounting import rounds
-from decoding.tree_shapes import Ranked, TreePolicy
 
 
 @dataclass(frozen=True)
@@ -33,20 +34,11 @@ def steps_of(trace: Sequence[Event]) -> list[Step]:
     ]
 
 
-def steps_of_proposer(text: Proposed, card: Card) -> Iterable[Step]:
-    """The rounds of a text for which a proposer drafts, in no time."""
-    at = 0
-    while at < len(text):
-        agreed, found = text.at(at)
-        yield Step(card.round, found + 1, agreed + 1)
-        at += agreed + 1
-
-
-def steps_of_trees(text: Ranked, policy: TreePolicy, card: Card, batch: int) -> Iterable[Step]:
-    """The rounds of a text whose drafts are trees, drafted level by level."""
-    for each in text.rounds(policy):
-        drafting = sum(card.step(batch, rows) for rows in each.steps)
-        yield Step(drafting + card.round, len(each.shape) + 1, len(each.path) + 1)
+def steps_along(text: RecordedText, source: Source, card: Card, batch: int) -> Iterator[Step]:
+    """The rounds of a recorded text for which a source drafts, in passes of so many texts."""
+    for each in rounds_of(text, source):
+        drafting = sum(card.step(batch, one.rows) for one in each.passes)
+        yield Step(drafting + card.round, each.size + 1, each.accepted + 1)
 
 
 def tokens_per_s(texts: Sequence[Sequence[Step]], card: Card, batch: int) -> float:

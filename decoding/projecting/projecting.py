@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import Judge
 from decoding.loop import never
 from decoding.projecting.card import Card
-from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, steps_of_trees, tokens_per_s
+from decoding.projecting.lockstep import Step, steps_along, steps_of, tokens_per_s
 from decoding.projecting.texts import Text
 from decoding.replay.at_load import play
-from decoding.replay.mixed import Clock
 from decoding.replay.planning import Rows, Study, ungrown
-from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Choice, choose
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
 from decoding.ssd.simulation.recording import plan_of, track_of
@@ -85,7 +82,7 @@ class Material:
 
     def _plays(self, choice: Choice) -> bool:
         """Whether the texts tell what it drafts."""
-        return not choice.spec.tree or choice.follows_ranks or self._has_grown
+        return self._has_grown or not choice.needs_likelihoods
 
     def left_out(self, fixes_the_text: bool = True) -> dict[str, str]:
         """Say why, of each strategy that is not projected."""
@@ -115,18 +112,11 @@ class Material:
         """Tokens per second of each text."""
         if choice.spec.prepares_ahead:
             return tokens_per_s(self._prepared(choice, card, batch), card, batch)
-        if choice.spec.proposer:
-            memory: dict[str, Any] = {}
-            read = [text.proposed(choice.proposer(memory, self.judge)) for text in self.texts]
-            return tokens_per_s([[*steps_of_proposer(each, card)] for each in read], card, batch)
-        if choice.spec.tree:
-            policy = choice.tree_policies()
-            return tokens_per_s([[*steps_of_trees(t.ranked, policy(), card, batch)] for t in self.texts], card, batch)
-        clock, own = Clock(), card.own_work(choice.spec, batch)
-        seen = [text.seen(choice.spec.sees or "nothing") for text in self.texts]
-        requests = [Recorded(t.record, 1, s, None, t.proposed) for t, s in zip(self.texts, seen, strict=True)]
-        drafting = choice.drafting(clock.now, self.judge)
-        return play(requests, drafting, card.joint(batch), batch, own, clock=clock).tokens_per_s_device / batch
+        texts, source = [text.shown(choice.spec.sees) for text in self.texts], choice.sources(self.judge)
+        if choice.spec.copies_only or choice.spec.branches:
+            return tokens_per_s([[*steps_along(each, source(), card, batch)] for each in texts], card, batch)
+        own = card.own_work(choice.spec, batch)
+        return play(texts, source, card.joint(batch), batch, own).tokens_per_s_device / batch
 
     def _prepared(self, choice: Choice, card: Card, batch: int) -> list[list[Step]]:
         decides = self.classifier and self.classifier.at(card.costs(batch))

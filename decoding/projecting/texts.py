@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from decoding import chance
-from decoding.proposing import Proposer
-from decoding.replay.records import Proposed, Record, Seen
+from decoding.replay.records import GrownAlong, Ranked, Record, RecordedText, Seen, Written
 from decoding.ssd.simulation.track import Track
-from decoding.tree_shapes import GrownAlong, Ranked
 
 Row = Sequence[float]
 
@@ -36,13 +34,15 @@ class Text:
     def matches(self) -> list[bool]:
         return [run > 0 for run in self.record.runs]
 
-    def seen(self, sees: str) -> Seen:
+    def _seen(self, sees: str) -> Seen:
         rows = {"confidence": self.confidences, "lead": self.leads, "estimate": self.track.estimates}.get(sees)
         return Seen(rows.__getitem__, self.words) if rows else Seen(words=self.words)
 
-    def proposed(self, proposer: Proposer) -> Proposed:
+    def shown(self, sees: str) -> RecordedText:
+        """Return the text as a source with this sight sees it."""
         track = self.track
-        return Proposed(proposer, track.prompt, track.text, track.room, track.end_tokens)
+        written = Written(track.prompt, track.text, track.room, track.end_tokens)
+        return RecordedText(self.record, 1, self._seen(sees), self.ranked, written)
 
 
 def acceptance(texts: Sequence[Text]) -> float:

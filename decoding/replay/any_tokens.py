@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from decoding.proposing import Proposer
+from decoding.source import Copying
 
 
-class AnyTokens(Proposer):
+class AnyTokens(Copying):
     """Proposes so many tokens in each round. What they are does not change how long their verification takes."""
 
     lookahead = sys.maxsize
@@ -19,5 +19,5 @@ class AnyTokens(Proposer):
     def follow(self, text: Sequence[int]) -> None:
         self._last = text[-1]
 
-    def propose(self) -> Sequence[int]:
+    def copied(self) -> Sequence[int]:
         return [self._last] * next(self._lengths)

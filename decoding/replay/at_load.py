@@ -1,8 +1,8 @@
 """Replay at load: what a strategy does when several users ask at once, from texts that were recorded for one.
 
 The batch is played as the loop plays it (`decoding.loop.Batch`): joint draft steps for all that still draft, then one
-joint verification, in which a piece of each unread prompt takes part. The policies and proposers are those of the
-engine, and the times are measured costs. Standard library only.
+joint verification, in which a piece of each unread prompt takes part. The sources are those of the engine, and the
+times are measured costs. Standard library only.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from decoding.crowd import Crowd
 from decoding.replay.costs import OwnWork
 from decoding.replay.joint_costs import JointCosts
-from decoding.replay.mixed import Clock
-from decoding.replay.texts_at_load import Drafting, Recorded, Round, Text, text_of
+from decoding.replay.player import Clock
+from decoding.replay.records import RecordedText
+from decoding.replay.texts_at_load import Round, Sourced, Text
+from decoding.source import Source
 
 NOTHING_ELSE = OwnWork()
 PIECE = 64  # tokens of prompts that one round reads, as in the loop
@@ -45,19 +47,18 @@ class Run:
 
 
 def play(
-    requests: Sequence[Recorded],
-    drafting: Callable[[], Drafting],
+    requests: Sequence[RecordedText],
+    source: Callable[[], Source],
     costs: JointCosts,
     users: int,
     own: OwnWork = NOTHING_ELSE,
     *,
     drafts: bool = True,
-    clock: Clock | None = None,
 ) -> Run:
     """Play every request once, with `users` under way at any time. Requests that fill and empty the machine are not
     counted, as in a comparison. `own` is the time of work that texts do not share, and `drafts` says whether a draft
-    model reads the prompts. `clock` is the one that a mix reads."""
-    crowd, clock = Crowd(costs.with_looks(own.token)), clock or Clock()
+    model reads the prompts."""
+    crowd, clock = Crowd(costs.with_looks(own.token)), Clock()
 
     def step(texts: Sequence[Text]) -> None:
         reading = [text for text in texts if text.unread > 0]
@@ -66,12 +67,15 @@ def play(
             costs.reading(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
         )
 
-    return serve(requests, lambda request, end: text_of(request, end, drafting(), crowd, clock), step, users, clock)
+    def begin(request: RecordedText, end: int) -> Text:
+        return Sourced(request, clock.seconds, end, source(), crowd, clock)
+
+    return serve(requests, begin, step, users, clock)
 
 
 def serve(
-    requests: Sequence[Recorded],
-    begin: Callable[[Recorded, int], Text],
+    requests: Sequence[RecordedText],
+    begin: Callable[[RecordedText, int], Text],
     step: Callable[[Sequence[Text]], None],
     users: int,
     clock: Clock,
@@ -94,7 +98,7 @@ def serve(
     return Run(users, [done[number] for number in range(len(requests))])
 
 
-def stream(requests: Sequence[Recorded], users: int) -> Iterator[tuple[Recorded, int, int | None]]:
+def stream(requests: Sequence[RecordedText], users: int) -> Iterator[tuple[RecordedText, int, int | None]]:
     """Requests with the length of their texts and their number, None for those that do not count: first some that end
     at different times."""
     if users > 1:

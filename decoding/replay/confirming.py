@@ -37,12 +37,12 @@ class Confirmed:
         def of(kind: Callable[[Choice], object]) -> list[Sequence[Event]]:
             return [events for choice, events in self.runs if kind(choice)]
 
-        chains = of(lambda choice: choice.spec.prices_passes and (choice.spec.sees or "nothing") == "nothing")
+        chains = of(lambda choice: choice.spec.prices_passes and choice.spec.sees == "nothing")
         if not any(sum(isinstance(event, Verified) for event in events) > 1 for events in chains):
             return None
         costs = dataclasses.replace(costs_from(chains), reading=probed.reading, decision=probed.decision)
         mixes = of(lambda choice: choice.strategy == MIX.strategy)
-        return with_mixes(with_trees(costs, of(lambda choice: choice.spec.tree)), mixes, MIX.spec.sees or "nothing")
+        return with_mixes(with_trees(costs, of(lambda choice: choice.spec.branches)), mixes, MIX.spec.sees)
 
 
 def best_of_each(predictions: Sequence[Prediction]) -> list[Prediction]:

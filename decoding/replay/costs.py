@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.replay.records import Counts
-from decoding.strategy import Sight, Strategy
+from decoding.source import Sight
+from decoding.strategy import Strategy
 
 Durations = dict[tuple[int, bool], list[float]]  # by drafted tokens and whether the first pass has to catch up
 
@@ -79,10 +80,10 @@ class Costs:
 
     def own_work(self, strategy: Strategy) -> OwnWork:
         """Seconds of a text's own work under this strategy."""
-        if strategy.tree:
+        if strategy.branches:
             return OwnWork(token=self.in_tree, round=self.tree)
-        mixing = self.mixing if strategy.mixes and strategy.sees != "fate" else 0.0  # a bound's clock stops
-        return OwnWork(token=self.looking(strategy.sees or "nothing"), round=mixing, late_row=self.late_row)
+        mixing = self.mixing if strategy.weighs else 0.0
+        return OwnWork(token=self.looking(strategy.sees), round=mixing, late_row=self.late_row)
 
     def seconds(self, counts: Counts, sees: Sight = "nothing") -> float:
         """Predicted seconds. `sees` is what the stop rule looks at after each drafted token."""

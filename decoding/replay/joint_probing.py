@@ -15,11 +15,9 @@ import torch
 
 from decoding.dice import NOISE_BLOCK, dice_for
 from decoding.disco.classifier import Classifier
-from decoding.disco.stops import estimating
-from decoding.drafters.base import Drafter
-from decoding.drafters.lookup import LookupDrafter
-from decoding.drafters.model import ModelDrafter
-from decoding.drafters.rule import StopRule
+from decoding.disco.estimating import estimate_of
+from decoding.drafters.driver import SourceDrafter
+from decoding.drafters.features import Feature
 from decoding.ending import Ending
 from decoding.events import Drafted, Recorder, Verified
 from decoding.loop import Batch
@@ -27,8 +25,7 @@ from decoding.models.devices import Launched
 from decoding.replay.any_tokens import AnyTokens
 from decoding.replay.joint_costs import JointCosts
 from decoding.sequence import Sequence as Text
-from decoding.stopping import no_words
-from decoding.strategy import Policy
+from decoding.source import Chain, View
 from decoding.timing import Clock
 
 if TYPE_CHECKING:
@@ -47,21 +44,11 @@ GROWTH = 2 * (COLD + ROUNDS) * (1 + max(LOOKAHEADS))  # at most, in a turn: amon
 ROOM = 2 * max(*PROMPTS, *PIECES)  # tokens of a place; `LENGTH` and its growth fit too
 
 
-class Fixed(StopRule):
-    def __init__(self, lookahead: int) -> None:
-        self.lookahead = lookahead
-
-
-class Looking(Policy):
-    """Looks at the estimate of each token, and drafts so many all the same."""
-
-    sees = "estimate"
+class Fixed(Chain):
+    """Drafts so many tokens in each round, whatever it sees of them."""
 
     def __init__(self, lookahead: int) -> None:
         self.lookahead = lookahead
-
-    def stops(self, seen: float) -> bool:
-        return False
 
 
 @dataclass
@@ -107,8 +94,8 @@ class Probing:
         try:
             with torch.inference_mode():
                 for k in LOOKAHEADS:
-                    rule = partial(_looking, classifier, k) if classifier else partial(Fixed, k)
-                    _play_all(pair, taken, {size: self._times[size, k] for size in sizes}, rule, sampling)
+                    times = {size: self._times[size, k] for size in sizes}
+                    _play_all(pair, taken, times, k, classifier, sampling)
                 for length, found in self._prompts.items():
                     found += _reading(pair, taken[0], length, sampling)
                 for length, found in self._pieces.items():
@@ -176,16 +163,21 @@ def _each_of(work: Callable[[], object], pair: Pair) -> list[float]:
     return [_seconds(work, pair) for _ in range(COLD + ROUNDS)][COLD:]
 
 
-def _looking(classifier: Classifier, lookahead: int) -> StopRule:
-    return estimating(Looking(lookahead), classifier, no_words)
-
-
 def _play_all(
-    pair: Pair, places: Sequence[Place], times: Mapping[int, Times], rule: Callable[[], StopRule], sampling: Sampling
+    pair: Pair,
+    places: Sequence[Place],
+    times: Mapping[int, Times],
+    lookahead: int,
+    classifier: Classifier | None,
+    sampling: Sampling,
 ) -> None:
     """Play a few rounds of every number of texts, with texts as they are in the middle of a usual answer."""
     clock = Clock()  # one, so that the texts' times can be compared
-    texts = [_text(pair, place, rule(), number, sampling, clock) for number, place in enumerate(places)]
+    features = [estimate_of(classifier) if classifier else None for _ in places]
+    texts = [
+        _text(pair, place, lookahead, number, sampling, clock, feature)
+        for number, (place, feature) in enumerate(zip(places, features, strict=True))
+    ]
     batch, first = Batch(), 0
     for text in texts:
         batch.admit(text)
@@ -220,7 +212,7 @@ def _read_again(place: Place, length: int) -> None:
 
 def _reading(pair: Pair, place: Place, length: int, sampling: Sampling) -> list[float]:
     """Seconds in which the draft reads a prompt."""
-    text = _text(pair, place, Fixed(1), length, sampling, Clock())
+    text = _text(pair, place, 1, length, sampling, Clock())
     prompt = [(5 * at) % pair.vocab for at in range(min(length, place.target.context // 2))]
     return _each_of(lambda: text.drafter.prepare(prompt), pair)
 
@@ -230,13 +222,23 @@ def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
     return (max(end for _, end in times) - min(start for start, _ in times)) * 1e-9 if times else 0.0
 
 
-def _text(pair: Pair, place: Place, rule: StopRule, number: int, sampling: Sampling, clock: Clock) -> Text:
+def _text(
+    pair: Pair,
+    place: Place,
+    lookahead: int,
+    number: int,
+    sampling: Sampling,
+    clock: Clock,
+    feature: Feature | None = None,
+) -> Text:
     """A text that does not end. What it says does not matter: a pass takes the same time."""
     contexts = [runner.context for runner in (place.target, place.draft) if runner]
     length = max(1, min(LENGTH, min(contexts) - GROWTH))
     prompt = [(7 * number + 3 * at) % pair.vocab for at in range(length)]
     dice = dice_for(sampling, pair.vocab, number)
-    drafter: Drafter = LookupDrafter(AnyTokens(repeat(rule.lookahead)), (), pair.vocab)  # of a target alone
+    view = View(vocab=pair.vocab, now=clock.now)
+    drafter = SourceDrafter(AnyTokens(repeat(lookahead)), view, dice)  # of a target alone
     if place.draft:
-        drafter = ModelDrafter(place.draft, rule, dice, (), pair.choosings.of(sampling, None))
+        choosing = pair.choosings.of(sampling, None)
+        drafter = SourceDrafter(Fixed(lookahead), view, dice, place.draft, feature, choosing)
     return Text(prompt, 10**6, Ending(frozenset()), place.target, drafter, dice, Recorder(), clock)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from decoding.replay.records import Counts, Record, replay
+from decoding.replay.player import replay
+from decoding.replay.records import Counts, Record, RecordedText
+from decoding.source import Source
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategies.static import SameLength
 
@@ -73,7 +75,7 @@ def analyse(
     copied: Mapping[str, Sequence[Record]] = MappingProxyType({}),
 ) -> Analysis:
     """Compute the figures of one prompt set. Figure 2 shows the sample with the median variation. `records` are the
-    draft model's, `copied` those of proposers along the same texts. Without a draft model, the figures are those of the
+    draft model's, `copied` those of copies along the same texts. Without a draft model, the figures are those of the
     best copy at each position."""
     sources = {**({DRAFT_MODEL: records} if records else {}), **copied}
     best = [_best(each) for each in zip(*sources.values(), strict=True)]
@@ -118,8 +120,12 @@ def _by_progress(rounds: Sequence[Sequence[int]]) -> list[float | None]:
 
 
 def _oracle(records: Sequence[Record]) -> Passes:
-    return Passes.of(replay(records, lambda: UntilRefused(UNLIMITED)))
+    return _passes(records, lambda: UntilRefused(UNLIMITED))
 
 
 def _static(records: Sequence[Record], lookahead: int) -> Passes:
-    return Passes.of(replay(records, lambda: SameLength(lookahead)))
+    return _passes(records, lambda: SameLength(lookahead))
+
+
+def _passes(records: Sequence[Record], source: Callable[[], Source]) -> Passes:
+    return Passes.of(replay(map(RecordedText, records), source))

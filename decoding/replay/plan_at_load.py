@@ -93,7 +93,7 @@ def document(
 def _copying(rows: Sequence[Mapping[str, Any]]) -> Iterator[Export]:
     """Export the best setting of each strategy that copies from the text, if that is a gain at any load. Engines take
     one setting for all loads."""
-    for strategy in dict.fromkeys(row["strategy"] for row in rows if STRATEGIES[row["strategy"]].proposer):
+    for strategy in dict.fromkeys(row["strategy"] for row in rows if STRATEGIES[row["strategy"]].copies_only):
         best = max((row for row in rows if row["strategy"] == strategy), key=_gain)
         if _gain(best) > 1:
             for export in STRATEGIES[strategy].exports(best["params"]):

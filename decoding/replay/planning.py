@@ -4,12 +4,11 @@ best."""
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
 from torch import Tensor
 
@@ -23,18 +22,17 @@ from decoding.disco.texts import Texts
 from decoding.loop import never
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.proposing import Judges
 from decoding.replay.costs import Costs
-from decoding.replay.mixed import Text, replay_mixed
-from decoding.replay.records import Counts, Proposed, Record, Seen, WholeProposal, replay, replay_trees
+from decoding.replay.player import copied_record, replay
+from decoding.replay.records import Counts, Ranked, Record, RecordedText, Seen, Written
 from decoding.replay.workload import settings
+from decoding.source import WORDS, Chain, Judging, Sight, Source, Words, no_words
 from decoding.spec import Choice, Sampling, choose
-from decoding.stopping import Words, no_words
 from decoding.strategies import BASELINE, STRATEGIES, disco_suffix, heuristic, oracle
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
-from decoding.strategy import LONGEST, WORDS, Policy, Sight
-from decoding.tree_shapes import LikeliestPaths, Ranked
+from decoding.strategy import LONGEST
+from decoding.tree_shapes import LikeliestPaths
 
 CAP = LONGEST  # longest draft that is considered
 Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position where the round starts, token of the round
@@ -71,19 +69,29 @@ class Study:
     def copied(self) -> dict[str, list[Record]]:
         """Records of every proposer, with default settings, by its label."""
         choices = [choose(slug) for slug, strategy in STRATEGIES.items()]
-        choices = [each for each in choices if each.spec.proposer and not each.spec.needs_classifier]
-        return {choice.label: [each.record() for each in self.proposed(choice)] for choice in choices}
+        choices = [each for each in choices if each.spec.copies_only and not each.spec.needs_classifier]
+        return {choice.label: self._copied(choice.sources()) for choice in choices}
 
-    def proposed(self, choice: Choice, judge: Judges | None = None) -> Iterator[Proposed]:
-        """Show the texts to a proposer, one after the other, as it may remember earlier ones."""
-        memory: dict[str, Any] = {}
-        for recording in self.recordings:
-            yield recording.proposed(choice.proposer(memory, judge))
+    def _copied(self, source: Callable[[], Source]) -> list[Record]:
+        """Show the texts to a source, one after the other, as it may remember earlier ones."""
+        return [copied_record(text, source()) for text in self.texts()]
 
-    def texts(self, rows: Rows) -> Iterator[Text]:
-        """Texts for strategies that mix sources. `rows` are what their policy sees."""
-        for i, recording in enumerate(self.recordings):
-            yield Text(recording.proposed, self.records[i], self.seen(i, rows[i] if rows else ()))
+    def texts(self, rows: Rows = ()) -> list[RecordedText]:
+        """Texts as sources see them. `rows` are the numbers that a source sees of each token."""
+        return [
+            RecordedText(
+                self.records[i],
+                recording.prompt_tokens,
+                self.seen(i, rows[i] if rows else ()),
+                self.ranked[i],
+                self._written[i],
+            )
+            for i, recording in enumerate(self.recordings)
+        ]
+
+    @cached_property
+    def _written(self) -> list[Written]:
+        return [recording.written for recording in self.recordings]
 
     @cached_property
     def confidences(self) -> Rows:
@@ -108,13 +116,13 @@ class Study:
             for rows, record in zip(tables, self.records, strict=True)
         ]
 
-    def count(self, policy: Callable[[], Policy], estimates: Rows = ()) -> Counts:
-        """Count the passes of a policy. A policy that sees estimates needs those of a classifier."""
-        rows = self.shown(policy().sees, estimates)
-        return replay(self.records, policy, lambda i: self.seen(i, rows[i] if rows else ()))
+    def count(self, source: Callable[[], Source], estimates: Rows = (), costs: Costs | None = None) -> Counts:
+        """Count the passes of a source. One that sees estimates needs those of a classifier, and one that weighs its
+        drafts by times needs costs."""
+        return replay(self.texts(self.shown(source().sees, estimates)), source, costs)
 
     def shown(self, sees: Sight, estimates: Rows = ()) -> Rows:
-        """Return what a policy with this sight sees of each token; nothing if it looks at none."""
+        """Return what a source with this sight sees of each token; nothing if it looks at none."""
         match sees:
             case "confidence":
                 return self.confidences
@@ -132,19 +140,10 @@ class Study:
         return [recording.ranked for recording in self.recordings]
 
     def play(
-        self, choice: Choice, estimates: Rows = (), costs: Costs | None = None, judge: Judges | None = None
+        self, choice: Choice, estimates: Rows = (), costs: Costs | None = None, judge: Judging | None = None
     ) -> Counts:
-        """Count the passes of a choice. One that mixes sources needs costs: its decisions depend on times. `judge` is a
-        classifier's, for copies."""
-        if choice.spec.tree:
-            return replay_trees(self.ranked, choice.tree_policies())
-        if choice.spec.proposer:
-            return replay(self.proposed(choice, judge), WholeProposal)
-        if choice.spec.mixes:
-            assert costs, f"{choice.label} decides by times"
-            texts = self.texts(self.shown(choice.spec.sees or "nothing", estimates))
-            return replay_mixed(texts, partial(choice.mix, {}, judge=judge), costs)
-        return self.count(choice.policy, estimates)
+        """Count the passes of a choice. `judge` is a classifier's, for copies."""
+        return self.count(choice.sources(judge), estimates, costs)
 
     @property
     def has_grown(self) -> bool:
@@ -153,7 +152,7 @@ class Study:
 
     def tells(self, choice: Choice) -> bool:
         """Whether the recordings tell what it drafts."""
-        return not choice.spec.tree or choice.follows_ranks or self.has_grown
+        return self.has_grown or not choice.needs_likelihoods
 
     def seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
         recording = self.recordings[i]
@@ -205,8 +204,8 @@ def study(
 def likeliest_paths() -> list[LikeliestPaths]:
     """Return the deepest of each width among the trees of likeliest paths that a planner tries."""
     settings = (choose(strategy.slug, params) for strategy in STRATEGIES.values() for params in strategy.grid())
-    policies = [choice.tree_policies()() for choice in settings if choice.spec.tree]
-    paths = sorted((policy for policy in policies if isinstance(policy, LikeliestPaths)), key=lambda one: one.depth)
+    sources = [choice.source() for choice in settings if choice.spec.branches]
+    paths = sorted((each for each in sources if isinstance(each, LikeliestPaths)), key=lambda each: each.lookahead)
     return [*{one.width: one for one in paths}.values()]
 
 
@@ -242,7 +241,7 @@ def predict_these(
     judge = judge_if_any(classifier)
 
     def predicted(choice: Choice) -> Prediction:
-        counts, sees = study.play(choice, estimates, costs, judge), choice.spec.sees or "nothing"
+        counts, sees = study.play(choice, estimates, costs, judge), choice.spec.sees
         speed = costs.tokens_per_s(counts, sees)
         return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
 
@@ -262,7 +261,7 @@ def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[
     """Speed-up of each of DISCO's rules over its threshold."""
     baseline, estimates = study.play(ALONE), study.estimates(classifier)
 
-    def at(rule: Callable[[float, int], Policy], threshold: float) -> dict[str, float]:
+    def at(rule: Callable[[float, int], Chain], threshold: float) -> dict[str, float]:
         counts = study.count(lambda: rule(threshold, CAP), estimates)
         return _at(threshold, counts, costs.speedup(counts, baseline, "estimate"))
 
@@ -334,9 +333,9 @@ def copying(study: Study, costs: Costs, classifier: Classifier, threshold: float
 
     found = dict[str, float]()
     for strategy in STRATEGIES.values():
-        if strategy.proposer and strategy.judges_copies:
+        if strategy.copies_only and strategy.judges_copies:
             found[strategy.slug] = speedup(choose(strategy.slug, {disco_suffix.THRESHOLD.name: threshold}))
-        elif strategy.proposer and not strategy.remembers:
+        elif strategy.copies_only and not strategy.remembers:
             found[f"best {strategy.slug}"] = max(speedup(choose(strategy.slug, one)) for one in strategy.grid())
     return found
 

@@ -17,9 +17,7 @@ from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
 from decoding.replay.at_load import Run, play
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts
-from decoding.replay.mixed import Clock
 from decoding.replay.planning import ALONE, Rows, Study
-from decoding.replay.texts_at_load import Recorded
 from decoding.spec import Choice, choose
 from decoding.strategies import BASELINE, STRATEGIES
 from decoding.strategies import schedule as schedule_strategy
@@ -51,23 +49,9 @@ class Material:
         return judge_if_any(self.classifier)
 
     def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
-        spec, clock = choice.spec, Clock()
-        sees = spec.sees or "nothing"
-        requests, drafting = self._requests(self.study.shown(sees, estimates)), choice.drafting(clock.now, self.judge)
-        own = self.costs.own_work(spec)
-        return play(requests, drafting, self.joint, users, own, drafts=spec.needs_draft, clock=clock)
-
-    def _requests(self, rows: Rows) -> list[Recorded]:
-        return [
-            Recorded(
-                recording.record,
-                recording.prompt_tokens,
-                self.study.seen(i, rows[i] if rows else ()),
-                ranked,
-                recording.proposed,
-            )
-            for i, (recording, ranked) in enumerate(zip(self.study.recordings, self.study.ranked, strict=True))
-        ]
+        spec = choice.spec
+        texts, own = self.study.texts(self.study.shown(spec.sees, estimates)), self.costs.own_work(spec)
+        return play(texts, choice.sources(self.judge), self.joint, users, own, drafts=spec.needs_draft)
 
     def prepared(self, users: int) -> Iterator[tuple[Choice, float]]:
         """Return settings of strategies that prepare ahead, and their tokens per second."""

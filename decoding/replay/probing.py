@@ -14,34 +14,28 @@ from itertools import cycle, islice, product
 import torch
 
 from decoding import sequence
-from decoding.dice import Dice, dice_for
-from decoding.disco.stops import estimating
-from decoding.drafters.base import Draft, Drafter
-from decoding.drafters.lookup import LookupDrafter
-from decoding.drafters.model import ModelDrafter
-from decoding.drafters.rule import DraftStep, StopRule
-from decoding.drafters.tree import Shaped, TreeDrafter
+from decoding.dice import dice_for
+from decoding.disco.estimating import estimate_of
+from decoding.drafters.driver import SourceDrafter
+from decoding.drafters.features import Confidence, DraftStep, Feature
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
 from decoding.loop import OnProgress, decode, unheard
 from decoding.measure.comparison import Comparison, memory_for
 from decoding.measure.schedule import Key
-from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.proposing import Proposer
 from decoding.replay.any_tokens import AnyTokens
 from decoding.replay.costs import Costs, costs_from, decision_cost, with_mixes, with_trees
 from decoding.replay.planning import ALONE, CAP
 from decoding.replay.workload import GROWN, MIXED, PROMPTS, UNAIDED, VARIED
+from decoding.source import Chain, Judgement, Source, View
 from decoding.spec import Choice, Sampling, choose
-from decoding.stopping import Reading, no_words
 from decoding.strategies import hybrid
 from decoding.strategies.disco import Below
 from decoding.strategies.threshold import Unsure
 from decoding.timing import Clock
-from decoding.tree_shapes import PRIOR, RANKS, TreeByWidth, TreePolicy, TreeShape, best_shape
-from decoding.verify import Verdict
+from decoding.tree_shapes import PRIOR, RANKS, ShapedTree, TreeShape, best_shape
 
 LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # verifies 1 to 24 rows, and few rows often
 SIZES = ((8, 3), (3, 2), (16, 4), (5, 2), (24, 5), (12, 4))  # tokens and depth of trees
@@ -74,7 +68,7 @@ def probe_each(
     result, whose decision costs nothing. On a target alone no decision does. `on_progress` gets the turns done."""
     if pair.draft is None:
         return [probed_alone(pair, prompts, sampling, on_progress)] * max(1, len(classifiers))
-    rules = [partial(estimating, Below(EVEN_ODDS, CAP), pair.classifier(name), no_words) for name in classifiers]
+    rules = [Rule(partial(Below, EVEN_ODDS, CAP), partial(estimate_of, pair.classifier(name))) for name in classifiers]
     costs, decisions = probed(pair, prompts, sampling, rules, pair.target.device.type != "cpu", on_progress)
     return [dataclasses.replace(costs, decision=decision) for decision in decisions or [0.0]]
 
@@ -83,7 +77,7 @@ def probed(
     pair: Pair,
     prompts: Sequence[Prompt],
     sampling: Sampling,
-    deciding: Sequence[Callable[[], StopRule]],
+    deciding: Sequence[Rule],
     is_launched: bool,
     on_progress: OnProgress = unheard,
 ) -> tuple[Costs, list[float]]:
@@ -91,7 +85,7 @@ def probed(
     are launched on a GPU."""
     comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
     comparison.warm_up(is_launched)
-    rules: list[Callable[[], StopRule]] = [partial(Reading, Unsure(EVEN_ODDS, CAP), no_words), *deciding]
+    rules = [Rule(partial(Unsure, EVEN_ODDS, CAP), Confidence), *deciding]
     for _ in range(1 + is_launched):  # a first run captures the forms that the second replays
         found = _measured(comparison, rules, on_progress)
     # A GPU's thread waits for the token before it asks the rule, so there only whole drafts show what asking costs.
@@ -99,7 +93,7 @@ def probed(
         decision_cost(each.traces, found.chains) if is_launched else each.answers.price for each in found.asked
     )
     costs = with_trees(dataclasses.replace(costs_from(found.chains), reading=reading), found.trees)
-    return with_mixes(costs, found.mixes, MIX.spec.sees or "nothing"), decisions
+    return with_mixes(costs, found.mixes, MIX.spec.sees), decisions
 
 
 def probed_alone(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, on_progress: OnProgress = unheard) -> Costs:
@@ -113,7 +107,7 @@ def probed_alone(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, on_p
 def _copied(comparison: Comparison, on_progress: OnProgress) -> list[list[Event]]:
     found: list[list[Event]] = []
     for number, prompt, turn in _turns(comparison, on_progress):
-        found.append(copied(comparison, prompt, AnyTokens(every_length(number))))
+        found.append(drafted(comparison, prompt, AnyTokens(every_length(number))))
         if turn in UNAIDED:
             found.append(_traced(comparison, prompt, ALONE))
     return found
@@ -128,11 +122,19 @@ def _turns(comparison: Comparison, on_progress: OnProgress) -> Iterator[tuple[in
     on_progress(len(turns), len(turns))
 
 
+@dataclass(frozen=True)
+class Rule:
+    """A rule that stops drafts, and what it sees of each token."""
+
+    source: Callable[[], Chain]
+    feature: Callable[[], Feature]
+
+
 @dataclass
 class Asked:
     """Samples whose drafts one rule stopped."""
 
-    rule: Callable[[], StopRule]
+    rule: Rule
     answers: Answers
     traces: list[list[Event]]
 
@@ -147,20 +149,21 @@ class Measured:
     mixes: list[list[Event]] = field(default_factory=list)
 
 
-def _measured(comparison: Comparison, rules: Sequence[Callable[[], StopRule]], on_progress: OnProgress) -> Measured:
+def _measured(comparison: Comparison, rules: Sequence[Rule], on_progress: OnProgress) -> Measured:
     """Decode samples of all kinds in turn."""
     found = Measured([Asked(rule, Answers(), []) for rule in rules])
     for number, prompt, turn in _turns(comparison, on_progress):
-        found.chains.append(ruled(comparison, prompt, EveryLength(number)))
+        found.chains.append(drafted(comparison, prompt, EveryLength(every_length(number))))
         if turn in UNAIDED:
             found.chains.append(_traced(comparison, prompt, ALONE))
         if turn in MIXED:
             found.mixes.append(_traced(comparison, prompt, MIX))
         if turn in GROWN:
-            found.trees.append(grown(comparison, prompt, EveryShape(number)))
+            found.trees.append(drafted(comparison, prompt, EveryShape(number)))
         if turn == VARIED // 2:
             for each in found.asked:
-                each.traces.append(ruled(comparison, prompt, Timed(each.rule(), each.answers)))
+                timed = Timed(each.rule, each.answers)
+                each.traces.append(drafted(comparison, prompt, timed, timed))
     return found
 
 
@@ -176,18 +179,18 @@ def every_length(turn: int, lengths: Sequence[int] = LENGTHS) -> Iterator[int]:
     return (length for length in islice(cycle(lengths), turn, None, STRIDE) for _ in range(KEPT))
 
 
-class EveryLength(StopRule):
+class EveryLength(Chain):
     """Lookahead that changes after every few rounds."""
 
-    def __init__(self, turn: int, lengths: Sequence[int] = LENGTHS) -> None:
-        self._lengths = every_length(turn, lengths)
+    def __init__(self, lengths: Iterator[int]) -> None:
+        self._lengths = lengths
+        self.lookahead = next(lengths)
+
+    def judged(self, judgement: Judgement) -> None:
         self.lookahead = next(self._lengths)
 
-    def observe(self, draft: Draft, verdict: Verdict) -> None:
-        self.lookahead = next(self._lengths)
 
-
-class EveryShape(TreePolicy):
+class EveryShape(ShapedTree):
     """A tree of another size after every few rounds."""
 
     listed = RANKS
@@ -196,7 +199,7 @@ class EveryShape(TreePolicy):
         sizes = islice(cycle(SIZES), turn, None)
         self._shapes = (best_shape(lambda depth, rank: PRIOR[rank], *size) for size in sizes for _ in range(KEPT))
 
-    def shape(self, grown: TreeByWidth | None = None) -> TreeShape:
+    def shape(self) -> TreeShape:
         return next(self._shapes)
 
 
@@ -214,27 +217,29 @@ class Answers:
         return sum(len(part) * statistics.median(part) for part in parts) * 1e-9 / max(1, sum(map(len, parts)))
 
 
-class Timed(StopRule):
-    """Times each answer of a rule: an answer takes too little beside a pass to be measured on whole drafts."""
+class Timed(Chain, Feature):
+    """Times each answer of a rule, from its look at the token on: an answer takes too little beside a pass to be
+    measured on whole drafts."""
 
-    reads = True
+    def __init__(self, rule: Rule, answers: Answers) -> None:
+        self._source, self._feature, self._answers = rule.source(), rule.feature(), answers
+        self.look, self.sees = self._feature.look, self._source.sees
 
-    def __init__(self, rule: StopRule, answers: Answers) -> None:
-        self.rule, self.answers, self.look = rule, answers, rule.look
+    def begin(self, view: View) -> None:
+        self._source.begin(view)
+        self.lookahead = self._source.lookahead
 
-    def begin(self, text: Sequence[int]) -> None:
-        self.rule.begin(text)
-        self.lookahead = self.rule.lookahead
+    def of(self, step: DraftStep) -> float:
+        self._began, self._times = time.perf_counter_ns(), self._answers.later if step.ahead else self._answers.first
+        return self._feature.of(step)
 
-    def should_stop(self, step: DraftStep) -> bool:
-        began = time.perf_counter_ns()
-        stop = self.rule.should_stop(step)
-        took = time.perf_counter_ns() - began
-        (self.answers.later if step.ahead else self.answers.first).append(took)
+    def stops(self, seen: float) -> bool:
+        stop = self._source.stops(seen)
+        self._times.append(time.perf_counter_ns() - self._began)
         return stop
 
-    def observe(self, draft: Draft, verdict: Verdict) -> None:
-        self.rule.observe(draft, verdict)
+    def judged(self, judgement: Judgement) -> None:
+        self._source.judged(judgement)
 
 
 def _traced(comparison: Comparison, prompt: Prompt, choice: Choice) -> list[Event]:
@@ -243,44 +248,24 @@ def _traced(comparison: Comparison, prompt: Prompt, choice: Choice) -> list[Even
     return recorder.events
 
 
-def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]:
-    """Decode a sample whose drafts this rule stops, and return its events."""
-    choosing = comparison.models.choosings.of(comparison.sampling, rule.look)
-    draft, ends = _draft(comparison), _ends(comparison)
-    return _decoded(comparison, prompt, lambda dice: ModelDrafter(draft, rule, dice, ends, choosing))
-
-
-def copied(comparison: Comparison, prompt: Prompt, proposer: Proposer) -> list[Event]:
-    """Decode a sample whose drafts no model makes, and return its events."""
-    return _decoded(comparison, prompt, lambda dice: LookupDrafter(proposer, (), dice.vocab))
-
-
-def grown(comparison: Comparison, prompt: Prompt, policy: TreePolicy) -> list[Event]:
-    """Decode a sample whose drafts are trees of this policy's shapes, and return its events."""
-    return _decoded(comparison, prompt, partial(TreeDrafter, _draft(comparison), Shaped(policy)))
-
-
-def _decoded(comparison: Comparison, prompt: Prompt, drafter_of: Callable[[Dice], Drafter]) -> list[Event]:
+def drafted(comparison: Comparison, prompt: Prompt, source: Source, feature: Feature | None = None) -> list[Event]:
+    """Decode a sample with the drafts of this source, and return its events."""
     pair, sampling, recorder = comparison.models, comparison.sampling, Recorder()
-    dice = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0))
+    dice, clock = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0)), Clock()
+    ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
+    model = None if source.copies else pair.require_draft("Measuring what drafting costs")
+    choosing = pair.choosings.of(sampling, feature.look if feature else None)
+    view = View(ends=() if source.copies else ends, vocab=dice.vocab, now=clock.now)
     probed = sequence.Sequence(
         prompt=comparison.tokens(prompt),
         max_new_tokens=sampling.max_new_tokens,
-        ending=Ending(_ends(comparison), sampling.stop, pair.tokenizer.decode),
+        ending=Ending(ends, sampling.stop, pair.tokenizer.decode),
         target=pair.target,
-        drafter=drafter_of(dice),
+        drafter=SourceDrafter(source, view, dice, model, feature, choosing),
         dice=dice,
         sink=recorder,
-        clock=Clock(),
+        clock=clock,
     )
     with memory_for(Key(ALONE, prompt, 0)), torch.inference_mode():
         decode(probed, comparison.cancelled)
     return recorder.events
-
-
-def _draft(comparison: Comparison) -> ModelRunner:
-    return comparison.models.require_draft("Measuring what drafting costs")
-
-
-def _ends(comparison: Comparison) -> frozenset[int]:
-    return frozenset() if comparison.sampling.ignore_eos else comparison.models.end_tokens

@@ -1,23 +1,16 @@
-"""Replay: any policy on texts that were recorded once, counted exactly. Standard library only.
+"""Recorded texts, as `replay.player` shows them to sources, and counts of what was played. Standard library only.
 
-No model runs; `replay.costs` turns the counts into seconds. A record says, for every position of the target's text,
-whether the draft would propose the same token. So the position where a round starts and the number of tokens that the
-policy drafts there decide the round. Under greedy or shared dice the counts equal those of a live run; the seconds are
-as good as the measured costs.
+A record says, for every position of the target's text, whether the draft would propose the same token. So the position
+where a round starts and the number of tokens that are drafted there decide the round.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
-from typing import ClassVar
 
-from decoding.proposing import Proposer, usable
-from decoding.strategy import Policy
-from decoding.tree_shapes import Ranked, TreePolicy
+from decoding.tree_shapes import TreeShape
 
 
 @dataclass(frozen=True)
@@ -28,7 +21,7 @@ class Record:
     runs: tuple[int, ...]
     limits: tuple[int, ...]  # most tokens to draft from token i on: until the room ends, or the draft itself
     own_ends: tuple[int, ...] = ()  # how many tokens the draft from token i has up to its own end token, if it has room
-    is_copied: bool = False  # a proposer makes the drafts, and no draft model runs
+    is_copied: bool = False  # copies, as if a model drafted them in no time
 
     @classmethod
     def of(
@@ -57,42 +50,36 @@ class Record:
     def __len__(self) -> int:
         return len(self.runs)
 
-    def at(self, place: int) -> tuple[int, int]:
-        """Return run and limit of a round that starts here."""
-        return self.runs[place], self.limits[place]
-
 
 @dataclass(frozen=True)
-class Proposed:
-    """One prompt's text as a proposer sees it: the counterpart of `Record`. Read it once, from its start on."""
+class Written:
+    """The tokens of one prompt and its text, for sources that copy."""
 
-    proposer: Proposer
     prompt: Sequence[int]
     text: Sequence[int]
     room: int  # most tokens that the text could have had
     ends: Collection[int] = ()
-    is_copied: ClassVar[bool] = True
-
-    def __len__(self) -> int:
-        return len(self.text)
-
-    def at(self, place: int) -> tuple[int, int]:
-        self.proposer.follow([*self.prompt, *self.text[:place]])
-        found = usable(self.proposer.propose(), self.room - place - 1, self.ends)
-        pairs = zip(found, self.text[place : place + len(found)], strict=False)
-        agreed = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        return agreed, len(found)
-
-    def record(self) -> Record:
-        """Look at every position, for studies that need them all."""
-        runs, limits = zip(*map(self.at, range(len(self))), strict=True)
-        return Record(runs, limits, is_copied=True)
 
 
-class WholeProposal(Policy):
-    """Takes all that a proposer proposes."""
+GrownAlong = Mapping[int, Sequence[TreeShape]]  # by width: the tree of the likeliest paths at each token of a text
 
-    lookahead = sys.maxsize
+
+@dataclass(frozen=True)
+class Ranked:
+    """One prompt's text as trees see it: where each of its tokens stood on the draft's list after those before it."""
+
+    ranks: Sequence[int]
+    room: int  # most tokens that the text could have had
+    grown: GrownAlong = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, text: Sequence[int], listed: Sequence[Sequence[int]], room: int, grown: GrownAlong | None = None
+    ) -> Ranked:
+        found = [
+            tokens.index(token) if token in tokens else len(tokens) for token, tokens in zip(text, listed, strict=True)
+        ]
+        return cls(found, room, grown or {})
 
 
 @dataclass
@@ -157,80 +144,16 @@ class Seen:
 NOTHING_SEEN = Seen()
 
 
-@dataclass
-class Draft:
-    """Draft of a round, as a policy sees it."""
+@dataclass(frozen=True)
+class RecordedText:
+    """One prompt's text, as far as a recording tells what sources would draft along it."""
 
-    tokens: Sequence[int]
-    confidence: Sequence[float] = ()
+    record: Record
+    prompt_tokens: int = 1
+    seen: Seen = NOTHING_SEEN
+    ranked: Ranked | None = None  # for trees
+    written: Written | None = None  # for copies
 
-
-def replay(
-    records: Iterable[Record | Proposed],
-    policy: Callable[[], Policy],
-    seen: Callable[[int], Seen] = lambda i: NOTHING_SEEN,
-) -> Counts:
-    """Count every pass. Each record gets its own policy, so nothing carries over between prompts. `seen(i)` is what
-    the policy may see of record i."""
-    total = Counts()
-    for index, record in enumerate(records):
-        total.add(_play(record, policy(), seen(index)))
-    return total
-
-
-def _play(record: Record | Proposed, policy: Policy, seen: Seen) -> Counts:
-    counts = Counts(tokens=len(record))
-    at, behind = 0, False
-    while at < len(record):
-        policy.begin(lambda place=at: seen.words(place))  # type: ignore[misc]
-        run, limit = record.at(at)
-        row = row_of(run, policy, seen, at)
-        drafted = draft_length(policy, row, limit, seen.is_whole)
-        accepted = min(drafted, run)
-        counts.rounds[drafted] += 1
-        counts.accepted += accepted
-        if record.is_copied:
-            counts.copied += drafted
-            counts.copied_rounds += drafted > 0
-        else:
-            counts.catch_ups += behind and drafted > 0
-        policy.judged(Draft(range(drafted), row[:drafted] if policy.sees == "confidence" else ()), accepted)
-        behind = (accepted == drafted and drafted > 0) or (behind and drafted == 0)
-        at += accepted + 1
-    return counts
-
-
-def replay_trees(texts: Iterable[Ranked], policy: Callable[[], TreePolicy]) -> Counts:
-    """Count every pass of drafts that are trees."""
-    total = Counts()
-    for text in texts:
-        counts, is_behind = Counts(tokens=len(text)), False
-        for played in text.rounds(policy()):
-            size, depth = len(played.shape), played.shape.depth
-            counts.rounds[size] += 1
-            counts.accepted += len(played.path)
-            counts.trees += size > 0
-            counts.in_trees += size
-            counts.branched += size - depth
-            counts.catch_ups += is_behind and size > 0
-            is_behind = played.shape.ends(played.path) or (is_behind and not size)
-        total.add(counts)
-    return total
-
-
-def row_of(run: int, policy: Policy, seen: Seen, start: int) -> Sequence[float]:
-    """Numbers that the policy sees, one per token that it drafts from `start`."""
-    if policy.sees == "fate":
-        return [*[1.0] * min(run, policy.lookahead), 0.0]
-    return seen.row(start) if policy.sees != "nothing" else ()
-
-
-def draft_length(policy: Policy, row: Sequence[float], room: int, is_whole: bool) -> int:
-    """How many tokens the policy drafts."""
-    most = min(policy.lookahead, room)
-    if policy.sees == "nothing":
-        return most
-    for drafted, number in enumerate(row[:most], start=1):
-        if policy.stops(number):
-            return drafted
-    return most if is_whole else min(most, max(1, len(row)))
+    @property
+    def tokens(self) -> int:
+        return len(self.record.runs)

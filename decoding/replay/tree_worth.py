@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from decoding.replay.costs import Costs
 from decoding.replay.planning import STATICS, Study, static
-from decoding.replay.records import Counts
+from decoding.replay.player import replay, rounds_of
+from decoding.replay.records import Counts, RecordedText
 from decoding.spec import Choice, choose
 from decoding.strategies.tree import ROWS, STRATEGY
-from decoding.tree_shapes import FixedShape, Ranked
+from decoding.tree_shapes import FixedShape, ShapedTree
 
 HALVINGS = 12  # of the interval that holds the price
 GAIN = 1.005  # a tree that gains less is as good as a chain
@@ -75,7 +77,7 @@ def tree_worth(study: Study, costs: Costs) -> TreeWorth:
         return _fastest(trees, there)[1] > GAIN * _fastest(chains, there)[1]
 
     best, _ = _fastest(trees, costs)
-    return TreeWorth(same, costs.row() / costs.verify(1), _highest(wins), best.label, shape_of(study.ranked, best))
+    return TreeWorth(same, costs.row() / costs.verify(1), _highest(wins), best.label, shape_of(study.texts(), best))
 
 
 def with_row_price(costs: Costs, price: float) -> Costs:
@@ -84,27 +86,24 @@ def with_row_price(costs: Costs, price: float) -> Costs:
     return dataclasses.replace(costs, target=(0.0, *(first * (1 + price * more) for more in range(2))))
 
 
-def shape_of(texts: Sequence[Ranked], choice: Choice) -> list[Place]:
+def shape_of(texts: Sequence[RecordedText], choice: Choice) -> list[Place]:
     """The shape that a choice has once it knows all texts, and how often they accept each of its places."""
-    policies = choice.tree_policies()
-    for text in texts:
-        for _ in text.rounds(policies()):
-            pass
-    shape = policies().shape()
-    rounds = [played for text in texts for played in text.rounds(FixedShape(shape))]
-    accepted = [0] * len(shape)
-    for played in rounds:
-        for number in played.path:
-            accepted[number] += 1
+    sources = choice.sources()
+    replay(texts, sources)
+    known = sources()
+    assert isinstance(known, ShapedTree)
+    shape = known.shape()
+    paths = [each.path for text in texts for each in rounds_of(text, FixedShape(shape))]
+    accepted = Counter(number for path in paths for number in path)
     return [
-        Place(parent, rank, count / max(1, len(rounds)))
-        for parent, rank, count in zip(shape.parents, shape.ranks, accepted, strict=True)
+        Place(parent, rank, accepted[number] / max(1, len(paths)))
+        for number, (parent, rank) in enumerate(zip(shape.parents, shape.ranks, strict=True))
     ]
 
 
 def _trees() -> list[Choice]:
     choices = (choose(STRATEGY.slug, params) for params in STRATEGY.grid())
-    return [choice for choice in choices if choice.follows_ranks]
+    return [choice for choice in choices if not choice.needs_likelihoods]
 
 
 def _fastest(played: Played, costs: Costs) -> tuple[Choice, float]:

@@ -19,7 +19,7 @@ from decoding.prompts.prompt import first_turns
 from decoding.replay.any_tokens import AnyTokens
 from decoding.replay.costs import Costs, costs_from
 from decoding.replay.planning import ALONE
-from decoding.replay.probing import EveryLength, copied, every_length, ruled, typical
+from decoding.replay.probing import EveryLength, drafted, every_length, typical
 from decoding.strategy import CLASSIFIER
 
 TOKENS = 96  # of each sample
@@ -93,9 +93,7 @@ def weighed(comparison: Comparison, on_progress: OnProgress = unheard) -> tuple[
 def _turn(probe: Comparison, number: int) -> Turn:
     """Decode a sample with drafts of every length and one without."""
     prompt, alone = probe.prompts[number % len(probe.prompts)], Recorder()
-    if probe.models.draft:
-        drafted = ruled(probe, prompt, EveryLength(number, LENGTHS))
-    else:
-        drafted = copied(probe, prompt, AnyTokens(every_length(number, LENGTHS)))
+    lengths = every_length(number, LENGTHS)
+    source = EveryLength(lengths) if probe.models.draft else AnyTokens(lengths)
     probe.decode(Key(ALONE, prompt, 0), alone, dataclasses.replace(probe.sampling, max_new_tokens=ALONE_TOKENS))
-    return [drafted, alone.events]
+    return [drafted(probe, prompt, source), alone.events]

@@ -43,7 +43,7 @@ class Simulation(ByBatch):
     def _play(self, choice: Choice) -> Run:
         texts = choice.load.concurrency
         if not choice.spec.prepares_ahead:
-            return play(self.texts, choice.policy, self.costs, texts, drafts=choice.spec.needs_draft)
+            return play(self.texts, choice.source, self.costs, texts, drafts=choice.spec.needs_draft)
         plan = plan_of(choice, self.vocab, None)
         return self.prices(choice).simulate(self.texts, plan, self.costs, texts, ANYTIME, self.devices)
 

@@ -38,8 +38,8 @@ def _strategy(module: ModuleType) -> Strategy:
         raise BadStrategyModule(f"{module.__name__} lacks STRATEGY, a Strategy(…).")
     if found.slug.replace("-", "_") != name:
         raise BadStrategyModule(f"{module.__name__} has the slug {found.slug!r}; name both alike.")
-    if not (found.policy or found.proposer or found.mixes or found.build):
-        raise BadStrategyModule(f"{module.__name__} lacks a policy, a proposer, or a build of its own.")
+    if not (found.source or found.speculates):
+        raise BadStrategyModule(f"{module.__name__} lacks a source of drafts.")
     return found
 
 

@@ -1,4 +1,5 @@
-from decoding.strategy import Looks, Policy, Strategy
+from decoding.source import Nothing
+from decoding.strategy import Looks, Strategy
 
 STRATEGY = Strategy(
     slug="autoregressive",
@@ -8,7 +9,6 @@ STRATEGY = Strategy(
     order=1,
     looks=Looks("●", "M7.5,0A7.5,7.5 0 1 1 -7.5,0A7.5,7.5 0 1 1 7.5,0Z", "#777", "#9a9a9a", 246),
     usual=({},),
-    policy=Policy,
-    build=lambda parts: parts.no_draft(),
+    source=lambda given: Nothing(),
     needs_draft=False,
 )

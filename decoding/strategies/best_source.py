@@ -1,41 +1,44 @@
 """Bound for the hybrid: it knows which source the target will accept for longer, and where it will refuse."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from decoding.mixing import Judgement, Mix, Mixing
+from decoding.source import STEP, Asking, Copy, Foresee, Judgement, Source, View
 from decoding.sources import Knowledge
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.strategy import LONGEST, Looks, Strategy
 
 
-class KnowsBoth(Mixing):
+class KnowsBoth(Source):
     """Takes the source that brings more tokens per second. Both keep the token that the target will refuse, as the
     oracle does."""
 
     sees = "fate"
+    copies = True
+    lookahead = LONGEST
 
     def __init__(self, knowledge: Knowledge) -> None:
-        self.knowledge = knowledge
-        self.lookahead, self._run = LONGEST, 0
-        self.estimates = []
+        self.knowledge, self.copier = knowledge, SuffixDecoding(0.0, LONGEST)
 
-    def foresees(self, run: int) -> None:
-        self._run = run
+    def follow(self, text: Sequence[int]) -> None:
+        self.copier.follow(text)
 
-    def takes(self, estimates: Sequence[float]) -> int:
-        accepted = round(sum(estimates))
-        tokens = min(LONGEST, self._run + 1)
-        is_copied = self._speed(len(estimates), 0, accepted) > self._speed(tokens, tokens, self._run)
-        self.lookahead = 0 if is_copied else LONGEST
-        return len(estimates) if is_copied else 0
+    def propose(self, view: View) -> Asking:
+        self.follow(view.text)
+        found = view.usable(self.copier.copied())
+        run, agreed = yield Foresee(found)
+        copy, tokens = found[: agreed + 1], min(LONGEST, run + 1)
+        if self._speed(len(copy), 0, agreed) > self._speed(tokens, tokens, run):
+            if copy:
+                yield Copy(copy)
+            return "rule"
+        for _ in range(LONGEST):
+            if not (yield STEP):
+                return "rule"
+        return "limit"
 
-    def stops(self, seen: float) -> bool:
-        return not seen
-
-    def verified(self, judgement: Judgement) -> None:
+    def judged(self, judgement: Judgement) -> None:
         know = self.knowledge
-        know.verifications.add(judgement.copied + judgement.drafted + 1, judgement.took)
+        know.verifications.add(len(judgement.draft.tokens) + 1, judgement.took)
         if judgement.passes:
             know.note_passes(judgement.passes, judgement.drafting)
 
@@ -45,10 +48,6 @@ class KnowsBoth(Mixing):
         return (accepted + 1) / took if took else accepted + 1
 
 
-def _mixes(memory: dict[str, Any], now: Callable[[], int]) -> Mix:
-    return Mix(SuffixDecoding(0.0, LONGEST), KnowsBoth(memory.setdefault("best-source", Knowledge())))
-
-
 STRATEGY = Strategy(
     slug="best-source",
     title="Best source",
@@ -56,6 +55,6 @@ STRATEGY = Strategy(
     role="bound",
     order=12,
     looks=Looks("◇", "M0,-9L9,0L0,9L-9,0ZM0,-5L-5,0L0,5L5,0Z", "#5a2018", "#ffcdb0"),
-    mixes=_mixes,
+    source=lambda given: KnowsBoth(given.memory.setdefault("best-source", Knowledge())),
     grid=lambda: ({},),
 )

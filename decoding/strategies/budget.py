@@ -8,17 +8,15 @@ less than the time it takes would have brought elsewhere is left out. No text is
 that are worth most.
 """
 
-from collections.abc import Callable
-from typing import Any, ClassVar
-
 from decoding.disco.recalibration import Recalibration
 from decoding.params import Param
-from decoding.strategy import CAP, CLASSIFIER, Judged, Looks, Parts, Policy, Strategy
+from decoding.source import Chain, Judgement, View
+from decoding.strategy import CAP, CLASSIFIER, Looks, Strategy
 
 
-class Budget(Policy):
+class Budget(Chain):
     sees = "estimate"
-    prices_rounds: ClassVar[bool] = True
+    prices_rounds = True
 
     def __init__(self, mode: str, cap: int) -> None:
         self._stops_drafting, self._trims = mode != "trim", mode != "stop"
@@ -31,7 +29,7 @@ class Budget(Policy):
     def rests(self) -> bool:
         return self.crowd.costs is not None and not self.crowd.pays
 
-    def begin(self, words: Callable[[], str]) -> None:
+    def begin(self, view: View) -> None:
         self._survival, self._seen = [1.0], []
         self.lookahead = int(self.crowd.tries()) if self.rests else self._cap
 
@@ -54,18 +52,11 @@ class Budget(Policy):
         worth = [self.crowd.first, *(before * self.crowd.follows for before in self._survival[1:drafted])]
         return next((depth for depth, gain in enumerate(worth) if gain < row), drafted)
 
-    def judged(self, draft: Judged, accepted: int) -> None:
-        self._recalibration.learn(self._seen[: len(draft.tokens)], accepted)
+    def judged(self, judgement: Judgement) -> None:
+        drafted, accepted = len(judgement.draft.tokens), judgement.accepted
+        self._recalibration.learn(self._seen[:drafted], accepted)
         if self.crowd.costs:
-            self.crowd.learn(len(draft.tokens), accepted)
-
-
-def _policy(mode: str, cap: int, classifier: str) -> Policy:
-    return Budget(mode, cap)
-
-
-def _build(parts: Parts, mode: str, cap: int, classifier: str) -> Any:
-    return parts.drafter(Budget(mode, cap), parts.classifier(classifier))
+            self.crowd.learn(drafted, accepted)
 
 
 STRATEGY = Strategy(
@@ -93,7 +84,6 @@ STRATEGY = Strategy(
         Param("cap", "int", 8, CAP, 1, 64),
         CLASSIFIER,
     ),
-    policy=_policy,
-    build=_build,
+    source=lambda given, mode, cap, classifier: Budget(mode, cap),
     grid=lambda: ({"mode": mode} for mode in ("stop", "trim", "both")),
 )

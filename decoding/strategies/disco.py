@@ -1,16 +1,16 @@
 """DISCO: a classifier estimates after each drafted token whether the target will accept it (arXiv 2405.04304)."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from decoding.disco.recalibration import Recalibration
 from decoding.params import Param
-from decoding.strategy import CAP, CLASSIFIER, LONGEST, Judged, Looks, Parts, Policy, Settings, Strategy
+from decoding.source import Chain, Given, Judgement, View
+from decoding.strategy import CAP, CLASSIFIER, LONGEST, Looks, Settings, Strategy
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
 
-class Below(Policy):
+class Below(Chain):
     """As published: stop after a token whose estimate is below the threshold."""
 
     sees = "estimate"
@@ -22,7 +22,7 @@ class Below(Policy):
         return seen < self.threshold
 
 
-class AsTrained(Policy):
+class AsTrained(Chain):
     """Draft on while one more token is worth its time.
 
     One more token gains the product of two probabilities: that the target accepts the whole draft so far (the product
@@ -38,7 +38,7 @@ class AsTrained(Policy):
         self.threshold, self.lookahead = threshold, cap
         self._survival = 1.0
 
-    def begin(self, words: Callable[[], str]) -> None:
+    def begin(self, view: View) -> None:
         self._survival = 1.0
 
     def stops(self, seen: float) -> bool:
@@ -54,29 +54,25 @@ class Priced(AsTrained):
         self._recalibration = Recalibration()
         self._seen: list[float] = []
 
-    def begin(self, words: Callable[[], str]) -> None:
-        super().begin(words)
+    def begin(self, view: View) -> None:
+        super().begin(view)
         self._seen = []
 
     def stops(self, seen: float) -> bool:
         self._seen.append(seen)
         return super().stops(self._recalibration.corrected(seen))
 
-    def judged(self, draft: Judged, accepted: int) -> None:
-        self._recalibration.learn(self._seen[: len(draft.tokens)], accepted)
+    def judged(self, judgement: Judgement) -> None:
+        self._recalibration.learn(self._seen[: len(judgement.draft.tokens)], judgement.accepted)
 
 
 RULES = {"priced": Priced, "threshold": Below}
 
 
-def _policy(rule: str, threshold: float, cap: int, recalibrate: bool, classifier: str) -> Policy:
+def _source(given: Given, rule: str, threshold: float, cap: int, recalibrate: bool, classifier: str) -> Chain:
+    if not threshold and given.classifier:
+        threshold = given.classifier.tuned(rule, as_trained=not recalibrate)
     return (RULES[rule] if recalibrate or rule != "priced" else AsTrained)(threshold, cap)
-
-
-def _build(parts: Parts, rule: str, threshold: float, cap: int, recalibrate: bool, classifier: str) -> Any:
-    chosen = parts.classifier(classifier)
-    threshold = threshold or chosen.tuned(rule, as_trained=not recalibrate)
-    return parts.drafter(_policy(rule, threshold, cap, recalibrate, classifier), chosen)
 
 
 def _price_rule(params: Settings) -> str:
@@ -120,8 +116,7 @@ STRATEGY = Strategy(
         ),
         CLASSIFIER,
     ),
-    policy=_policy,
-    build=_build,
+    source=_source,
     price_rule=_price_rule,
     swept=("priced", "threshold"),
     grid=_grid,

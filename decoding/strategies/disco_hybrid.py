@@ -1,22 +1,18 @@
 """Hybrid with DISCO's classifier: it estimates each copied token from its match, and each token of the draft model as
 in `disco`. How long to copy and to draft follows from its estimates, corrected by recent verdicts."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar
-
-from decoding.mixing import Mix
+from decoding.source import Given
 from decoding.sources import Knowledge
 from decoding.strategies.hybrid import BestSource
-from decoding.strategy import CLASSIFIER, Looks, Sight, Strategy
+from decoding.strategy import CLASSIFIER, Looks, Strategy
 
 
 class Estimated(BestSource):
-    sees: ClassVar[Sight] = "estimate"
+    sees = "estimate"
 
 
-def _mixes(memory: dict[str, Any], now: Callable[[], int], judge: Any, classifier: str) -> Mix:
-    policy = Estimated(memory.setdefault("disco-hybrid", Knowledge()), now, judge)
-    return Mix(policy.copying(), policy)
+def _source(given: Given, classifier: str) -> Estimated:
+    return Estimated(given.memory.setdefault("disco-hybrid", Knowledge()), given.judge)
 
 
 STRATEGY = Strategy(
@@ -33,7 +29,7 @@ STRATEGY = Strategy(
         132,
     ),
     params=(CLASSIFIER,),
-    mixes=_mixes,
+    source=_source,
     bound="best-source",
     grid=lambda: ({},),
 )

@@ -2,10 +2,9 @@
 from its position. The copy ends where it is less likely to be accepted whole than the threshold."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from decoding.params import Param
-from decoding.proposing import Judges, Match
+from decoding.source import Given, Judges, Match
 from decoding.strategies.disco_suffix import SLIDERS, THRESHOLD
 from decoding.strategies.lookup import NGRAM, PromptLookup
 from decoding.strategies.suffix import usual_estimate
@@ -28,8 +27,8 @@ class JudgedLookup(PromptLookup):
             self._suffixes.append(token)
         super().follow(text)
 
-    def propose(self) -> Sequence[int]:
-        found, survival = super().propose(), 1.0
+    def copied(self) -> Sequence[int]:
+        found, survival = super().copied(), 1.0
         self.estimates = estimates = list[float]()
         self.matches = []
         for ahead, match in enumerate(self._suffixes.matches(found)):
@@ -42,8 +41,9 @@ class JudgedLookup(PromptLookup):
         return found[: len(estimates)]
 
 
-def _proposer(judge: Any, threshold: float, cap: int, ngram: int, classifier: str) -> JudgedLookup:
-    return JudgedLookup(threshold or judge.threshold, cap, ngram, judge)
+def _source(given: Given, threshold: float, cap: int, ngram: int, classifier: str) -> JudgedLookup:
+    judge = given.judge
+    return JudgedLookup(threshold or (judge.threshold if judge else 0.0), cap, ngram, judge or usual_estimate)
 
 
 def _grid() -> Iterator[Settings]:
@@ -64,7 +64,7 @@ STRATEGY = Strategy(
         61,
     ),
     params=(THRESHOLD, Param("cap", "int", 20, CAP, 1, 64), NGRAM, CLASSIFIER),
-    proposer=_proposer,
+    source=_source,
     price_rule=lambda params: "" if params["threshold"] else "copied",
     grid=_grid,
     sliders=SLIDERS,

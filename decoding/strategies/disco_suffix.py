@@ -2,9 +2,9 @@
 from its position. The copy ends where it is less likely to be accepted whole than the threshold."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from decoding.params import Param
+from decoding.source import Given
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.strategy import CAP, CLASSIFIER, LONGEST, Looks, Settings, Slider, Strategy
 
@@ -19,8 +19,9 @@ THRESHOLD = Param(
 SLIDERS = (Slider("threshold", 0.05, 0.95, 0.05), Slider("cap", 1, LONGEST))
 
 
-def _proposer(judge: Any, threshold: float, cap: int, classifier: str) -> SuffixDecoding:
-    return SuffixDecoding(threshold or judge.threshold, cap, judge)
+def _source(given: Given, threshold: float, cap: int, classifier: str) -> SuffixDecoding:
+    judge = given.judge
+    return SuffixDecoding(threshold or (judge.threshold if judge else 0.0), cap, judge)
 
 
 def _grid() -> Iterator[Settings]:
@@ -41,7 +42,7 @@ STRATEGY = Strategy(
         Param("cap", "int", 20, CAP, 1, 64),
         CLASSIFIER,
     ),
-    proposer=_proposer,
+    source=_source,
     swept=("copied",),
     price_rule=lambda params: "" if params["threshold"] else "copied",
     grid=_grid,

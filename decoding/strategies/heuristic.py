@@ -1,16 +1,17 @@
 from decoding.params import Param
-from decoding.strategy import Judged, Looks, Policy, Slider, Strategy
+from decoding.source import Chain, Judgement
+from decoding.strategy import Looks, Slider, Strategy
 
 
-class TwoMoreOrOneFewer(Policy):
+class TwoMoreOrOneFewer(Chain):
     """The transformers rule: two more after a draft that was accepted whole, otherwise one fewer, never below one."""
 
     def __init__(self, initial: int) -> None:
         self.lookahead = initial
 
-    def judged(self, draft: Judged, accepted: int) -> None:
-        if draft.tokens:
-            whole = accepted == len(draft.tokens)
+    def judged(self, judgement: Judgement) -> None:
+        if judgement.draft.tokens:
+            whole = judgement.accepted == len(judgement.draft.tokens)
             self.lookahead = self.lookahead + 2 if whole else max(1, self.lookahead - 1)
 
 
@@ -22,7 +23,7 @@ STRATEGY = Strategy(
     order=3,
     looks=Looks("▲", "M0,-9L7.8,4.5L-7.8,4.5Z", "#56b4e9", "#2087ba", 74),
     params=(Param("initial", "int", 5, "the lookahead of a sample's first round", 1, 64),),
-    policy=TwoMoreOrOneFewer,
+    source=lambda given, initial: TwoMoreOrOneFewer(initial),
     grid=lambda: ({"initial": n} for n in (2, 5)),
     usual=({},),
     sliders=(Slider("initial", 1, 12),),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from decoding.params import Param
-from decoding.proposing import Proposer
+from decoding.source import Copying
 from decoding.strategy import LONGEST, Export, Looks, Settings, Slider, Strategy
 
 NGRAM = Param(
@@ -12,7 +12,7 @@ NGRAM = Param(
 )
 
 
-class PromptLookup(Proposer):
+class PromptLookup(Copying):
     """Proposes the very tokens of transformers' PromptLookupCandidateGenerator: those after the first occurrence of the
     longest n-gram that ends the text. An index of first occurrences replaces its scan of the text."""
 
@@ -28,7 +28,7 @@ class PromptLookup(Proposer):
             for start in range(end - 1, max(0, end - self._longest) - 1, -1):
                 self._after.setdefault(tuple(own[start:end]), end)
 
-    def propose(self) -> Sequence[int]:
+    def copied(self) -> Sequence[int]:
         text, length = self._text, len(self._text)
         for start in range(max(1, length - self._longest), length):
             after = self._after[tuple(text[start:])]
@@ -65,7 +65,7 @@ STRATEGY = Strategy(
         ),
         NGRAM,
     ),
-    proposer=PromptLookup,
+    source=lambda given, lookahead, ngram: PromptLookup(lookahead, ngram),
     grid=_grid,
     exports=_exports,
     sliders=(Slider("lookahead", 1, LONGEST), Slider("ngram", 1, 8)),

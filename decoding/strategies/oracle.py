@@ -1,8 +1,9 @@
 from decoding.params import Param
-from decoding.strategy import CAP, LONGEST, Looks, Policy, Strategy
+from decoding.source import Chain
+from decoding.strategy import CAP, LONGEST, Looks, Strategy
 
 
-class UntilRefused(Policy):
+class UntilRefused(Chain):
     """Stop after the first token that the target will refuse.
 
     The draft keeps that token. Without it, the target would add a bonus token instead of a correction, and the text
@@ -31,6 +32,6 @@ STRATEGY = Strategy(
         "#f2f2f2",
     ),
     params=(Param("cap", "int", 32, CAP, 1, 64),),
-    policy=UntilRefused,
+    source=lambda given, cap: UntilRefused(cap),
     grid=lambda: ({"cap": LONGEST},),
 )

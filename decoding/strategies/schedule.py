@@ -1,12 +1,13 @@
 """A lookahead for each number of running texts, as vLLM's num_speculative_tokens_per_batch_size."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from decoding.engine_settings import llama_cpp, sglang, transformers, vllm
 from decoding.errors import BadStrategy
 from decoding.params import Param, Value
-from decoding.strategy import Export, Looks, Policy, Settings, Strategy
+from decoding.source import Chain, View
+from decoding.strategy import Export, Looks, Settings, Strategy
 
 MOST_STEPS = 16
 LONGEST = 64  # tokens
@@ -33,11 +34,11 @@ def steps_of(table: str) -> list[tuple[int, int]]:
     return steps
 
 
-class Scheduled(Policy):
+class Scheduled(Chain):
     def __init__(self, table: str) -> None:
         self._steps = steps_of(table)
 
-    def begin(self, words: Callable[[], str]) -> None:
+    def begin(self, view: View) -> None:
         fitting = (lookahead for most, lookahead in self._steps if self.crowd.running <= most)
         self.lookahead = next(fitting, self._steps[-1][1])
 
@@ -78,6 +79,6 @@ STRATEGY = Strategy(
     looks=Looks("▤", "M-8,-8H8V-4.5H-8ZM-8,-1.75H8V1.75H-8ZM-8,4.5H8V8H-8Z", "#8a8420", "#a49f40", 100),
     params=(Param("table", "text", TABLE, "most texts:lookahead, from few texts to many"),),
     check=_check,
-    policy=Scheduled,
+    source=lambda given, table: Scheduled(table),
     exports=_exports,
 )

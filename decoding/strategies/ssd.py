@@ -8,7 +8,7 @@ from decoding.errors import BadStrategy
 from decoding.params import Param, Value
 from decoding.ssd.policy import fanout
 from decoding.ssd.settings import Settings as SpeculatorSettings
-from decoding.strategy import LOOKAHEAD, Looks, Parts, Settings, Slider, Strategy
+from decoding.strategy import LOOKAHEAD, Looks, Settings, Slider, Strategy
 
 AUTO = "auto"
 BRANCHES = Param(
@@ -52,10 +52,6 @@ def _speculates(placement: str, branches: Value, **settings: Any) -> SpeculatorS
     if made.branches is None and (lists or made.constant < 1.0):
         return replace(made, branches=sum(lists[0]) if lists else FIXED)
     return made
-
-
-def _build(parts: Parts, placement: str, **settings: Any) -> Any:
-    return parts.speculating(placement, _speculates(placement, **settings))
 
 
 def _grid() -> Iterator[Settings]:
@@ -117,7 +113,6 @@ STRATEGY = Strategy(
         PLACEMENT,
     ),
     check=_check,
-    build=_build,
     speculates=_speculates,
     grid=_grid,
     finer=_finer,

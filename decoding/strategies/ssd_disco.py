@@ -7,15 +7,11 @@ from decoding.params import Param, Value
 from decoding.ssd.settings import Settings as SpeculatorSettings
 from decoding.ssd.settings import WantedBackup
 from decoding.strategies.ssd import AUTO, BRANCHES, PLACEMENT, counted, near
-from decoding.strategy import CAP, CLASSIFIER, Looks, Parts, Settings, Strategy
+from decoding.strategy import CAP, CLASSIFIER, Looks, Settings, Strategy
 
 
 def _speculates(cap: int, branches: Value, backup: WantedBackup, **_: Any) -> SpeculatorSettings:
     return SpeculatorSettings(lookahead=cap, branches=counted(branches), backup=backup)
-
-
-def _build(parts: Parts, classifier: str, placement: str, **settings: Any) -> Any:
-    return parts.speculating(placement, _speculates(**settings), parts.classifier(classifier))
 
 
 def _grid() -> Iterator[Settings]:
@@ -50,7 +46,6 @@ STRATEGY = Strategy(
         CLASSIFIER,
         PLACEMENT,
     ),
-    build=_build,
     price_rule=lambda params: "priced",
     speculates=_speculates,
     grid=_grid,

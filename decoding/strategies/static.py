@@ -2,19 +2,19 @@ from collections.abc import Iterator
 
 from decoding.engine_settings import llama_cpp, sglang, transformers, vllm
 from decoding.params import Param
+from decoding.source import Chain
 from decoding.strategy import (
     LONGEST,
     LOOKAHEAD,
     Export,
     Looks,
-    Policy,
     Settings,
     Slider,
     Strategy,
 )
 
 
-class SameLength(Policy):
+class SameLength(Chain):
     def __init__(self, lookahead: int) -> None:
         self.lookahead = lookahead
 
@@ -35,7 +35,7 @@ STRATEGY = Strategy(
     order=2,
     looks=Looks("■", "M-6,-6H6V6H-6Z", "#0072b2", "#4aa3df", 25),
     params=(Param("lookahead", "int", 4, LOOKAHEAD, 1, 64),),
-    policy=SameLength,
+    source=lambda given, lookahead: SameLength(lookahead),
     grid=lambda: ({"lookahead": n} for n in range(1, LONGEST + 1)),
     exports=_exports,
     usual=({"lookahead": 2}, {"lookahead": 4}, {"lookahead": 8}),

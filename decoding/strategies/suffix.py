@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from decoding.params import Param
-from decoding.proposing import Judges, Match, Proposer
+from decoding.source import Copying, Judges, Match
 from decoding.strategy import CAP, LONGEST, Looks, Settings, Slider, Strategy
 from decoding.suffixes import START, Suffixes
 
@@ -15,7 +15,7 @@ def usual_estimate(match: Match, ahead: int) -> float:
     return match.times / (match.total + DOUBT / match.length)
 
 
-class SuffixDecoding(Proposer):
+class SuffixDecoding(Copying):
     """Proposes token after token while the probability that the target accepts all of them stays above the threshold.
 
     The estimate of one token grows with its share among the followers of the context, with their number, and with the
@@ -34,7 +34,7 @@ class SuffixDecoding(Proposer):
             self._suffixes.append(token)
         self._read = len(text)
 
-    def propose(self) -> Sequence[int]:
+    def copied(self) -> Sequence[int]:
         return self.continued(self._suffixes, *self._suffixes.repeated())
 
     def continued(self, found: Suffixes, state: int, length: int) -> Sequence[int]:
@@ -76,7 +76,7 @@ STRATEGY = Strategy(
         Param("threshold", "float", 0.3, "stop when the whole draft is less likely to be accepted than this", 0.0, 1.0),
         Param("cap", "int", 20, CAP, 1, 64),
     ),
-    proposer=SuffixDecoding,
+    source=lambda given, threshold, cap: SuffixDecoding(threshold, cap),
     grid=_grid,
     sliders=(Slider("threshold", 0.05, 0.95, 0.05), Slider("cap", 1, LONGEST)),
     needs_draft=False,

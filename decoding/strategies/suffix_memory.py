@@ -1,8 +1,8 @@
 """Suffix decoding that also copies from the texts of earlier requests, as the paper's cache of responses does."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from decoding.source import Given
 from decoding.strategies.suffix import STRATEGY as SUFFIX
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.strategy import Looks, Strategy
@@ -48,7 +48,7 @@ class Remembering(SuffixDecoding):
             ]
         super().follow(text)
 
-    def propose(self) -> Sequence[int]:
+    def copied(self) -> Sequence[int]:
         found, (state, length) = self._suffixes, self._suffixes.repeated()
         for other, match in zip(self._others or (), self._matches, strict=True):
             if match[1] > length:
@@ -56,8 +56,8 @@ class Remembering(SuffixDecoding):
         return self.continued(found, state, length)
 
 
-def _proposer(memory: dict[str, Any], threshold: float, cap: int) -> Remembering:
-    return Remembering(threshold, cap, memory.setdefault("suffix-memory", Memory()))
+def _source(given: Given, threshold: float, cap: int) -> Remembering:
+    return Remembering(threshold, cap, given.memory.setdefault("suffix-memory", Memory()))
 
 
 STRATEGY = Strategy(
@@ -68,7 +68,7 @@ STRATEGY = Strategy(
     order=11,
     looks=Looks("⬓", "M-7.5,-7.5H7.5V7.5H-7.5ZM-5.5,-5.5V0H5.5V-5.5Z", "#a26e45", "#b3845b", 131),
     params=SUFFIX.params,
-    proposer=_proposer,
+    source=_source,
     remembers=True,
     grid=SUFFIX.grid,
     sliders=SUFFIX.sliders,

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from decoding.engine_settings import llama_cpp, transformers
 from decoding.params import Param
+from decoding.source import Chain, Given, Judgement
 from decoding.strategy import (
     CAP,
     LONGEST,
     Export,
-    Judged,
     Looks,
-    Policy,
     Settings,
     Slider,
     Strategy,
@@ -20,7 +19,7 @@ from decoding.strategy import (
 MISS_WEIGHT = 3  # false negatives against false positives: 75 % and 25 %
 
 
-class Unsure(Policy):
+class Unsure(Chain):
     """Stop after a token whose draft probability is below the threshold."""
 
     sees = "confidence"
@@ -44,10 +43,11 @@ class Adaptive(Unsure):
         super().__init__(threshold, cap)
         self._known: list[tuple[float, bool]] = []
 
-    def judged(self, draft: Judged, accepted: int) -> None:
-        self._known += [(confidence, True) for confidence in draft.confidence[:accepted]]
-        if accepted < len(draft.confidence):
-            self._known.append((draft.confidence[accepted], False))
+    def judged(self, judgement: Judgement) -> None:
+        confidence, accepted = judgement.draft.confidence, judgement.accepted
+        self._known += [(value, True) for value in confidence[:accepted]]
+        if accepted < len(confidence):
+            self._known.append((confidence[accepted], False))
         if len(self._known) > 5:
             self.threshold = cheapest_threshold(self._known, self.threshold)
 
@@ -68,7 +68,7 @@ def cheapest_threshold(judged: Sequence[tuple[float, bool]], fallback: float) ->
     return min(sorted({confidence for confidence, _ in judged}, reverse=True), key=cost)
 
 
-def _policy(threshold: float, cap: int, adaptive: bool) -> Policy:
+def _source(given: Given, threshold: float, cap: int, adaptive: bool) -> Unsure:
     return (Adaptive if adaptive else Unsure)(threshold, cap)
 
 
@@ -95,7 +95,7 @@ STRATEGY = Strategy(
         Param("cap", "int", 20, CAP, 1, 64),
         Param("adaptive", "bool", False, "refit the threshold after every round from the ROC curve so far"),
     ),
-    policy=_policy,
+    source=_source,
     grid=_grid,
     exports=_exports,
     demo=({},),

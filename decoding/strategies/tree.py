@@ -3,18 +3,17 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from decoding.errors import BadStrategy
 from decoding.params import Param, Value
-from decoding.strategy import LONGEST, Looks, Parts, Settings, Slider, Strategy
+from decoding.source import Given, Source
+from decoding.strategy import LONGEST, Looks, Settings, Slider, Strategy
 from decoding.tree_shapes import (
     MOST_TOKENS,
     FixedShape,
     LikeliestPaths,
     RankCounts,
     ShapeByWorth,
-    TreePolicy,
     TreeShape,
 )
 
@@ -31,9 +30,9 @@ def depth_and_width(shape: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _policy(counts: RankCounts, shape: str, rows: int, depth: int) -> TreePolicy:
+def _source(given: Given, shape: str, rows: int, depth: int) -> Source:
     if shape.strip() == BY_WORTH:
-        return ShapeByWorth(counts, rows, depth)
+        return ShapeByWorth(given.memory.setdefault("ranks", RankCounts()), rows, depth)
     paths = depth_and_width(shape)
     return LikeliestPaths(*paths) if paths else FixedShape(TreeShape.read(shape.strip()))
 
@@ -58,10 +57,6 @@ def _tokens(shape: str) -> int:
         return len(TreeShape.read(shape.strip()))
     except ValueError:
         return 0
-
-
-def _build(parts: Parts, shape: str, rows: int, depth: int) -> Any:
-    return parts.shaped(_policy(parts.memory.setdefault("ranks", RankCounts()), shape, rows, depth))
 
 
 def _grid() -> Iterator[Settings]:
@@ -91,8 +86,7 @@ STRATEGY = Strategy(
         Param("depth", "int", 4, "with shape auto: how many tokens deep a tree may be", 1, LONGEST),
     ),
     check=_check,
-    tree=_policy,
-    build=_build,
+    source=_source,
     grid=_grid,
     not_in_traces="tree:4x2",
     why_not="the draft's probabilities of its second choices shape this tree, and traces do not hold them",

@@ -9,12 +9,13 @@ high as the last one that the budget would have paid for: the same on average, a
 A place's own estimate comes from the draft's likeliest token and not from the token drawn, so the output is unbiased.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from decoding.crowd import Crowd
 from decoding.disco.recalibration import Recalibration
 from decoding.params import Param
-from decoding.strategy import LOOKAHEAD, Judged, Looks, Policy, Strategy
+from decoding.source import Chain, Judgement, View
+from decoding.strategy import LOOKAHEAD, Looks, Strategy
 
 
 class Ranking:
@@ -48,7 +49,7 @@ class Ranking:
         return cut
 
 
-class AdaptiveVerification(Policy):
+class AdaptiveVerification(Chain):
     sees = "peak"
     prices_rounds = True
 
@@ -56,7 +57,7 @@ class AdaptiveVerification(Policy):
         self.lookahead = lookahead
         self._peaks: list[float] = []
 
-    def begin(self, words: Callable[[], str]) -> None:
+    def begin(self, view: View) -> None:
         self._peaks = []
 
     def stops(self, seen: float) -> bool:
@@ -71,8 +72,9 @@ class AdaptiveVerification(Policy):
         ranking.note(self.crowd, scores)
         return sum(score >= ranking.cut for score in scores)
 
-    def judged(self, draft: Judged, accepted: int) -> None:
-        self.crowd.common(Ranking).estimates.learn(self._peaks[: len(draft.tokens)], accepted)
+    def judged(self, judgement: Judgement) -> None:
+        peaks = self._peaks[: len(judgement.draft.tokens)]
+        self.crowd.common(Ranking).estimates.learn(peaks, judgement.accepted)
 
 
 STRATEGY = Strategy(
@@ -83,6 +85,6 @@ STRATEGY = Strategy(
     order=8,
     looks=Looks("⋈", "M-9,-7L9,7V-7L-9,7Z", "#034c5b", "#7fdfe6", 37),
     params=(Param("lookahead", "int", 7, LOOKAHEAD, 1, 64),),
-    policy=AdaptiveVerification,
+    source=lambda given, lookahead: AdaptiveVerification(lookahead),
     grid=lambda: ({"lookahead": lookahead} for lookahead in (3, 5, 7)),
 )

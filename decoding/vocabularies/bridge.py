@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from decoding.models.runner import ModelRunner
+from decoding.source import Words
 from decoding.spec import Choice
-from decoding.stopping import Words
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.scores import check_scores, require_scores
 from decoding.vocabularies.shared import Method, Shared

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from decoding.replay import at_load
-from decoding.replay.mixed import Clock
-from decoding.replay.texts_at_load import Recorded as Request
 from decoding.replay.texts_at_load import Round
 from decoding.spec import Choice, choose
 from decoding.ssd.simulation.together import Tracked
@@ -72,20 +70,15 @@ def simulate_at_load(found: Recorded, choice: Choice, users: int) -> AtLoad:
     if choice.spec.prepares_ahead:
         return _ahead(found, choice, users)
     refused = _play(found, choice, users, False)
-    accepted = refused if choice.spec.proposer else _play(found, choice, users, True)
+    accepted = refused if choice.spec.copies_only else _play(found, choice, users, True)
     alone = _play(found, choose(BASELINE), users, False)
     return AtLoad(users, found.widest_by_users.get(users), alone, refused, accepted)
 
 
 def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.Run:
-    spec, clock = choice.spec, Clock()
-    sees = spec.sees or "nothing"
-    requests = [
-        Request(record, places.prompt_length, places.seen(record, sees, hopes), places.ranked(hopes), places.proposed)
-        for places, record in (found.if_accepted if hopes else found.if_refused)
-    ]
-    own, drafting = found.costs.own_work(spec), choice.drafting(clock.now, found.judge(choice))
-    return at_load.play(requests, drafting, found.joint, users, own, drafts=spec.needs_draft, clock=clock)
+    spec = choice.spec
+    texts, source, own = found.texts(spec.sees, hopes), choice.sources(found.judge(choice)), found.costs.own_work(spec)
+    return at_load.play(texts, source, found.joint, users, own, drafts=spec.needs_draft)
 
 
 def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
@@ -103,6 +96,6 @@ def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
         preparing.simulate(texts(tracks), plan, found.joint, users, ahead.placement)
         for tracks in (ahead.refused, ahead.accepted)
     )
-    alone = at_load.play(texts(ahead.refused), choose(BASELINE).policy, found.joint, users, drafts=False)
+    alone = at_load.play(texts(ahead.refused), choose(BASELINE).source, found.joint, users, drafts=False)
     hit_rate = statistics.mean((refused.hit_rate, accepted.hit_rate))
     return AtLoad(users, found.widest_by_users.get(users), alone, refused, accepted, hit_rate)

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from decoding.proposing import Proposer
-from decoding.replay.records import Proposed, Record, Seen
-from decoding.strategy import WORDS, Sight
-from decoding.tree_shapes import RANKS, Ranked
+from decoding.replay.records import Ranked, Record, RecordedText, Seen, Written
+from decoding.source import WORDS, Sight
+from decoding.tree_shapes import RANKS
 
 
 def _is_by_the_model(draft: Mapping[str, Any]) -> bool:
@@ -91,16 +90,22 @@ class Places:
         miss = start + len(stood)
         self.beyond[miss] = max(tried, self.beyond.get(miss, 0))
 
-    def ranked(self, hopes: bool) -> Ranked:
+    def text(self, record: Record, sees: Sight, hopes: bool) -> RecordedText:
+        """Return the text as a source with this sight sees it."""
+        seen = self.seen(record, sees, hopes)
+        return RecordedText(record, self.prompt_length, seen, self._ranked(hopes), self._written)
+
+    def _ranked(self, hopes: bool) -> Ranked:
         """The text as trees see it. `hopes`: assume the best rank that a token can have, else that no tree has it."""
         return Ranked(
             [self.stood.get(at, self.beyond.get(at, 0) if hopes else RANKS) for at in range(len(self.said))], self.room
         )
 
-    def proposed(self, proposer: Proposer) -> Proposed:
-        """The text as a proposer sees it. Of several end tokens, only the one that ended this text is known."""
+    @property
+    def _written(self) -> Written:
+        """The tokens, for sources that copy. Of several end tokens, only the one that ended this text is known."""
         ends = self.tokens[-1:] if self.has_ended else ()
-        return Proposed(proposer, self.prompt_tokens, self.tokens, self.room, ends)
+        return Written(self.prompt_tokens, self.tokens, self.room, ends)
 
     def record(self, hopes: bool) -> Record:
         """Make a record. `hopes`: assume that tokens that nobody drafted would have been accepted."""

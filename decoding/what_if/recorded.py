@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from decoding.proposing import Judges
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts
-from decoding.replay.records import Record
+from decoding.replay.records import Record, RecordedText
+from decoding.source import Judging, Sight
 from decoding.spec import Choice
 from decoding.strategy import CLASSIFIER
 from decoding.what_if.ahead import Ahead
@@ -32,7 +32,7 @@ class Recorded:
     ahead: Ahead | None = None  # None if no SSD run shows its costs
     at: Mapping[int, Shared] = field(default_factory=dict)  # by number of users, from 2 up
     reading: float = 0.0  # seconds in which the draft reads a token of a prompt
-    judges: Mapping[str, Judges] = field(default_factory=dict)  # of copied tokens, by classifier
+    judges: Mapping[str, Judging] = field(default_factory=dict)  # of copied tokens, by classifier
     is_clear: bool = True  # longer drafts took longer, so their cost is more than noise
 
     @property
@@ -49,7 +49,7 @@ class Recorded:
         """Costs of passes that several texts share."""
         return joint_costs(self.costs, self.at, self.reading)
 
-    def judge(self, choice: Choice) -> Judges | None:
+    def judge(self, choice: Choice) -> Judging | None:
         """Return the judge of copied tokens that this choice asks; None if it asks none, or nobody has it."""
         return self.judges.get(str(choice.params.get(CLASSIFIER.name)))
 
@@ -65,6 +65,12 @@ class Recorded:
     @cached_property
     def if_accepted(self) -> list[tuple[Places, Record]]:
         return [(places, places.record(hopes=True)) for places in self.prompts]
+
+    def texts(self, sees: Sight, hopes: bool) -> list[RecordedText]:
+        """Return the texts as a source with this sight sees them. `hopes`: assume that tokens that nobody drafted would
+        have been accepted."""
+        known = self.if_accepted if hopes else self.if_refused
+        return [places.text(record, sees, hopes) for places, record in known]
 
     def alone(self, tokens: int) -> float:
         """Seconds that autoregressive takes for so many tokens, at the same costs."""

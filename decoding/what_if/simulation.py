@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import ClassVar
 
-from decoding.replay.mixed import Text, replay_mixed
-from decoding.replay.records import Counts, Record, WholeProposal, replay, replay_trees
+from decoding.replay.player import replay
+from decoding.replay.records import Counts
+from decoding.source import Source
 from decoding.spec import Choice
 from decoding.strategies.oracle import UntilRefused
-from decoding.strategy import LONGEST, Policy
-from decoding.what_if.places import Places
+from decoding.strategy import LONGEST
 from decoding.what_if.possible import Possible
 from decoding.what_if.recorded import Recorded
 
@@ -55,47 +55,24 @@ class Simulation(Possible):
 
 
 def simulate(found: Recorded, choice: Choice) -> Simulation:
-    if choice.spec.proposer:
-        memory, judge = dict[str, Any](), found.judge(choice)
-        exact = [replay([places.proposed(choice.proposer(memory, judge))], WholeProposal) for places in found.prompts]
-        return Simulation(found, exact, exact)
-    if choice.spec.mixes:
-        return Simulation(
-            found, _mix(found, choice, found.if_refused, False), _mix(found, choice, found.if_accepted, True)
-        )
-    if choice.spec.tree:
-        return Simulation(found, *(_trees(found, choice, hopes) for hopes in (False, True)))
-    return _play(found, choice.policy)
+    refused = _play(found, choice.sources(found.judge(choice)), False)
+    if choice.spec.copies_only:  # the text tells all
+        return Simulation(found, refused, refused)
+    return Simulation(found, refused, _play(found, choice.sources(found.judge(choice)), True))
 
 
 def oracle(found: Recorded) -> Simulation:
-    return _play(found, lambda: UntilRefused(LONGEST))
+    return Simulation(found, *(_play(found, lambda: UntilRefused(LONGEST), hopes) for hopes in (False, True)))
+
+
+def _play(found: Recorded, source: Callable[[], Source], hopes: bool) -> Sequence[Counts]:
+    """Counts by prompt."""
+    return replay(found.texts(source().sees, hopes), source, found.costs).parts
 
 
 def _acceptance_length(counts: Counts) -> float:
     drafted = counts.target_passes - counts.rounds[0]
     return 1 + counts.accepted / drafted if drafted else 1.0
-
-
-def _trees(found: Recorded, choice: Choice, hopes: bool) -> list[Counts]:
-    policies = choice.tree_policies()
-    return [replay_trees([places.ranked(hopes)], policies) for places in found.prompts]
-
-
-def _play(found: Recorded, policy: Callable[[], Policy]) -> Simulation:
-    def played(places: Places, record: Record, hopes: bool) -> Counts:
-        return replay([record], policy, lambda i: places.seen(record, policy().sees, hopes))
-
-    refused = [played(places, record, False) for places, record in found.if_refused]
-    accepted = [played(places, record, True) for places, record in found.if_accepted]
-    return Simulation(found, refused, accepted)
-
-
-def _mix(found: Recorded, choice: Choice, texts: Sequence[tuple[Places, Record]], hopes: bool) -> Sequence[Counts]:
-    """Counts of a strategy that copies and drafts, by prompt."""
-    sees, mix = choice.spec.sees or "nothing", partial(choice.mix, {}, judge=found.judge(choice))
-    shown = [Text(places.proposed, record, places.seen(record, sees, hopes)) for places, record in texts]
-    return replay_mixed(shown, mix, found.costs).parts
 
 
 def _wider(counts: Counts, rows: int) -> int:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.drafters.none import NoDraft
+from decoding.dice import Greedy
+from decoding.drafters.driver import SourceDrafter
 from decoding.ending import Decoded, Ending
 from decoding.errors import BrokenModel
 from decoding.events import Recorder, Verified
@@ -18,6 +19,7 @@ from decoding.loop import Batch
 from decoding.models.fast.runner import FastRunner
 from decoding.models.runner import run_alone
 from decoding.sequence import Sequence, SharedPass
+from decoding.source import Nothing, View
 from decoding.spec import Sampling, choose
 from tests.decoding.models import LLAMA, fast_runner, save
 from tests.decoding.rehearsal import captured_runner, on_a_gpu, rehearse
@@ -36,14 +38,19 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-class Waits(NoDraft):
-    """Says that it might draft, so the host chooses, as it does for all who draft."""
+def no_draft() -> SourceDrafter:
+    return SourceDrafter(Nothing(), View(), Greedy(Sampling(), 1, 0))
 
-    drafts = True
+
+def waits() -> SourceDrafter:
+    """It says that it might draft, so the host chooses, as it does for all who draft."""
+    made = no_draft()
+    made.drafts = True
+    return made
 
 
 def decoded(
-    runner: FastRunner, drafter: NoDraft, sampling: Sampling, prompt: list[int], ending: Ending | None = None
+    runner: FastRunner, drafter: SourceDrafter, sampling: Sampling, prompt: list[int], ending: Ending | None = None
 ) -> Decoded:
     return World(runner, runner).run(lambda parts: drafter, prompt, sampling, 3, ending)[0]
 
@@ -56,8 +63,8 @@ def test_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(tmp_path: 
     sampling = Sampling(max_new_tokens=70, ignore_eos=True, **settings)
     for length in (9, 250, 650, 250):
         prompt, recorded = TEXT[:length], rehearsal.recorded
-        own = decoded(runner, NoDraft(), sampling, prompt)
-        assert runner.followers and own == decoded(plain, NoDraft(), sampling, prompt)
+        own = decoded(runner, no_draft(), sampling, prompt)
+        assert runner.followers and own == decoded(plain, no_draft(), sampling, prompt)
         assert len(own.tokens) == min(70, 700 - length)
     assert recorded == rehearsal.recorded > 0
 
@@ -68,7 +75,7 @@ def test_texts_of_several_samplings_take_turns_on_one_runner(tmp_path: Path) -> 
     for _ in range(2):
         for number, settings in enumerate(SETTINGS):
             sampling, prompt = Sampling(max_new_tokens=20, ignore_eos=True, **settings), TEXT[number : number + 6]
-            assert decoded(runner, NoDraft(), sampling, prompt) == decoded(runner, Waits(), sampling, prompt)
+            assert decoded(runner, no_draft(), sampling, prompt) == decoded(runner, waits(), sampling, prompt)
 
 
 @pytest.mark.parametrize("settings", SETTINGS[:4], ids=str)
@@ -76,10 +83,10 @@ def test_a_text_that_ends_early_leaves_nothing_of_the_pass_ahead(tmp_path: Path,
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
     rehearse(runner)
     sampling, prompt = Sampling(max_new_tokens=30, **settings), TEXT[:6]
-    whole = decoded(runner, Waits(), sampling, prompt, Ending(frozenset())).tokens
+    whole = decoded(runner, waits(), sampling, prompt, Ending(frozenset())).tokens
     for end in {*whole}:
         ending = Ending(frozenset([end]))
-        got, want = (decoded(runner, drafter, sampling, prompt, ending) for drafter in (NoDraft(), Waits()))
+        got, want = (decoded(runner, drafter, sampling, prompt, ending) for drafter in (no_draft(), waits()))
         assert got == want and got.reason == "eos" and got.tokens == whole[: whole.index(end) + 1]
         assert runner.tokens == [*prompt, *got.tokens][: runner.length] and runner.length == 5 + len(got.tokens)
 
@@ -121,7 +128,7 @@ def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path) ->
         while batch.sequences:
             batch.step()
     for number, each in enumerate(together):
-        assert each.decoded == decoded(first, Waits(), sampling, TEXT[number : number + 6])
+        assert each.decoded == decoded(first, waits(), sampling, TEXT[number : number + 6])
 
 
 def test_rounds_that_went_ahead_follow_each_other_in_the_trace(tmp_path: Path) -> None:
@@ -137,22 +144,22 @@ def test_a_model_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Pat
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
     rehearse(runner)
     sampling = Sampling(max_new_tokens=20, ignore_eos=True)
-    want = decoded(runner, Waits(), sampling, TEXT[:6])
+    want = decoded(runner, waits(), sampling, TEXT[:6])
     healthy = runner.decoder.embedding
     runner.decoder.embedding = healthy.clone()
     runner.decoder.embedding[want.tokens[4]] = torch.nan
     sick = runner.model.new_runner()
     rehearse(sick)
     with pytest.raises(BrokenModel):
-        decoded(sick, NoDraft(), sampling, TEXT[:6])
+        decoded(sick, no_draft(), sampling, TEXT[:6])
     runner.decoder.embedding.copy_(healthy)
-    assert decoded(sick, NoDraft(), sampling, TEXT[:6]) == want
+    assert decoded(sick, no_draft(), sampling, TEXT[:6]) == want
 
 
 @pytest.mark.parametrize("settings", [{"temperature": 0.9, "dice": "ratio"}, {}], ids=["ratio dice", "a CPU"])
 def test_where_the_host_must_choose_nothing_goes_ahead(tmp_path: Path, settings: dict[str, Any]) -> None:
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=bool(settings))
-    decoded(runner, NoDraft(), Sampling(max_new_tokens=5, **settings), TEXT[:6])
+    decoded(runner, no_draft(), Sampling(max_new_tokens=5, **settings), TEXT[:6])
     assert not runner.followers
 
 
@@ -171,8 +178,8 @@ def test_on_a_gpu_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(
     runner = captured_runner(save(tmp_path, "llama", **LONG), device, dtype="float32")
     sampling = Sampling(max_new_tokens=70, ignore_eos=True, **settings)
     for length in (9, 250, 650, 250):
-        own = decoded(runner, NoDraft(), sampling, TEXT[:length])
-        assert runner.followers and own == decoded(runner, Waits(), sampling, TEXT[:length])
+        own = decoded(runner, no_draft(), sampling, TEXT[:length])
+        assert runner.followers and own == decoded(runner, waits(), sampling, TEXT[:length])
 
 
 @on_a_gpu

@@ -10,8 +10,7 @@ import torch
 
 from decoding.crowd import TRIAL, Crowd
 from decoding.dice import dice_for
-from decoding.drafters.base import Draft
-from decoding.drafters.model import ModelDrafter
+from decoding.drafters.driver import SourceDrafter
 from decoding.errors import BadStrategy
 from decoding.load import Load
 from decoding.measure.crossover import paying
@@ -22,19 +21,18 @@ from decoding.replay.joint_costs import JointCosts
 from decoding.replay.plan_at_load import document
 from decoding.replay.planning import ALONE, Study, study
 from decoding.replay.planning_at_load import AtLoad, Material, crossovers, predict_at_load, schedule, worth_running
-from decoding.replay.records import Record
-from decoding.replay.texts_at_load import Recorded
+from decoding.replay.player import RecordedDraft
+from decoding.replay.records import Record, RecordedText
+from decoding.source import Chain, View
 from decoding.spec import Sampling, choose, parse_choices
-from decoding.stopping import Driven, no_words
 from decoding.strategies.budget import Budget
 from decoding.strategies.schedule import Scheduled
 from decoding.strategies.static import SameLength
 from decoding.strategies.vllm_adaptive import AdaptiveVerification
-from decoding.strategy import Policy
 from tests.decoding.test_comparison import Letters, pair
 from tests.decoding.test_load import PROMPTS, drawing_at
 from tests.decoding.test_strategies import VOCAB, follows, law_of_three
-from tests.decoding.worlds import some_classifier, state_of, tables
+from tests.decoding.worlds import some_classifier, state_of, tables, verdict_on
 from tests.golden.documents import COSTS
 
 # A row costs 1 ms on top of 10, a draft step 1 ms, the rest of a round 1 ms: few rows are cheap, many are not.
@@ -50,7 +48,7 @@ DEAR = JointCosts(
     rest=[(n, 0.0) for n in SIZES],
 )
 MIDDLING = dataclasses.replace(DEAR, verify={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
-TEXT = Recorded(Record.of([True, True, False, True, True, True, False, True] * 4, 40), prompt_tokens=5)
+TEXT = RecordedText(Record.of([True, True, False, True, True, True, False, True] * 4, 40), prompt_tokens=5)
 
 
 # Costs ----------------------------------------------------------------------------------------------------------------
@@ -76,7 +74,7 @@ def test_random_numbers_are_paid_for_block_by_block() -> None:
 
 
 def test_a_round_pays_once_for_drafting_besides_its_steps() -> None:
-    policy = choose("static", {"lookahead": 3}).policy
+    policy = choose("static", {"lookahead": 3}).source
     plain, dear = (play([TEXT], policy, costs, 1) for costs in (CHEAP, dataclasses.replace(CHEAP, begin=[(1, 0.1)])))
     [before], [after] = plain.requests, dear.requests
     drafts = sum(round.drafted > 0 for round in after.rounds)
@@ -85,14 +83,14 @@ def test_a_round_pays_once_for_drafting_besides_its_steps() -> None:
 
 def test_a_text_pays_for_its_random_numbers() -> None:
     noisy = dataclasses.replace(CHEAP, noise=(8, 0.1))
-    policy = choose("static", {"lookahead": 3}).policy
+    policy = choose("static", {"lookahead": 3}).source
     [before], [after] = (play([TEXT], policy, costs, 1).requests for costs in (CHEAP, noisy))
     blocks = -(-(TEXT.prompt_tokens + TEXT.tokens) // 8) - TEXT.prompt_tokens // 8
     assert after.end - before.end == pytest.approx(0.1 * blocks)
 
 
 def test_one_user_takes_the_passes_of_a_replay_for_one() -> None:
-    short = Recorded(Record.of([True, True, False, True, True], 5), prompt_tokens=3)
+    short = RecordedText(Record.of([True, True, False, True, True], 5), prompt_tokens=3)
     reading = CHEAP.verifying(1, 2) + CHEAP.resting(1)
     [request] = play([short], lambda: SameLength(2), CHEAP, users=1).requests
     expected = reading + _round(2, CHEAP) + _round(1, CHEAP)
@@ -141,7 +139,7 @@ def test_a_schedule_takes_the_lookahead_of_the_texts_that_run(running: int, look
     policy = Scheduled("4:5/16:2/64:0")
     policy.crowd = Crowd()
     policy.crowd.running = running
-    policy.begin(str)
+    policy.begin(View())
     assert policy.lookahead == lookahead
 
 
@@ -161,7 +159,7 @@ def test_a_schedule_is_exported_as_vllm_reads_it() -> None:
     assert config["num_speculative_tokens"] == 5
 
 
-def settled(policy: Policy, costs: JointCosts, running: int) -> Crowd:
+def settled(policy: Chain, costs: JointCosts, running: int) -> Crowd:
     policy.crowd = crowd = Crowd(costs)
     crowd.begin(running)
     return crowd
@@ -170,7 +168,7 @@ def settled(policy: Policy, costs: JointCosts, running: int) -> Crowd:
 def test_a_budget_drafts_up_to_the_cap_where_tokens_cost_nearly_nothing() -> None:
     policy = Budget("stop", 6)
     settled(policy, CHEAP, 1)
-    policy.begin(str)
+    policy.begin(View())
     assert policy.lookahead == 6
     assert not any(policy.stops(0.95) for _ in range(5))
     assert policy.stops(0.01)
@@ -183,7 +181,7 @@ def test_where_a_row_costs_more_than_it_brings_a_budget_drafts_nothing_and_one_t
     for _ in range(3 * TRIAL + 2):
         for policy in policies:
             policy.crowd = crowd
-            policy.begin(str)
+            policy.begin(View())
         drafted = [policy.lookahead for policy in policies]
         crowd.played(drafted)
         lengths.append(drafted)
@@ -210,9 +208,9 @@ def test_a_draft_that_is_never_right_costs_a_full_batch_two_rounds() -> None:
     while not policies[0].rests:
         for policy in policies:
             policy.crowd = crowd
-            policy.begin(str)
+            policy.begin(View())
             policy.stops(0.95)
-            policy.judged(Draft((0,), None, 1, "limit", "fresh", 1), accepted=0)
+            policy.judged(verdict_on(RecordedDraft((0,)), 0))
         rounds += 1
         crowd.begin(16)
     assert rounds <= 2
@@ -227,7 +225,7 @@ def test_texts_take_a_step_together_that_would_pay_for_none_of_them_alone() -> N
         drafted = []
         for policy in policies:
             policy.crowd = crowd
-            policy.begin(str)
+            policy.begin(View())
             drafted.append(1 + (not policy.stops(0.95)))
         crowd.played(drafted)
         crowd.begin(16)
@@ -241,7 +239,7 @@ def test_looks_at_drafted_tokens_are_priced_text_by_text() -> None:
     lengths = []
     for policy, costs in ((few, CHEAP), (many, CHEAP.with_looks(0.01))):
         settled(policy, costs, 4)
-        policy.begin(str)
+        policy.begin(View())
         lengths.append(next((depth for depth in range(1, 7) if policy.stops(0.9)), 7))
     assert lengths[0] > lengths[1], "dear looks end drafts sooner"
 
@@ -259,7 +257,7 @@ def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None
     crowd = settled(policy, DEAR, 16)
     _, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
     runner = TableRunner(draft)
-    drafter = ModelDrafter(runner, Driven(policy, no_words), dice_for(Sampling(), VOCAB, 0))
+    drafter = SourceDrafter(policy, View(), dice_for(Sampling(), VOCAB, 0), runner)
     drafter.join(crowd)
     drafter.prepare([1, 2, 1, 0])
     assert not runner.tokens
@@ -277,7 +275,7 @@ def test_adaptive_verification_pays_for_the_likeliest_places_and_for_fewer_where
             lengths = []
             for policy, peak in zip(policies, (0.99, 0.9, 0.5, 0.1), strict=True):
                 policy.crowd = crowd
-                policy.begin(str)
+                policy.begin(View())
                 assert not any(policy.stops(peak) for _ in range(4))
                 lengths.append(policy.keeps(4))
         return lengths
@@ -292,10 +290,10 @@ def test_adaptive_verification_learns_how_far_the_drafts_probabilities_can_be_tr
         policy.crowd = crowd
         for _ in range(100):
             crowd.begin(1)
-            policy.begin(str)
+            policy.begin(View())
             assert not any(policy.stops(0.9) for _ in range(4))
             length = policy.keeps(4)
-            policy.judged(Draft((0,) * length, None, 4, "limit", "fresh", 4), min(accepted, length))
+            policy.judged(verdict_on(RecordedDraft((0,) * length), min(accepted, length)))
         return length
 
     assert kept(accepted=4) > kept(accepted=0)
@@ -306,7 +304,7 @@ def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_
     for last in (0.0, 1.0):
         policy = Budget("trim", 6)
         settled(policy, MIDDLING, 4)
-        policy.begin(str)
+        policy.begin(View())
         for estimate in (0.9, 0.5, last):
             assert not policy.stops(estimate)
         assert policy.keeps(3) == 2

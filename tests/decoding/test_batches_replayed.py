@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import pytest
@@ -21,10 +20,10 @@ from decoding.loop import Batch
 from decoding.registry import Parts, build
 from decoding.replay.at_load import Run, play, stream
 from decoding.replay.costs import costs_from
-from decoding.replay.mixed import Clock
 from decoding.replay.planning import Study
-from decoding.replay.texts_at_load import Drafting, Recorded
+from decoding.replay.records import RecordedText
 from decoding.sequence import Sequence as LiveText
+from decoding.source import Source
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.simulation.recording import plan_of, track_of
 from decoding.ssd.simulation.together import Tracked, simulate_together
@@ -33,7 +32,7 @@ from decoding.what_if.at_load import AtLoad, simulate_at_load
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded as WhatIf
 from tests.decoding.test_at_load import CHEAP
-from tests.decoding.test_hybrid import chain
+from tests.decoding.test_hybrid import chain, chained
 from tests.decoding.test_replay_and_disco import CAP
 from tests.decoding.worlds import World
 
@@ -61,15 +60,12 @@ def recorded(made: World, number: int, prompt: Sequence[int], sampling: Sampling
         )  # fmt: skip
 
 
-def requests(made: World, sampling: Sampling) -> list[Recorded]:
+def requests(made: World, sampling: Sampling) -> list[RecordedText]:
     study = Study([recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)])
-    return [
-        Recorded(each.record, each.prompt_tokens, study.seen(i, study.confidences[i]), each.ranked, each.proposed)
-        for i, each in enumerate(study.recordings)
-    ]
+    return study.texts(study.confidences)
 
 
-def live(made: World, make: Make, sampling: Sampling, asked: Sequence[Recorded]) -> list[Rounds]:
+def live(made: World, make: Make, sampling: Sampling, asked: Sequence[RecordedText]) -> list[Rounds]:
     """Decode these texts with several users. As in a comparison, requests that do not count fill the machine."""
     batch, growing, done = Batch(Crowd(CHEAP)), dict[LiveText, int | None](), dict[int, Rounds]()
     queue, numbers = deque(stream(asked, USERS)), {id(request): number for number, request in enumerate(asked)}
@@ -107,8 +103,8 @@ def _hit(source: str) -> str:
     return source if source in ("hit", "miss") else ""
 
 
-def played(drafting: Callable[[], Drafting], asked: Sequence[Recorded], clock: Clock) -> list[Rounds]:
-    return rounds_in(play(asked, drafting, CHEAP, USERS, clock=clock))
+def played(source: Callable[[], Source], asked: Sequence[RecordedText]) -> list[Rounds]:
+    return rounds_in(play(asked, source, CHEAP, USERS))
 
 
 def rounds_in(run: Run) -> list[Rounds]:
@@ -123,20 +119,20 @@ TREES = parse_choices("tree:3/21/1,tree:auto,rows=6,depth=3")
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
 @pytest.mark.parametrize("choice", [*ALONE, *COPYING, *TREES], ids=lambda choice: choice.label)
 def test_every_round_of_a_batch_is_the_live_one(choice: Choice, sampling: Sampling) -> None:
-    made = world() if choice.spec.tree else world(5)  # a live tree learns from what it drafts behind an end, too
-    asked, clock, memory = requests(made, sampling), Clock(), dict[str, Any]()
+    made = world() if choice.spec.branches else world(5)  # a live tree learns from what it drafts behind an end, too
+    asked, memory = requests(made, sampling), dict[str, Any]()
     make = lambda parts: build(choice, dataclasses.replace(parts, memory=memory))  # noqa: E731
-    found = played(choice.drafting(clock.now), asked, clock)
+    found = played(choice.sources(), asked)
     assert found == live(made, make, sampling, asked)
     assert any(accepted for rounds in found for _, accepted, _ in rounds)
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
 def test_every_round_of_a_mix_of_copies_and_drafts_is_the_live_one(sampling: Sampling) -> None:
-    made, clock = world(), Clock()
+    made = world()
     asked = requests(made, sampling)
-    found = played(partial(chain, {}, clock.now), asked, clock)
-    assert found == live(made, lambda parts: parts.mixing(chain({}, parts.clock.now)), sampling, asked)
+    found = played(chain, asked)
+    assert found == live(made, chained, sampling, asked)
     assert {drafted for rounds in found for drafted, *_ in rounds} >= {2, 4}, "the model alone, and after a copy"
 
 
@@ -181,7 +177,7 @@ def asked_and_run(choice: Choice, sampling: Sampling) -> tuple[AtLoad, list[Roun
     """What-if's answer from traces of one user, and the rounds of a live batch."""
     made, memory = World.of_tables(12, 3, noise=0.5), dict[str, Any]()
     asked = [
-        Recorded(each.record, each.prompt_tokens)
+        RecordedText(each.record, each.prompt_tokens)
         for each in (recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS))
     ]
     make = lambda parts: build(choice, dataclasses.replace(parts, memory=memory))  # noqa: E731

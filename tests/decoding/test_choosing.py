@@ -11,25 +11,26 @@ import torch
 from decoding.choosing import Choosing, Choosings, Look
 from decoding.dice import Shared, dice_for
 from decoding.disco import features
-from decoding.drafters.rule import StopRule
+from decoding.disco.estimating import estimate_of
+from decoding.drafters.base import Drafter
 from decoding.events import Drafted, Recorder
 from decoding.registry import Parts
 from decoding.spec import Choice, Sampling, choose
 from tests.decoding import models
 from tests.decoding.rehearsal import captured_runner, on_a_gpu
 from tests.decoding.waiting import refusing_waits
-from tests.decoding.worlds import World, looking_at, some_classifier, stop_of
+from tests.decoding.worlds import World, looking_at, some_classifier, stopped_by
 
 PROMPT = [3, 1]
-RULES: dict[str, Choice | Callable[[Parts], StopRule]] = {
+RULES: dict[str, Choice | Callable[[Parts], Drafter]] = {
     "static": choose("static", {"lookahead": 6}),
     "heuristic": choose("heuristic", {"initial": 2}),
     "threshold": choose("threshold", {"threshold": 0.35, "cap": 8}),
     "threshold that moves": choose("threshold", {"threshold": 0.35, "cap": 8, "adaptive": True}),
     "oracle": choose("oracle", {"cap": 8}),
-    "disco by echoes": lambda parts: stop_of("priced", 8, some_classifier(), 0.3),
-    "disco at a glance": lambda parts: stop_of("priced", 8, looking_at(features.GLANCE), 0.3),
-    "disco as published": lambda parts: stop_of("threshold", 8, looking_at(features.GLANCE), 0.5),
+    "disco by echoes": stopped_by("priced", 8, some_classifier(), 0.3),
+    "disco at a glance": stopped_by("priced", 8, looking_at(features.GLANCE), 0.3),
+    "disco as published": stopped_by("threshold", 8, looking_at(features.GLANCE), 0.5),
 }
 SETTINGS = [
     {},
@@ -95,12 +96,12 @@ def test_drafts_of_several_texts_choose_side_by_side() -> None:
 def test_samples_that_sample_and_look_alike_share_what_was_captured() -> None:
     choosings = Choosings(12, torch.device("meta"))  # neither a CPU nor able to capture
     classifier = looking_at(features.GLANCE)
-    looks = [stop_of(rule, 8, classifier, 0.5).look for rule in ("priced", "threshold")]
+    looks = [estimate_of(classifier).look for _ in range(2)]
     sampling = Sampling(temperature=0.9)
     first = choosings.of(sampling, looks[0])
     assert first and first is choosings.of(Sampling(temperature=0.9, seed=5, max_new_tokens=7), looks[1])
     others = [choosings.of(sampling, None), choosings.of(Sampling(temperature=0.8), looks[0])]
-    others.append(choosings.of(sampling, stop_of("priced", 8, looking_at(features.GLANCE), 0.5).look))
+    others.append(choosings.of(sampling, estimate_of(looking_at(features.GLANCE)).look))
     assert first not in others
 
 

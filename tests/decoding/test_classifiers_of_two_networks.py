@@ -13,7 +13,7 @@ from decoding.disco.copies import judge_of, row_of
 from decoding.disco.designs import NETWORKS, OF_COPIES, OF_DRAFTS, How
 from decoding.disco.judging import read_judge
 from decoding.errors import BadStrategy
-from decoding.proposing import Match
+from decoding.source import Match
 from decoding.spec import Sampling
 from tests.decoding.test_replay_and_disco import recorded
 from tests.decoding.worlds import World, looking_at

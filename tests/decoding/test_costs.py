@@ -11,11 +11,12 @@ from decoding.events import Drafted, Event, Finished, Source, Started, Verified
 from decoding.replay.confirming import Confirmed, repriced
 from decoding.replay.costs import Costs, costs_from, counted, decision_cost, drafting_is_clear, with_mixes
 from decoding.replay.planning import Prediction, Study, static
-from decoding.replay.records import Record, replay
+from decoding.replay.player import replay
+from decoding.replay.records import Record, RecordedText
 from decoding.spec import choose
 from decoding.strategies.static import SameLength
 from tests.decoding.test_replay_and_disco import CAP, NEW, SAMPLINGS, recorded, world
-from tests.decoding.worlds import some_classifier, stop_of
+from tests.decoding.worlds import some_classifier, stopped_by
 
 
 def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
@@ -31,7 +32,7 @@ def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
     assert round(costs.catch_up * 1e6) == 30 and round(costs.round * 1e6) == 7
     live = traces[3]
     spent = next(e.end_ns for e in reversed(live) if isinstance(e, Verified)) * 1e-9
-    priced = costs.seconds(replay([recorded(made, sampling).record], partial(SameLength, 4)))
+    priced = costs.seconds(replay([RecordedText(recorded(made, sampling).record)], partial(SameLength, 4)))
     assert priced == pytest.approx(spent, rel=1e-6)
 
 
@@ -58,7 +59,7 @@ def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> N
 
 def test_the_drafts_own_probability_is_looked_at_for_a_price() -> None:
     costs = Costs((0.0, *[1.0] * 6), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0, decision=0.03, reading=0.02)
-    counts = replay([Record.of([True, False, True])], partial(SameLength, 2))
+    counts = replay([RecordedText(Record.of([True, False, True]))], partial(SameLength, 2))
     least = costs.seconds(counts)
     assert costs.seconds(counts, "confidence") - least == pytest.approx(0.02 * counts.draft_passes)
     assert costs.seconds(counts, "estimate") - least == pytest.approx(0.03 * counts.draft_passes)
@@ -77,13 +78,13 @@ def test_what_comes_now_and_then_is_spread_over_the_tokens() -> None:
 def test_a_decision_costs_what_a_draft_of_as_many_tokens_takes_longer() -> None:
     made, sampling = world(), SAMPLINGS[0]
     queued = [timed(made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events) for n in (1, 2, 3, 4, 8)]
-    deciding = made.run(lambda parts: stop_of("threshold", CAP, some_classifier(), 0.5), [3, 1], sampling)[1].events
+    deciding = made.run(stopped_by("threshold", CAP, some_classifier(), 0.5), [3, 1], sampling)[1].events
     assert decision_cost([timed(deciding, per_token=215_000)], queued) * 1e9 == pytest.approx(15_000)
     assert decision_cost([timed(deciding)], queued) == pytest.approx(0.0)
 
 
 def test_a_speed_up_is_of_the_total_times_of_all_samples() -> None:
-    records = [Record.of(matches) for matches in ([True] * 9, [False] * 9, [True, False, True] * 3)]
+    records = [RecordedText(Record.of(matches)) for matches in ([True] * 9, [False] * 9, [True, False, True] * 3)]
     costs = Costs((0.0, *[1.0] * 12), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
     baseline, drafted = replay(records, partial(SameLength, 0)), replay(records, partial(SameLength, 2))
     alone, own = (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +19,14 @@ from decoding.disco.judging import MATCHES, Judge, read_judge
 from decoding.disco.prices import COPIED
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Verified
-from decoding.mixing import Mix
-from decoding.proposing import Match
 from decoding.replay.costs import Costs, counted
-from decoding.replay.mixed import replay_mixed
 from decoding.replay.planning import Study, best_for_copies, predict, sweep_of_copies
+from decoding.replay.player import replay
+from decoding.source import Copying, Given, Match
+from decoding.sources import Knowledge
 from decoding.spec import Sampling, choose
 from decoding.strategies import STRATEGIES
+from decoding.strategies.disco_hybrid import Estimated
 from decoding.strategies.disco_lookup import JudgedLookup
 from decoding.strategies.lookup import PromptLookup
 from decoding.strategies.suffix import SuffixDecoding
@@ -94,10 +93,11 @@ def test_a_replay_ends_copies_where_a_live_run_does(slug: str) -> None:
 
 @pytest.mark.parametrize("slug", ["disco-suffix", "disco-lookup"])
 def test_a_copy_ends_where_the_classifier_doubts_it(slug: str) -> None:
-    sure, doubtful = (choose(slug, {"threshold": at}).proposer({}, judging()) for at in (0.01, 0.99))
-    for proposer in (sure, doubtful):
-        proposer.follow([1, 2, 3, 4, 1, 2, 3, 4, 1, 2])
-    assert len(doubtful.propose()) < len(sure.propose())
+    sure, doubtful = (choose(slug, {"threshold": at}).source(Given(judge=judging())) for at in (0.01, 0.99))
+    for source in (sure, doubtful):
+        assert isinstance(source, Copying)
+        source.follow([1, 2, 3, 4, 1, 2, 3, 4, 1, 2])
+    assert len(doubtful.copied()) < len(sure.copied())
 
 
 def test_the_classifiers_answer_is_that_of_its_network() -> None:
@@ -149,8 +149,8 @@ def test_without_a_threshold_prompt_lookup_with_a_classifier_proposes_what_promp
         text += [dice.randrange(6) for _ in range(dice.randrange(1, 4))]
         plain.follow(text)
         judged.follow(text)
-        expected = plain.propose()
-        assert judged.propose() == expected
+        expected = plain.copied()
+        assert judged.copied() == expected
         assert len(judged.matches) == len(judged.estimates) == len(expected)
         proposed += len(expected)
     assert proposed > 1000
@@ -163,7 +163,7 @@ def test_a_token_has_the_same_match_whoever_copies_it() -> None:
         text.append(dice.randrange(5))
         suffixes.append(text[-1])
         suffix.follow(text)
-        assert [*suffixes.matches(suffix.propose())] == suffix.matches
+        assert [*suffixes.matches(suffix.copied())] == suffix.matches
 
 
 def test_a_card_without_the_threshold_that_a_rule_needs_is_refused_in_words() -> None:
@@ -186,19 +186,13 @@ def test_the_hybrid_asks_the_classifier_about_copies_and_drafts_live_and_replaye
     study = Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(4)])
     asked: list[float] = []
 
-    def spied(memory: dict[str, Any], now: Callable[[], int]) -> Mix:
-        mix = choice.mix(memory, now, judging())
-        stops = mix.policy.stops
-
-        def noting(seen: float) -> bool:
+    class Spied(Estimated):
+        def stops(self, seen: float, now: int) -> bool:
             asked.append(seen)
-            return stops(seen)
+            return super().stops(seen, now)
 
-        mix.policy.stops = noting  # type: ignore[method-assign]
-        return mix
-
-    rows = study.estimates(classifier)
-    played = replay_mixed(study.texts(rows), partial(spied, {}), COSTS)
+    rows, knowledge = study.estimates(classifier), Knowledge()
+    played = replay(study.texts(rows), lambda: Spied(knowledge, judging()), COSTS)
     assert played.copied > 0 and 0 < len(asked) <= played.draft_passes
     assert {*asked} <= {each for text in rows for row in text for each in row}
 

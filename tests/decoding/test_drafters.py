@@ -6,28 +6,33 @@ from collections.abc import Sequence
 
 import pytest
 
-from decoding.drafters.base import EMPTY, Draft, Drafter
+from decoding.drafters.base import Drafter
 from decoding.events import Drafted
 from decoding.registry import Parts
+from decoding.source import Copying, Source
 from decoding.spec import Sampling, choose
 from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.decoding.worlds import World, tables
 
 
-class Repeats(Drafter):
+class Repeats(Copying):
     """Proposes the last three tokens again, as a look-up does: no model, no scores, no tensor."""
 
-    def propose(self, text: Sequence[int], limit: int) -> Draft:
-        tokens = tuple(text[-3:][:limit])
-        return Draft(tokens, None, 3, "limit", "fresh", 0) if tokens else EMPTY
+    lookahead = 3
+
+    def follow(self, text: Sequence[int]) -> None:
+        self._last = text[-3:]
+
+    def copied(self) -> Sequence[int]:
+        return self._last
 
 
 def repeats(parts: Parts) -> Drafter:
-    return Repeats()
+    return parts.drafter(Repeats(), needs_draft=False)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.9])
-def test_a_drafter_without_scores_leaves_the_text_as_the_target_writes_it(temperature: float) -> None:
+def test_a_source_without_a_model_leaves_the_text_as_the_target_writes_it(temperature: float) -> None:
     sampling = Sampling(temperature=temperature, dice="shared", max_new_tokens=40)
     for seed in range(5):
         world = World.of_tables(4, seed)
@@ -38,15 +43,15 @@ def test_a_drafter_without_scores_leaves_the_text_as_the_target_writes_it(temper
         assert drafts and all(not draft.confidence and not draft.estimate for draft in drafts)
 
 
-def test_three_tokens_of_a_drafter_without_scores_follow_the_targets_joint_distribution() -> None:
+def test_three_tokens_of_a_source_without_a_model_follow_the_targets_joint_distribution() -> None:
     world = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
     sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=LENGTH + 2)
     law = law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1, 2)
     assert follows(law, drawing(world, repeats, [0, 1, 2], sampling), 1500)
 
 
-def test_a_drafter_that_cannot_propose_cannot_be_made() -> None:
-    class Silent(Drafter):
+def test_a_source_that_cannot_propose_cannot_be_made() -> None:
+    class Silent(Source):
         pass
 
     with pytest.raises(TypeError, match="propose"):

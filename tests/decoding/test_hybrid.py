@@ -5,26 +5,24 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
 import torch
 
 from decoding.drafters.base import Drafter
-from decoding.drafters.rule import DraftStep
+from decoding.drafters.features import DraftStep, Lead, lead
 from decoding.events import Drafted, Verified
-from decoding.mixing import Judgement, Mix
 from decoding.models.runner import align
 from decoding.registry import Parts
 from decoding.replay.costs import Costs, counted
-from decoding.replay.mixed import replay_mixed
 from decoding.replay.planning import Study
+from decoding.replay.player import RecordedDraft, replay
+from decoding.source import Asking, Given, Judgement, View, next_of
 from decoding.sources import Knowledge
 from decoding.spec import Sampling, choose
-from decoding.stopping import ReadingLeads, lead, no_words
 from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
 from decoding.strategies.suffix import SuffixDecoding
@@ -45,23 +43,26 @@ SAMPLINGS = [
 class CopyThenDraft(BestSource):
     """Copies two tokens wherever it can, and lets the model draft two more."""
 
-    def takes(self, estimates: Sequence[float]) -> int:
+    def __init__(self, knowledge: Knowledge) -> None:
+        super().__init__(knowledge)
+        self.copier = SuffixDecoding(0.0, 20)
+
+    def takes(self, estimates: Sequence[float]) -> tuple[int, int]:
         super().takes(estimates)
         self.estimates = [*estimates[:2]]
-        self.lookahead = 2
-        return min(2, len(estimates))
+        return min(2, len(estimates)), 2
 
-    def stops(self, seen: float) -> bool:
-        super().stops(seen)
+    def stops(self, seen: float, now: int) -> bool:
+        super().stops(seen, now)
         return False
 
 
-def chain(memory: dict[str, Any], now: Callable[[], int]) -> Mix:
-    return Mix(SuffixDecoding(0.0, 20), CopyThenDraft(Knowledge(), now))
+def chain() -> CopyThenDraft:
+    return CopyThenDraft(Knowledge())
 
 
 def chained(parts: Parts) -> Drafter:
-    return parts.mixing(chain({}, parts.clock.now))
+    return parts.drafter(chain())
 
 
 @pytest.mark.parametrize(
@@ -111,35 +112,36 @@ def known(*, first: float = 3.0, later: float = 2.0, row: float = 0.1, is_new: b
 
 
 def policy(knowledge: Knowledge) -> BestSource:
-    return BestSource(knowledge, lambda: 0)
+    return BestSource(knowledge)
 
 
 def test_a_sure_copy_is_taken_whole_and_a_doubtful_one_is_left_to_the_model() -> None:
     sure, doubtful = policy(known()), policy(known())
-    assert sure.takes([0.95] * 6) == 6
-    assert doubtful.takes([0.05] * 6) == 0 and doubtful.lookahead > 0
+    assert sure.takes([0.95] * 6)[0] == 6
+    copied, drafted = doubtful.takes([0.05] * 6)
+    assert copied == 0 and drafted > 0
 
 
 def test_a_model_that_costs_more_than_it_brings_is_not_asked() -> None:
     dear = policy(known(first=30.0, later=20.0))
-    assert dear.takes([]) == 0 and dear.lookahead == 0
+    assert dear.takes([]) == (0, 0)
 
 
 def test_copies_that_are_refused_again_and_again_are_no_longer_taken() -> None:
     knowledge = known(first=30.0, later=20.0, row=2.0)
-    assert policy(knowledge).takes([knowledge.copies.calibrated(0.65)]) == 1
+    assert policy(knowledge).takes([knowledge.copies.calibrated(0.65)])[0] == 1
     for _ in range(60):
         knowledge.copies.learn(0.65, False)
-    assert policy(knowledge).takes([knowledge.copies.calibrated(0.65)]) == 0
+    assert policy(knowledge).takes([knowledge.copies.calibrated(0.65)])[0] == 0
 
 
 def test_nobody_looks_further_along_a_copy_than_it_is_likely_to_get() -> None:
     knowledge = known()
 
     def found() -> int:
-        proposer = policy(knowledge).copying()
-        proposer.follow([1, 2, 3, 4, 5, 6, 7, 8, 1, 2])
-        return len(proposer.propose())
+        copier = policy(knowledge).copier
+        copier.follow([1, 2, 3, 4, 5, 6, 7, 8, 1, 2])
+        return len(copier.copied())
 
     assert found() > 3
     for raw in (0.6, 0.75, 0.85, 0.95):
@@ -151,21 +153,18 @@ def test_nobody_looks_further_along_a_copy_than_it_is_likely_to_get() -> None:
 def test_before_any_price_is_known_the_model_drafts_a_few_tokens() -> None:
     knowledge = Knowledge()
     first = policy(knowledge)
-    assert first.takes([0.95] * 20) == 0
-    assert 0 < first.lookahead < 6
-    first.begin(lambda: "")
-    first.stops(0.9)
-    first.verified(Judgement(copied=0, drafted=1, passes=1, accepted=1, took=10.0))
-    assert policy(knowledge).takes([0.95] * 20) == 20
+    copied, drafted = first.takes([0.95] * 20)
+    assert copied == 0 and 0 < drafted < 6
+    first.stops(0.9, 0)
+    first.judged(Judgement(RecordedDraft((0,)), 1, passes=1, took=10))
+    assert policy(knowledge).takes([0.95] * 20)[0] == 20
 
 
 def test_a_model_that_is_not_worth_its_time_is_tried_ever_more_rarely() -> None:
     knowledge = known(first=30.0, later=20.0, is_new=True)
     tried = []
     for number in range(400):
-        decides = policy(knowledge)
-        decides.takes([])
-        if decides.lookahead:
+        if policy(knowledge).takes([])[1]:
             tried.append(number)
     gaps = [after - before for before, after in itertools.pairwise(tried)]
     assert len(tried) >= 3 and gaps == sorted(gaps)
@@ -173,17 +172,16 @@ def test_a_model_that_is_not_worth_its_time_is_tried_ever_more_rarely() -> None:
 
 def test_drafting_stops_when_another_token_is_not_worth_its_time() -> None:
     decides = policy(known())
-    decides.takes([])
-    assert decides.lookahead > 1
-    assert not decides.stops(0.99)
-    assert decides.stops(0.01)
+    assert decides.takes([])[1] > 1
+    assert not decides.stops(0.99, 0)
+    assert decides.stops(0.01, 0)
 
 
 def test_samples_of_one_comparison_share_what_was_learned() -> None:
     memory: dict[str, Any] = {}
 
     def learning(parts: Parts) -> Drafter:
-        return parts.mixing(HYBRID.mix(memory, parts.clock.now))
+        return parts.drafter(HYBRID.source(Given(memory)))
 
     world = World.of_tables(5, seed=4)
     world.run(learning, [3, 1, 3, 1], GREEDY)
@@ -211,14 +209,16 @@ def test_the_bound_knows_how_far_the_model_would_get_where_the_model_does_not_pa
     told: list[int] = []
 
     class Spied(KnowsBoth):
-        def foresees(self, run: int) -> None:
+        def propose(self, view: View) -> Asking:
+            asking = super().propose(view)
+            run, agreed = yield next(asking)
             told.append(run)
-            super().foresees(run)
+            ask = next_of(asking, (run, agreed))
+            while not isinstance(ask, str):
+                ask = next_of(asking, (yield ask))
+            return ask
 
-    def build(parts: Parts) -> Drafter:
-        return parts.mixing(Mix(SuffixDecoding(0.0, 20), Spied(known(first=1e12, later=1e12))))
-
-    World.of_tables(6, 3, noise=0.0).run(build, [3, 1, 3, 1], GREEDY)
+    World.of_tables(6, 3, noise=0.0).run(lambda parts: Spied(known(first=1e12, later=1e12)), [3, 1, 3, 1], GREEDY)
     assert told and min(told[:-1]) > 0  # the draft is the target
 
 
@@ -239,7 +239,7 @@ def test_a_replay_copies_and_drafts_what_a_live_run_does(sampling: Sampling) -> 
     for seed in range(4):
         study = Study([recorded(World.of_tables(5, seed), sampling, seed)])
         live = counted(World.of_tables(5, seed).run(chained, [3, 1], sampling, seed)[1].events)
-        played = replay_mixed(study.texts(study.confidences), partial(chain, {}), COSTS)
+        played = replay(study.texts(study.confidences), chain, COSTS)
         assert played.copied > 0 and played.draft_passes > 0
         assert (played.tokens, played.rounds, played.accepted, played.copied) == (
             (live.tokens, live.rounds, live.accepted, live.copied)
@@ -252,21 +252,18 @@ def test_a_replay_shows_the_leads_that_a_live_draft_has(sampling: Sampling) -> N
     shown: list[float] = []
 
     class Spied(CopyThenDraft):
-        def takes(self, estimates: Sequence[float]) -> int:
+        def takes(self, estimates: Sequence[float]) -> tuple[int, int]:
             return super().takes([])
 
-        def stops(self, seen: float) -> bool:
+        def stops(self, seen: float, now: int) -> bool:
             shown.append(seen)
-            return super().stops(seen)
+            return super().stops(seen, now)
 
-    def spied(now: Callable[[], int]) -> Mix:
-        return Mix(SuffixDecoding(0.0, 20), Spied(Knowledge(), now))
-
-    World.of_tables(5, 1).run(lambda parts: parts.mixing(spied(parts.clock.now)), [3, 1], sampling, 1)
+    World.of_tables(5, 1).run(lambda parts: Spied(Knowledge()), [3, 1], sampling, 1)
     live = [*shown]
     shown.clear()
     study = Study([recorded(World.of_tables(5, 1), sampling, 1)])
-    replay_mixed(study.texts(study.shown("lead")), spied, COSTS)
+    replay(study.texts(study.shown("lead")), lambda: Spied(Knowledge()), COSTS)
     assert shown == pytest.approx(live, abs=1e-5) and len({*shown}) > 5
     assert all(0.5 <= lead <= 1.0 for lead in shown)
 
@@ -275,16 +272,8 @@ def test_a_replay_shows_the_leads_that_a_live_draft_has(sampling: Sampling) -> N
 def test_a_lead_is_the_same_on_every_device(token: int) -> None:
     preferences = torch.tensor([[0.5, -torch.inf, 2.0, 1.0]])
     on_the_device = float(lead(preferences, preferences, torch.tensor([token]), torch.tensor([1])))
-    seen: list[float] = []
-
-    class Spied(CopyThenDraft):
-        def stops(self, lead: float) -> bool:
-            seen.append(lead)
-            return True
-
-    rule = ReadingLeads(Spied(Knowledge(), lambda: 0), no_words)
-    rule.should_stop(DraftStep([], [], token, preferences, preferences))
-    assert seen == [pytest.approx(on_the_device)] and on_the_device == pytest.approx(1 / (1 + math.exp(-1.0)))
+    seen = Lead().of(DraftStep([], [], token, preferences, preferences))
+    assert seen == pytest.approx(on_the_device) and on_the_device == pytest.approx(1 / (1 + math.exp(-1.0)))
     assert preferences.tolist() == [[0.5, -math.inf, 2.0, 1.0]], "looking changes nothing"
 
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 from transformers.generation.candidate_generator import PromptLookupCandidateGenerator
 
-from decoding.drafters.lookup import LookupDrafter
 from decoding.errors import BadPrompt, BadStrategy
 from decoding.events import Drafted
+from decoding.source import Copy, Source, View, next_of
 from decoding.spec import Sampling, choose
 from decoding.strategies.lookup import PromptLookup
 from tests.decoding.worlds import World
@@ -28,6 +28,16 @@ def theirs(text: Sequence[int], lookahead: int, ngram: int, ends: Sequence[int],
     )
     candidates, _ = generator.get_candidates(torch.tensor([text]))
     return candidates[0, len(text) :].tolist()
+
+
+def copy_of(source: Source, view: View) -> tuple[Sequence[int], str]:
+    """The tokens that a source copies, and why it wants no more."""
+    asking, tokens = source.propose(view), list[int]()
+    ask = next_of(asking)
+    if isinstance(ask, Copy):
+        tokens, ask = [*ask.tokens], next_of(asking)
+    assert isinstance(ask, str)
+    return tokens, ask
 
 
 def some_text(dice: random.Random, length: int, vocab: int) -> list[int]:
@@ -47,12 +57,13 @@ def test_tokens_and_their_number_equal_those_of_transformers_at_each_position(
     dice, found = random.Random(lookahead), 0
     for vocab in (3, 12, 60):
         whole = some_text(dice, 120, vocab)
-        drafter = LookupDrafter(PromptLookup(lookahead, ngram), ends, vocab)
+        source, view = PromptLookup(lookahead, ngram), View(ends=ends, vocab=vocab)
         at = dice.randrange(1, 10)
         while at < len(whole):
             room = len(whole) - at - 1  # transformers proposes beyond it, and cuts what was accepted too much
             expected = theirs(whole[:at], lookahead, ngram, ends, len(whole))[:room]
-            assert [*drafter.propose(whole[:at], room).tokens] == expected
+            view.text, view.room = whole[:at], room
+            assert [*copy_of(source, view)[0]] == expected
             found += len(expected)
             at += dice.randrange(1, 6)  # a round commits several tokens
     assert found > 50
@@ -72,7 +83,7 @@ def test_a_greedy_run_drafts_what_transformers_would_draft_in_its_place() -> Non
 
 def test_a_draft_says_why_it_ended() -> None:
     def stop(text: Sequence[int], limit: int, ends: Sequence[int] = ()) -> str:
-        return LookupDrafter(PromptLookup(4, 2), ends, 10).propose(text, limit).stop
+        return copy_of(PromptLookup(4, 2), View(text, limit, ends))[1]
 
     text = [1, 2, 3, 4, 5, 6, 1, 2]
     assert stop(text, 9) == "limit"
@@ -102,8 +113,7 @@ def test_settings_that_transformers_would_refuse_are_refused(params: dict[str, o
 
 
 def test_a_token_that_the_models_do_not_share_is_not_proposed() -> None:
-    drafter = LookupDrafter(PromptLookup(5, 1), (), vocab=10)
-    assert drafter.propose([1, 2, 99, 3, 1], 9).tokens == (2,)
+    assert copy_of(PromptLookup(5, 1), View([1, 2, 99, 3, 1], 9, vocab=10))[0] == [2]
 
 
 def test_the_draft_model_reads_nothing() -> None:

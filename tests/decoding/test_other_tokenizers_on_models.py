@@ -22,7 +22,7 @@ from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt, decode, read_prompts
 from decoding.replay import planning
 from decoding.replay.planning import Study
-from decoding.replay.records import replay
+from decoding.replay.player import replay
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from tests.decoding.foreign import STARTER, foreign_draft
 from worker.pairs import pair_of
@@ -124,7 +124,7 @@ def test_a_replay_of_a_translated_draft_counts_the_passes_of_the_run(
     found = planning.study(pair, prompts, SAMPLING, tails=True)
     assert isinstance(found, Study)
     static = choose("static", {"lookahead": 4})
-    counted = replay([recording.record for recording in found.recordings], static.policy)
+    counted = replay(found.texts(), static.source)
     rounds = [e for p in prompts for e in run(pair, static, p)[1].events if isinstance(e, Verified)]
     assert (counted.target_passes, counted.accepted) == (len(rounds), sum(e.accepted for e in rounds))
 

@@ -14,8 +14,7 @@ from decoding.replay.costs import OwnWork
 from decoding.replay.planning import Study, study
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import Material, predict_at_load
-from decoding.replay.records import replay_trees
-from decoding.replay.texts_at_load import Recorded
+from decoding.replay.player import replay
 from decoding.spec import Sampling, choose
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
 from decoding.ssd.simulation.preparing import Preparing
@@ -41,9 +40,9 @@ def recorded() -> Study:
 
 def test_for_one_user_a_tree_takes_the_passes_of_its_replay(recorded: Study) -> None:
     tree = choose("tree", {"shape": "3/21/1"})
-    requests = [Recorded(recording.record, 1, ranked=recording.ranked) for recording in recorded.recordings]
-    counts = replay_trees(recorded.ranked, tree.tree_policies())
-    found = play(requests, tree.tree_policies(), CHEAP, users=1, own=OwnWork(token=0.0001, round=0.002))
+    requests = [dataclasses.replace(text, prompt_tokens=1) for text in recorded.texts()]
+    counts = replay(requests, tree.sources())
+    found = play(requests, tree.sources(), CHEAP, users=1, own=OwnWork(token=0.0001, round=0.002))
     verifying = sum(rounds * (CHEAP.verifying(1, size + 1) + 0.003) for size, rounds in counts.rounds.items())
     passes = verifying + CHEAP.drafting(1) * counts.draft_passes + 0.0001 * counts.in_trees
     assert sum(request.end for request in found.requests) == pytest.approx(passes)

@@ -6,14 +6,17 @@ import dataclasses
 
 import pytest
 
-from decoding.drafters.rule import DraftStep, StopRule
+from decoding.disco.estimating import estimate_of
+from decoding.drafters.features import Confidence
 from decoding.events import Drafted
 from decoding.prompts.prompt import Prompt
 from decoding.replay import probing
-from decoding.replay.probing import Answers, EveryLength, Timed
+from decoding.replay.probing import Answers, EveryLength, Rule, Timed, every_length
+from decoding.source import Chain
 from decoding.spec import Sampling
+from decoding.strategies.disco import Priced
 from tests.decoding.test_comparison import pair
-from tests.decoding.worlds import World, some_classifier, stop_of
+from tests.decoding.worlds import World, some_classifier, stopped_by
 
 
 def test_every_number_of_rows_from_1_to_24_is_timed() -> None:
@@ -26,10 +29,10 @@ def test_every_number_of_rows_from_1_to_24_is_timed() -> None:
 
 @pytest.mark.parametrize("turn", range(5))
 def test_drafts_have_every_length_and_keep_each_for_a_while(turn: int) -> None:
-    rule, seen = EveryLength(turn), []
+    rule, seen = EveryLength(every_length(turn)), []
     for _ in range(probing.KEPT * len(probing.LENGTHS)):
         seen.append(rule.lookahead)
-        rule.observe(None, None)  # type: ignore[arg-type]
+        rule.judged(None)  # type: ignore[arg-type]
     kept = [seen[i : i + probing.KEPT] for i in range(0, len(seen), probing.KEPT)]
     assert all(len({*lengths}) == 1 for lengths in kept)
     assert sorted(lengths[0] for lengths in kept) == sorted(probing.LENGTHS)
@@ -59,22 +62,23 @@ def test_on_a_gpu_nothing_is_priced_that_was_captured_and_whole_drafts_price_a_d
         made.append(Busy())
         return made[-1]
 
-    costs, [price] = probing.probed(pair(), [Prompt("p", "ab")], Sampling(max_new_tokens=60), [busy], is_launched=True)
+    sampling, rule = Sampling(max_new_tokens=60), Rule(busy, Confidence)
+    costs, [price] = probing.probed(pair(), [Prompt("p", "ab")], sampling, [rule], is_launched=True)
     first, second = made  # both runs ask, and only the second is priced
     assert first.answers and second.answers
     assert price > 0 and costs.draft > 0
 
 
-class Busy(StopRule):
+class Busy(Chain):
     """Draft two tokens, and take long before each is judged."""
 
-    reads = True
+    sees = "confidence"
     lookahead = 2
 
     def __init__(self) -> None:
         self.answers = 0
 
-    def should_stop(self, step: DraftStep) -> bool:
+    def stops(self, seen: float) -> bool:
         self.answers += 1
         sum(range(200_000))
         return False
@@ -89,10 +93,9 @@ def test_an_answer_costs_what_it_usually_takes_after_a_first_token_and_after_lat
 
 def test_a_rule_that_is_timed_drafts_as_ever_and_every_token_is_answered_for() -> None:
     world, answers, sampling = World.of_tables(14, 3, noise=0.9), Answers(), Sampling(max_new_tokens=40)
-    alone = world.run(lambda parts: stop_of("priced", 8, some_classifier(), 0.3), [3, 1], sampling)[1].events
-    timed = world.run(lambda parts: Timed(stop_of("priced", 8, some_classifier(), 0.3), answers), [3, 1], sampling)[
-        1
-    ].events
+    alone = world.run(stopped_by("priced", 8, some_classifier(), 0.3), [3, 1], sampling)[1].events
+    rule = Rule(lambda: Priced(0.3, 8), lambda: estimate_of(some_classifier()))
+    timed = world.run(lambda parts: Timed(rule, answers), [3, 1], sampling)[1].events
     drafts = [event.tokens for event in timed if isinstance(event, Drafted)]
     assert drafts == [event.tokens for event in alone if isinstance(event, Drafted)]
     assert len(answers.first) == len(drafts) and len(answers.later) == sum(len(tokens) - 1 for tokens in drafts)

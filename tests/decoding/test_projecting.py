@@ -19,6 +19,7 @@ from decoding.projecting.projecting import Material, by_batch, project
 from decoding.projecting.texts import acceptance, with_acceptance
 from decoding.prompts.prompt import Prompt
 from decoding.replay.planning import study
+from decoding.replay.player import rounds_of
 from decoding.spec import Sampling, choose
 from decoding.strategies import STRATEGIES
 from tests.decoding.test_comparison import LETTERS, pair
@@ -49,9 +50,9 @@ def test_a_tree_takes_the_time_of_its_levels_and_rows(batch: int, ready) -> None
     chain, wide = choose("tree", {"shape": "1/1/1"}), choose("tree", {"shape": "2/11/11"})
     line = PassPrices([(1, 1.0), (7, 1.6)], [(1, 0.1), (2, 0.12)])
     card = dataclasses.replace(EVEN, batches={1: line, 4: line})
-    rounds = [each for text in material.texts for each in text.ranked.rounds(wide.tree_policies()())]
-    gained = sum(len(each.path) + 1 for each in rounds)
-    seconds = sum(1.0 + 0.1 * len(each.shape) + sum(0.08 + 0.02 * rows for rows in each.steps) for each in rounds)
+    rounds = [each for text in material.texts for each in rounds_of(text.shown("nothing"), wide.source())]
+    gained = sum(each.accepted + 1 for each in rounds)
+    seconds = sum(1.0 + 0.1 * each.size + sum(0.08 + 0.02 * one.rows for one in each.passes) for each in rounds)
     assert material.speed(wide, card, 1) == pytest.approx(gained / seconds)
     assert material.speed(chain, EVEN, 1) == pytest.approx(material.speed(choose("static", {"lookahead": 3}), EVEN, 1))
     assert material.speed(wide, card, batch) <= material.speed(wide, card, 1)
@@ -61,9 +62,9 @@ def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recor
     found, paths = pair(), choose("tree", {"shape": "4x2"})
     material = Material.of(study(found, PROMPTS, SHARED, tails=True, trees=True), found.vocab, None)
     assert paths in material.settings()["tree"]
-    rounds = [each for text in material.texts for each in text.ranked.rounds(paths.tree_policies()())]
-    passes = sum(1.0 + 0.1 * len(each.steps) for each in rounds)
-    assert material.speed(paths, EVEN, 1) == pytest.approx(sum(len(each.path) + 1 for each in rounds) / passes)
+    rounds = [each for text in material.texts for each in rounds_of(text.shown("nothing"), paths.source())]
+    passes = sum(1.0 + 0.1 * len(each.passes) for each in rounds)
+    assert material.speed(paths, EVEN, 1) == pytest.approx(sum(each.accepted + 1 for each in rounds) / passes)
     changed = dataclasses.replace(material, texts=with_acceptance(material.texts, 0.9))
     assert paths not in changed.settings()["tree"] != []
 

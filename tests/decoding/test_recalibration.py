@@ -17,14 +17,15 @@ from decoding.disco.classifier import Classifier, Layers
 from decoding.disco.recalibration import LEAST_SLOPE, MOST_OFFSET, MOST_SLOPE, Recalibration
 from decoding.events import Drafted
 from decoding.replay.planning import Study
-from decoding.replay.records import Draft, Record, Seen, replay
+from decoding.replay.player import RecordedDraft, replay
+from decoding.replay.records import Record, RecordedText, Seen
+from decoding.source import Chain, View
 from decoding.spec import Sampling, choose
 from decoding.strategies.budget import Budget
 from decoding.strategies.disco import AsTrained, Below, Priced
-from decoding.strategy import Policy
 from tests.decoding.test_replay_and_disco import recorded, world
 from tests.decoding.test_strategies import VOCAB, follows
-from tests.decoding.worlds import World, state_of, stop_of, tables
+from tests.decoding.worlds import World, state_of, stopped_by, tables, verdict_on
 
 LAW_LENGTH, BEFORE = 3, 4  # tokens whose joint law is tested, and tokens before them
 
@@ -85,11 +86,11 @@ def test_offset_and_slope_stay_within_bounds_whatever_comes(estimate: float, acc
         assert 0.0 < recalibration.corrected(estimate) < 1.0
 
 
-def drafts(policy: Policy, estimates: Sequence[float], accepted: int) -> int:
+def drafts(policy: Chain, estimates: Sequence[float], accepted: int) -> int:
     """Play one round, and return how many tokens the policy drafts."""
-    policy.begin(str)
+    policy.begin(View())
     drafted = next((n for n, each in enumerate(estimates, 1) if policy.stops(each)), len(estimates))
-    policy.judged(Draft(range(drafted)), min(accepted, drafted))
+    policy.judged(verdict_on(RecordedDraft(range(drafted)), min(accepted, drafted)))
     return drafted
 
 
@@ -104,7 +105,7 @@ def test_drafts_get_shorter_where_a_sure_classifier_is_wrong_and_longer_where_a_
 
 
 @pytest.mark.parametrize("policy", [Below(0.4, 20), AsTrained(0.4, 20)], ids=["threshold", "as trained"])
-def test_the_published_rule_and_estimates_as_trained_learn_nothing_from_verdicts(policy: Policy) -> None:
+def test_the_published_rule_and_estimates_as_trained_learn_nothing_from_verdicts(policy: Chain) -> None:
     lengths = {drafts(policy, [0.97] * 5 + [0.3] * 15, 0) for _ in range(20)}
     assert len(lengths) == 1
 
@@ -112,7 +113,7 @@ def test_the_published_rule_and_estimates_as_trained_learn_nothing_from_verdicts
 def test_the_setting_recalibrate_chooses_whether_the_priced_rule_corrects() -> None:
     kept = choose("disco", {"recalibrate": "false"})
     assert kept.label == "disco:priced,recalibrate=false"
-    assert type(kept.policy()) is AsTrained and type(choose("disco").policy()) is Priced
+    assert type(kept.source()) is AsTrained and type(choose("disco").source()) is Priced
 
 
 def test_a_token_that_a_budget_left_out_was_not_judged() -> None:
@@ -120,11 +121,11 @@ def test_a_token_that_a_budget_left_out_was_not_judged() -> None:
     trimmed, whole = Budget("stop", 6), Budget("stop", 6)
     for policy, seen in ((trimmed, [0.9, 0.8, 0.2]), (whole, [0.9, 0.8])):
         policy.crowd = Crowd()
-        policy.begin(str)
+        policy.begin(View())
         for each in seen:
             policy.stops(each)
-        policy.judged(Draft(range(2)), 2)
-        policy.begin(str)
+        policy.judged(verdict_on(RecordedDraft(range(2)), 2))
+        policy.begin(View())
         policy.stops(0.7)
     assert trimmed._survival == whole._survival != [1.0, 0.7]
 
@@ -132,11 +133,11 @@ def test_a_token_that_a_budget_left_out_was_not_judged() -> None:
 def test_every_text_begins_with_the_estimates_of_the_card() -> None:
     """Else a sample would depend on those before it, and a resumed comparison on where it was killed."""
     record = Record.of([False, True, True, False, True, False, False, True] * 6)
-    rows = Seen(lambda start: [0.9] * 20)
-    alone = replay([record], lambda: Priced(0.4, 20), lambda i: rows)
-    after_others = replay([record] * 3, lambda: Priced(0.4, 20), lambda i: rows)
+    text = RecordedText(record, seen=Seen(lambda start: [0.9] * 20))
+    alone = replay([text], lambda: Priced(0.4, 20))
+    after_others = replay([text] * 3, lambda: Priced(0.4, 20))
     assert after_others.parts[-1] == alone
-    assert alone != replay([record], lambda: AsTrained(0.4, 20), lambda i: rows)
+    assert alone != replay([text], lambda: AsTrained(0.4, 20))
 
 
 def overconfident() -> Classifier:
@@ -152,7 +153,7 @@ def test_a_drafts_own_end_token_teaches_a_replay_as_little_as_a_live_run(seed: i
     sampling, classifier = Sampling(max_new_tokens=60), overconfident()
     made = world(seed, ends=[5, 9, 11, 2])
     estimates = Study([recorded(made, sampling, seed, depth=8)]).estimates(classifier)
-    _, live = made.run(lambda parts: stop_of("priced", 8, classifier, 0.3), [3, 1], sampling, seed)
+    _, live = made.run(stopped_by("priced", 8, classifier, 0.3), [3, 1], sampling, seed)
     starts, at = [], 0
     for event in live.events:
         if isinstance(event, Drafted):
@@ -184,7 +185,7 @@ def test_tokens_after_several_verdicts_still_follow_the_targets_joint_distributi
     )
 
     def draw(seeds: range) -> Counter[tuple[int, ...]]:
-        runs = (made.run(lambda parts: stop_of("priced", 4, classifier, 0.75), [0, 1], sampling, s)[0] for s in seeds)
+        runs = (made.run(stopped_by("priced", 4, classifier, 0.75), [0, 1], sampling, s)[0] for s in seeds)
         return Counter(tuple(run.tokens[BEFORE : BEFORE + LAW_LENGTH]) for run in runs)
 
     assert follows(law_after(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1), draw, 1000)

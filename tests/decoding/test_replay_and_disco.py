@@ -13,20 +13,22 @@ from decoding.dice import dice_for
 from decoding.disco import features, judging, training
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
+from decoding.disco.estimating import estimate_of
 from decoding.disco.recording import Recording, record
-from decoding.drafters.base import Draft
-from decoding.drafters.rule import DraftStep, StopRule
+from decoding.drafters.base import Drafter
+from decoding.drafters.features import DraftStep, Feature
 from decoding.events import Drafted
 from decoding.registry import Parts
 from decoding.replay.costs import Costs, costs_from, counted
 from decoding.replay.planning import Study
-from decoding.replay.records import Record, replay
+from decoding.replay.player import replay
+from decoding.replay.records import Record, RecordedText
+from decoding.source import Chain, Judgement
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies.disco import RULES
 from decoding.strategies.static import SameLength
 from decoding.tree_shapes import LikeliestPaths
-from decoding.verify import Verdict
-from tests.decoding.worlds import World, looking_at, some_classifier, stop_of
+from tests.decoding.worlds import World, looking_at, some_classifier, stopped_by
 
 CAP = 8
 NEW = 40
@@ -72,9 +74,9 @@ CLASSIFIED: dict[str, tuple[str, float, Classifier]] = {
 }
 
 
-def ruled(name: str) -> Callable[[Parts], StopRule]:
+def ruled(name: str) -> Callable[[Parts], Drafter]:
     rule, threshold, classifier = CLASSIFIED[name]
-    return lambda parts: stop_of(rule, CAP, classifier, threshold)
+    return stopped_by(rule, CAP, classifier, threshold)
 
 
 @pytest.mark.parametrize("choice", PLAIN, ids=lambda choice: choice.label)
@@ -127,14 +129,12 @@ def test_a_text_longer_than_what_was_asked_for_is_no_record() -> None:
 
 def test_a_room_that_the_text_left_is_known_to_the_replay() -> None:
     """A text that its end token cut short still had room: its last draft was as long as ever."""
-    assert replay([Record.of([True, False, False], 10)], partial(SameLength, 4)).rounds == {4: 2}
-    assert replay([Record.of([True, False, False])], partial(SameLength, 4)).rounds == {2: 1, 0: 1}
+    assert replay([RecordedText(Record.of([True, False, False], 10))], partial(SameLength, 4)).rounds == {4: 2}
+    assert replay([RecordedText(Record.of([True, False, False]))], partial(SameLength, 4)).rounds == {2: 1, 0: 1}
 
 
-class Watching(StopRule):
+class Watching(Chain, Feature):
     """A static lookahead that stores what a classifier would be shown, with the verdict on it."""
-
-    reads = True
 
     def __init__(self, lookahead: int) -> None:
         self.lookahead = lookahead
@@ -144,7 +144,7 @@ class Watching(StopRule):
         self._previous = 1.0
         self._echoes = Echoes()
 
-    def should_stop(self, step: DraftStep) -> bool:
+    def of(self, step: DraftStep) -> float:
         if not step.ahead:
             self._round, self._previous = [], 1.0
             self._echoes.follow(step.text)
@@ -154,12 +154,13 @@ class Watching(StopRule):
         row = features.in_round(static, torch.tensor([self._previous]), torch.tensor([len(step.ahead) + 1.0]))
         self._previous = float(features.own(static))
         self._round.append(row)
-        return False
+        return 0.0
 
-    def observe(self, draft: Draft, verdict: Verdict) -> None:
-        judged = verdict.accepted + (verdict.outcome == "correction")
+    def judged(self, judgement: Judgement) -> None:
+        accepted = judgement.accepted
+        judged = min(accepted + 1, len(judgement.draft.tokens))
         self.rows += self._round[:judged]
-        self.labels += [1.0] * verdict.accepted + [0.0] * (judged - verdict.accepted)
+        self.labels += [1.0] * accepted + [0.0] * (judged - accepted)
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
@@ -219,7 +220,7 @@ def test_under_ratio_dice_a_label_is_the_chance_of_being_accepted() -> None:
 
 
 def test_the_classifiers_word_is_in_the_trace() -> None:
-    _, live = world().run(lambda parts: stop_of("threshold", CAP, some_classifier(), 0.5), [3, 1], SAMPLINGS[0])
+    _, live = world().run(stopped_by("threshold", CAP, some_classifier(), 0.5), [3, 1], SAMPLINGS[0])
     drafts = [e for e in live.events if isinstance(e, Drafted)]
     assert any(draft.stop == "rule" for draft in drafts)
     for draft in drafts:
@@ -284,20 +285,13 @@ def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dic
     for names in (features.GLANCE, ["score"]):  # a glance tells more than it may look at
         glancing, second = looking_at(names), features.in_round(described, torch.ones(6), torch.full((6,), 2.0))
         for ahead, rows in (([], many_rows), ([5], second)):
-            stop = stop_of("threshold", 2, glancing, 0.5)
+            estimate = estimate_of(glancing)
             steps = [DraftStep([1], ahead, int(chosen[i]), scores[i : i + 1], preferences[i : i + 1]) for i in range(6)]
-            answers = words(stop, steps)
+            answers = torch.tensor([*map(estimate.of, steps)])
             torch.testing.assert_close(answers, glancing(rows), rtol=1e-4, atol=1e-5)
             coarse = [replace(step, scores=step.scores.bfloat16()) for step in steps]  # numpy has no such format
-            torch.testing.assert_close(words(stop, coarse), answers, rtol=0.02, atol=0.01)
+            torch.testing.assert_close(torch.tensor([*map(estimate.of, coarse)]), answers, rtol=0.02, atol=0.01)
     assert torch.equal(preferences, before)  # looking changes nothing
-
-
-def words(stop: StopRule, steps: Sequence[DraftStep]) -> torch.Tensor:
-    stop.begin([])
-    for step in steps:
-        stop.should_stop(step)
-    return torch.tensor(stop.estimates[-len(steps) :])
 
 
 def test_only_a_classifier_that_looks_at_nothing_else_is_quick_or_glances() -> None:

@@ -95,4 +95,4 @@ def test_a_row_of_an_earlier_version_has_the_defaults_of_parameters_that_came_la
     stored = {name: value for name, value in now.params.items() if name != "recalibrate"}
     before = Choice("disco", stored)
     assert before.label == now.label
-    assert type(before.policy()) is type(now.policy())
+    assert type(before.source()) is type(now.source())

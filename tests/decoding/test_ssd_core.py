@@ -11,16 +11,17 @@ import pytest
 import torch
 
 from decoding.dice import Dice, dice_for
-from decoding.drafters.model import ModelDrafter
+from decoding.drafters.driver import SourceDrafter
 from decoding.errors import BadStrategy
 from decoding.events import Anticipated, Drafted, Event, Verified
+from decoding.models.runner import run_alone
 from decoding.models.table import TableRunner
 from decoding.registry import build
+from decoding.source import View
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.speculator import Speculator
-from decoding.stopping import Driven, no_words
 from decoding.strategies.static import SameLength
 from tests.decoding.test_strategies import LENGTH, VOCAB, follows, law_of_three
 from tests.decoding.worlds import World, state_of, tables
@@ -120,9 +121,9 @@ def test_whatever_is_prepared_the_draft_says_what_it_would_say_alone(text: str) 
         for draft in drafts_of(recorder.events):
             dice, before = dice_for(sampling, 12, seed), written[: draft.position]
             dice.commit(before)
-            rule = Driven(SameLength(len(draft.tokens)), no_words)
-            alone = ModelDrafter(world.draft, rule, dice).propose(before, len(draft.tokens))
-            assert alone.tokens == draft.tokens
+            alone = SourceDrafter(SameLength(len(draft.tokens)), View(), dice, world.draft)
+            said = run_alone(alone.drafting(before, len(draft.tokens)))
+            assert said.tokens == draft.tokens
 
 
 # What is prepared -----------------------------------------------------------------------------------------------------

@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 
-from decoding.drafters.base import Draft, Drafter
-from decoding.drafters.rule import DraftStep, StopRule
+from decoding.drafters.base import Drafter
+from decoding.drafters.features import DraftStep, Feature
 from decoding.ending import Ending
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.models.runner import align
 from decoding.models.table import TableRunner
 from decoding.registry import Parts
+from decoding.source import Chain, Source
 from decoding.spec import Choice, Sampling, choose
-from decoding.verify import Verdict
 from tests.decoding.worlds import COPYING, OURS, RANKED, World, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=40)
@@ -49,34 +49,34 @@ def test_greedy_text_is_the_targets_own(choice: Choice) -> None:
         assert decoded.tokens == own_text(tables(12, seed)[0], [3, 1], 40)
 
 
-class Remembers(StopRule):
-    """A stop rule that may legally exist: it sees only the draft's side, but it remembers what was thrown away, and
+class Remembers(Chain, Feature):
+    """A source that may legally exist: it sees only the draft's side, but it remembers what was thrown away, and
     goes on to a position only if what was drafted there before was token 0. If a position's coin were thrown once
     for all, this would let it choose which coins are used."""
 
+    sees = "confidence"
     lookahead = 4
-    reads = True
 
     def __init__(self) -> None:
         self.before: dict[int, int] = {}
 
-    def should_stop(self, step: DraftStep) -> bool:
+    def of(self, step: DraftStep) -> float:
         position = len(step.text) + len(step.ahead)
         self.before[position] = step.token
-        return self.before.get(position + 1, 0) != 0
+        return float(self.before.get(position + 1, 0) != 0)
 
-    def observe(self, draft: Draft, verdict: Verdict) -> None:
-        pass
+    def stops(self, seen: float) -> bool:
+        return bool(seen)
 
 
-def remembering(parts: Parts) -> StopRule:
+def remembering(parts: Parts) -> Source:
     return Remembers()
 
 
 @pytest.mark.parametrize("choice", [*RANKED, *COPYING, remembering], ids=name)
 @pytest.mark.parametrize("settings", [{}, {"repetition_penalty": 1.4}, {"top_k": 4, "top_p": 0.9}], ids=str)
 def test_shared_dice_give_every_strategy_the_same_text(
-    choice: Choice | Callable[[Parts], StopRule], settings: dict[str, float]
+    choice: Choice | Callable[[Parts], Source], settings: dict[str, float]
 ) -> None:
     sampling = Sampling(temperature=0.9, dice="shared", max_new_tokens=40, **settings)  # type: ignore[arg-type]
     for seed in range(4):
@@ -122,7 +122,7 @@ def chi_square(counts: Counter[tuple[int, ...]], law: dict[tuple[int, ...], floa
 
 
 def drawing(
-    world: World, choice: Choice | Callable[[Parts], StopRule | Drafter], prompt: Sequence[int], sampling: Sampling
+    world: World, choice: Choice | Callable[[Parts], Source | Drafter], prompt: Sequence[int], sampling: Sampling
 ) -> Draw:
     """Decode a prompt in a world once for each seed, and count the first three tokens."""
     return lambda seeds: Counter(tuple(world.run(choice, prompt, sampling, seed)[0].tokens[:LENGTH]) for seed in seeds)
@@ -143,7 +143,7 @@ def test_draws_of_another_law_are_refused() -> None:
     ids=name,
 )
 def test_three_tokens_follow_the_targets_joint_distribution(
-    choice: Choice | Callable[[Parts], StopRule], dice: str
+    choice: Choice | Callable[[Parts], Source], dice: str
 ) -> None:
     world = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
     # Longer than what is looked at, so that whole drafts are made and thrown away around it.

@@ -54,13 +54,13 @@ def test_the_automaton_finds_what_a_scan_finds(vocab: int) -> None:
 def test_a_loop_counts_in_bounded_time_and_goes_on_beyond_the_end_of_the_text() -> None:
     proposer = SuffixDecoding(threshold=0.1, cap=10)
     proposer.follow([1, 2, 3] * 200)
-    assert [*proposer.propose()] == [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]
+    assert [*proposer.copied()] == [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]
 
 
 def draft(text: Sequence[int], threshold: float = 0.3) -> Sequence[int]:
     proposer = SuffixDecoding(threshold, cap=20)
     proposer.follow(text)
-    return proposer.propose()
+    return proposer.copied()
 
 
 def test_a_longer_match_makes_a_longer_draft() -> None:
@@ -114,17 +114,17 @@ def test_what_an_earlier_request_was_answered_is_copied() -> None:
     earlier = remembering(memory, [1, 2, 3])
     earlier.follow([1, 2, 3, *answer])
     later = remembering(memory, [9, 9, 8])
-    assert later.propose()[:1] != [51]
+    assert later.copied()[:1] != [51]
     later.follow([9, 9, 8, 50, 51, 52])
-    assert later.propose()[0] == 53 and [*later.propose()] == answer[3 : 3 + len(later.propose())]
+    assert later.copied()[0] == 53 and [*later.copied()] == answer[3 : 3 + len(later.copied())]
     assert not draft([9, 9, 8, 50, 51, 52]), "without memory there is nothing to copy"
 
 
 def test_the_longest_match_wins_be_it_of_its_own_text_or_of_an_earlier_one() -> None:
     memory = Memory()
     remembering(memory, [7, 1, 2, 3, 60, 61])
-    assert remembering(memory, [2, 3, 40, 41, 5, 2, 3]).propose()[0] == 40
-    assert remembering(memory, [2, 3, 40, 41, 5, 1, 2, 3]).propose()[0] == 60
+    assert remembering(memory, [2, 3, 40, 41, 5, 2, 3]).copied()[0] == 40
+    assert remembering(memory, [2, 3, 40, 41, 5, 1, 2, 3]).copied()[0] == 60
 
 
 def test_an_earlier_answer_to_the_same_prompt_is_not_copied() -> None:
@@ -132,15 +132,15 @@ def test_an_earlier_answer_to_the_same_prompt_is_not_copied() -> None:
     remembering(memory, [1, 2, 3]).follow([1, 2, 3, *range(50, 80)])
     again = remembering(memory, [1, 2, 3])
     again.follow([1, 2, 3, 50])
-    assert not again.propose()
+    assert not again.copied()
 
 
 def test_only_the_latest_texts_are_remembered() -> None:
     memory = Memory()
     for number in range(MOST_TEXTS + 1):
         remembering(memory, [number, 1000 + number])
-    assert not remembering(memory, [-5, 0]).propose(), "the first text is forgotten"
-    assert [*remembering(memory, [-6, 5]).propose()] == [1005]
+    assert not remembering(memory, [-5, 0]).copied(), "the first text is forgotten"
+    assert [*remembering(memory, [-6, 5]).copied()] == [1005]
 
 
 @pytest.mark.parametrize("vocab", [2, 4, 30])

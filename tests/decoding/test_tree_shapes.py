@@ -17,8 +17,10 @@ from decoding.load import Load
 from decoding.loop import never
 from decoding.models.table import TableModel
 from decoding.pair import Pair
+from decoding.replay.player import rounds_of
+from decoding.replay.records import Ranked, Record, RecordedText
 from decoding.spec import Sampling, choose
-from decoding.tree_shapes import PRIOR, RANKS, FixedShape, RankCounts, Ranked, ShapeByWorth, TreeShape, best_shape
+from decoding.tree_shapes import PRIOR, RANKS, FixedShape, RankCounts, ShapeByWorth, TreeShape, best_shape
 from tests.decoding.test_comparison import Letters
 from tests.decoding.worlds import state_of, tables
 
@@ -98,8 +100,10 @@ def test_before_any_verdict_a_shape_follows_the_prior_and_then_what_was_counted(
 def test_a_recorded_text_is_played_as_far_as_its_ranks_are_in_the_tree() -> None:
     text = Ranked.of([7, 8, 9, 5], [[7, 1], [2, 8], [3, 4], [5, 6]], room=4)
     assert text.ranks == [0, 1, 2, 0]
-    rounds = [*text.rounds(FixedShape(TreeShape.read("2/22")))]
-    assert [(len(each.shape), len(each.path), each.steps) for each in rounds] == [(6, 2, [1, 2]), (0, 0, [])]
+    recorded = RecordedText(Record.of([True] * 4), ranked=text)
+    rounds = rounds_of(recorded, FixedShape(TreeShape.read("2/22")))
+    found = [(each.size, each.accepted, [one.rows for one in each.passes]) for each in rounds]
+    assert found == [(6, 2, [1, 2]), (0, 0, [])]
 
 
 class CountingModel(TableModel):

@@ -41,7 +41,7 @@ def test_no_row_is_cheap_enough_where_each_place_costs_the_draft_much(texts: Stu
 
 def test_a_shape_says_how_often_each_place_is_accepted(texts: Study) -> None:
     fixed = choose("tree", {"shape": "2/11"})
-    places = shape_of(texts.ranked, fixed)
+    places = shape_of(texts.texts(), fixed)
     assert [(place.parent, place.rank) for place in places] == [(-1, 0), (-1, 1), (0, 0), (1, 0)]
     assert places[0].accepted > places[1].accepted > 0
     assert places[0].accepted + places[1].accepted <= 1 and places[0].accepted >= places[2].accepted

@@ -9,7 +9,7 @@ from decoding.load import Load
 from decoding.replay.at_load import play
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts
-from decoding.replay.texts_at_load import Recorded as Request
+from decoding.replay.records import RecordedText
 from decoding.spec import choose
 from decoding.strategies.static import SameLength
 from decoding.what_if.at_load import AtLoad, simulate_at_load
@@ -97,7 +97,7 @@ def recorded() -> Recorded:
 
 def test_what_if_at_load_is_the_replay_at_load_of_the_same_texts_at_these_prices(recorded: Recorded) -> None:
     found = simulate_at_load(recorded, choose("static", {"lookahead": 3}).at(Load(4)), 4)
-    requests = [Request(places.record(False), places.prompt_length) for places in recorded.prompts]
+    requests = [RecordedText(places.record(False), places.prompt_length) for places in recorded.prompts]
     fast = play(requests, lambda: SameLength(3), recorded.joint, 4).requests
     slow = play(requests, lambda: SameLength(0), without_draft(recorded.joint), 4, drafts=False).requests
     expected = [(one.end, other.end) for one, other in zip(slow, fast, strict=True)]

@@ -14,9 +14,9 @@ from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
 from decoding.disco import features, judging
 from decoding.disco.classifier import Classifier, Layers
-from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
-from decoding.drafters.rule import StopRule
+from decoding.drafters.driver import SourceDrafter
+from decoding.drafters.features import Feature
 from decoding.ending import Decoded, Ending
 from decoding.events import Recorder, to_dict
 from decoding.loop import Batch, decode
@@ -24,9 +24,9 @@ from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner, hashed
 from decoding.registry import Parts, build
 from decoding.sequence import Sequence
+from decoding.source import Judged, Judgement, Source, Words, no_words
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.transport.draft_process import DraftProcess
-from decoding.stopping import Words, no_words
 from decoding.strategies.disco import RULES
 from decoding.timing import Clock
 from decoding.vocabularies.bridge import Bridge
@@ -64,9 +64,25 @@ def looking_at(names: abc.Sequence[str]) -> Classifier:
     return made
 
 
-def stop_of(rule: str, cap: int, classifier: Classifier, threshold: float) -> StopRule:
+def stopped_by(rule: str, cap: int, classifier: Classifier, threshold: float) -> Callable[[Parts], Drafter]:
     """One of DISCO's rules with a classifier that need not be stored."""
-    return estimating(RULES[rule](threshold, cap), classifier, no_words)
+    return lambda parts: parts.drafter(RULES[rule](threshold, cap), classifier)
+
+
+def verdict_on(draft: Judged, accepted: int) -> Judgement:
+    """A verdict on a draft of the draft model."""
+    return Judgement(draft, accepted, passes=len(draft.tokens))
+
+
+def drafter_for(parts: Parts, made: Source | Drafter) -> Drafter:
+    """A drafter for a source. One that is a feature too sees that of each token."""
+    if isinstance(made, Drafter):
+        return made
+    drafter = parts.drafter(made, some_classifier())
+    if isinstance(made, Feature):
+        assert isinstance(drafter, SourceDrafter)
+        drafter.feature = made
+    return drafter
 
 
 STATES = 101
@@ -114,7 +130,7 @@ class World:
 
     def run(
         self,
-        choice: Choice | Callable[[Parts], StopRule | Drafter],
+        choice: Choice | Callable[[Parts], Source | Drafter],
         prompt: abc.Sequence[int],
         sampling: Sampling,
         seed: int = 0,
@@ -140,7 +156,7 @@ class World:
 
     def sequence(
         self,
-        choice: Choice | Callable[[Parts], StopRule | Drafter],
+        choice: Choice | Callable[[Parts], Source | Drafter],
         prompt: abc.Sequence[int],
         sampling: Sampling,
         seed: int,
@@ -163,6 +179,6 @@ class World:
             memory={} if self.memory is None else self.memory,
         )
         made = build(choice, parts) if isinstance(choice, Choice) else choice(parts)
-        drafter = made if isinstance(made, Drafter) else parts.ruled(made)
+        drafter = drafter_for(parts, made)
         ending = ending or Ending(self.end_tokens, sampling.stop)
         return Sequence(prompt, sampling.max_new_tokens, ending, self.target, drafter, dice, recorder, clock)

@@ -17,8 +17,8 @@ from decoding.crowd import ALONE, Crowd
 from decoding.disco.echoes import Echoes
 from decoding.disco.recalibration import Recalibration
 from decoding.events import Backup
-from decoding.proposing import Proposer
 from decoding.replay.costs import Costs
+from decoding.source import Copying
 from decoding.ssd.answers import HIT, MODEL
 from decoding.ssd.policy.fanout import Chosen, Guesses
 from decoding.ssd.policy.misses import Experience, Misses
@@ -59,7 +59,7 @@ class SsdPolicy:
         prices: TokenPrices | None = None,
         random_tokens: RandomTokens | None = None,
         clock_ns: Callable[[], int] = time.perf_counter_ns,
-        copier: Callable[[], Proposer | None] = lambda: None,
+        copier: Callable[[], Copying | None] = lambda: None,
     ) -> None:
         """`prices` come from a classifier. If given, the planner follows its estimates, as in `ssd-disco`. `copier`
         makes the backup of one text, if that copies tokens."""
@@ -80,7 +80,7 @@ class SsdPolicy:
         self._misses = Misses()
         self._never_waits = settings.backup == "copy-or-random"
         self._new_copier = copier
-        self._copier: Proposer | None = None
+        self._copier: Copying | None = None
         self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
         self._echo_lengths: Sequence[int] = ()
 
@@ -159,7 +159,7 @@ class SsdPolicy:
         elif backup == "random" and self._random_tokens:
             tokens = self._random_tokens(self.text, room)
         elif backup == "copy" and self._copier:
-            tokens = self._copier.propose()[:room]
+            tokens = self._copier.copied()[:room]
         end = next((i for i, token in enumerate(tokens) if token in self._end_tokens), len(tokens))
         return tokens[: end + 1]
 
@@ -204,7 +204,7 @@ class SsdPolicy:
         """Whether a copy is expected to bring at least as many tokens after this verdict as a branch that hits."""
         if not self._copier:
             return False
-        self._copier.propose()
+        self._copier.copied()
         by_copy = itertools.islice(_survivals(self._copier.estimates), drafted + 1, drafted + 1 + self.lookahead)
         by_model = _survivals([self.planner.acceptance] * self.lookahead)
         return sum(by_copy) >= sum(by_model)

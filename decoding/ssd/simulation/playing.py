@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from decoding.events import Anticipated, Backup, Drafted, Event, Finished, Source
-from decoding.proposing import Proposer
+from decoding.source import Copying
 from decoding.ssd.accounting import count, rates
 from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
@@ -29,7 +29,7 @@ class Plan:
     settings: Settings
     token_prices: TokenPrices | None = None  # a classifier's: with them it is `ssd-disco`
     random_tokens: Callable[[int, Sequence[int], int], Sequence[int]] | None = None  # seed, text, count -> tokens
-    copier: Callable[[], Proposer | None] = lambda: None  # makes the backup of one text, if it copies
+    copier: Callable[[], Copying | None] = lambda: None  # makes the backup of one text, if it copies
 
     def policy(self, track: Track, clock_ns: Callable[[], int]) -> SsdPolicy:
         random = partial(self.random_tokens, track.seed) if self.random_tokens else None

@@ -12,8 +12,8 @@ from decoding.replay import texts_at_load
 from decoding.replay.at_load import PIECE, Run, pieces_of, serve
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts, Line, on_line
-from decoding.replay.mixed import Clock
-from decoding.replay.texts_at_load import Pass, Recorded
+from decoding.replay.player import Clock, Pass
+from decoding.replay.records import RecordedText
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.misses import Experience
 from decoding.ssd.policy.together import Budget, shared_out
@@ -24,7 +24,7 @@ from decoding.ssd.simulation.track import Track
 
 
 @dataclass(frozen=True)
-class Tracked(Recorded):
+class Tracked(RecordedText):
     """One request, with the track of its text."""
 
     track: Track = field(kw_only=True)
@@ -117,7 +117,7 @@ class _Batch:
     budget: Budget
     clock: Clock
 
-    def begin(self, request: Recorded, track: Track, end: int) -> _Ahead:
+    def begin(self, request: RecordedText, track: Track, end: int) -> _Ahead:
         if end < request.tokens:
             track = replace(track, room=end)
         return _Ahead(request, self.clock.seconds, end, self._text(track))

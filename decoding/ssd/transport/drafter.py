@@ -9,7 +9,7 @@ from typing import Protocol
 from decoding.crowd import Crowd
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.events import Anticipated
-from decoding.models.runner import Steps, run_alone
+from decoding.models.runner import Steps
 from decoding.ssd.policy.together import BranchRows
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.timing import Clock
@@ -58,9 +58,6 @@ class InTurnDrafter(Drafter):
     def prepare(self, text: Sequence[int]) -> None:
         self._speculator.read(text)
 
-    def propose(self, text: Sequence[int], limit: int) -> Draft:
-        return run_alone(self.drafting(text, limit))
-
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         if self._verdict is None:
             return (yield from self._speculator.beginning(text, limit))
@@ -94,10 +91,11 @@ class SsdDrafter(Drafter):
     def prepare(self, text: Sequence[int]) -> None:
         self._transport.read(text)
 
-    def propose(self, text: Sequence[int], limit: int) -> Draft:
+    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         if self._verdict is None:
             return self._transport.begin(text, limit)
         return self._transport.answer(self._verdict.accepted, self._verdict.token, limit)
+        yield  # type: ignore[unreachable]  # makes this a generator: the draft's process runs its passes by itself
 
     def anticipate(self, text: Sequence[int], draft: Draft) -> None:
         if draft is not EMPTY:

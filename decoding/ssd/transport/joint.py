@@ -19,7 +19,7 @@ from decoding.crowd import Crowd
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.errors import DrafthouseError, DraftLost
 from decoding.events import Anticipated
-from decoding.models.runner import Feed, Steps, run_alone
+from decoding.models.runner import Feed, Steps
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.drafter import anticipated_event
@@ -152,9 +152,6 @@ class JointDrafter(Drafter):
 
     def prepare(self, text: Sequence[int]) -> None:
         self._line = self._exchange.enter(self._process, self._recipe, text)
-
-    def propose(self, text: Sequence[int], limit: int) -> Draft:
-        return run_alone(self.drafting(text, limit))
 
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         if not self._line.why_lost:

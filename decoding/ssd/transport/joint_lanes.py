@@ -18,7 +18,7 @@ from torch import Tensor
 from decoding.crowd import Crowd
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.events import Anticipated
-from decoding.models.runner import Feed, ModelRunner, Steps, run_alone
+from decoding.models.runner import Feed, ModelRunner, Steps
 from decoding.ssd.transport.drafter import anticipated_event
 from decoding.ssd.transport.joint_server import Answer, Speculators
 from decoding.ssd.transport.messages import Postscript, Recipe, RemoteDraft, no_postscript
@@ -123,9 +123,6 @@ class LaneDrafter(Drafter):
 
     def prepare(self, text: Sequence[int]) -> None:
         self._reader = self._exchange.enter(self._lanes, self._recipe, text, self._draft)
-
-    def propose(self, text: Sequence[int], limit: int) -> Draft:
-        return run_alone(self.drafting(text, limit))
 
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         yield self._reader.ask(self._verdict, limit)

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from decoding.dice import dice_for
+from decoding.drafters.driver import SourceDrafter
 from decoding.drafters.grown_along import grown_along
-from decoding.drafters.tree import Likeliest, TreeDrafter
-from decoding.models.runner import ModelRunner, read_prompt
+from decoding.models.runner import ModelRunner, read_prompt, run_alone
+from decoding.source import View
 from decoding.spec import Sampling
 from decoding.tree_shapes import LikeliestPaths
 from tests.decoding.runners.test_contract import TEXT
@@ -28,10 +29,10 @@ def test_each_tree_is_the_one_that_a_live_run_grows_there(runner: ModelRunner, b
     dice.commit(prompt)
     grown = grown_along(runner, dice, prompt, text, PATHS, ENDS)
     live = dice_for(SHARED, runner.vocab_size, 3)
-    drafter = TreeDrafter(runner, Likeliest(PATHS, ENDS), live)
+    drafter = SourceDrafter(PATHS, View(ends=ENDS), live, runner)
     for place, shape in enumerate(grown):
         live.commit(whole[before + place - 1 : before + place] if place else prompt)
-        draft = drafter.propose(whole[: before + place], 20)
+        draft = run_alone(drafter.drafting(whole[: before + place], 20))
         assert (len(shape), shape.parents) == (len(draft.tokens), draft.parents)
     assert len(grown) == len(text) and max(map(len, grown)) == 6
     assert before == 1 or [shape.depth for shape in grown[-3:]] == [3, 2, 1]

@@ -274,4 +274,4 @@ def test_a_demo_of_a_target_alone_shows_what_copies_bring(world):
     make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
     made = demo.launch(by=by)
     assert [run.choice for run in made.runs.all()] == usual_alone()
-    assert any(run.choice.spec.proposer for run in made.runs.all())
+    assert any(run.choice.spec.copies_only for run in made.runs.all())

@@ -196,7 +196,7 @@ def _fit(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, loa
 
 def _replayed(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"]).at(load_of(row))
-    is_known = choice.spec in ASKABLE or bool(choice.spec.mixes)
+    is_known = choice.spec in ASKABLE or (choice.spec.copies and choice.spec.needs_draft)
     can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).ratio if can_say else None}
@@ -277,7 +277,7 @@ def _result(
             "prompts": len(simulation.times),
         },
         "possible": {"low": possible[0], "high": possible[1]},
-        "known": 1.0 if choice.spec.proposer else found.known,
+        "known": 1.0 if choice.spec.copies_only else found.known,
         "unmeasured": simulation.unmeasured,
         "mean_acceptance_length": simulation.mean_acceptance_length,
         "num_target_passes": simulation.num_target_passes,

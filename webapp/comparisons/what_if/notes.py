@@ -56,7 +56,7 @@ def _above_the_oracle(fit: Mapping[str, Any]) -> Iterator[str]:
 
 def _drafts_alone(spec: Strategy) -> bool:
     """Whether every draft is one line of tokens of the draft model."""
-    return spec.needs_draft and not (spec.proposer or spec.mixes or spec.tree or spec.prepares_ahead)
+    return spec.needs_draft and not (spec.copies or spec.branches or spec.prepares_ahead)
 
 
 def _not_in_traces(found: Recorded, choice: Choice) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _not_in_traces(found: Recorded, choice: Choice) -> Iterator[str]:
 def _left_out(choice: Choice, fit: Mapping[str, Any]) -> Iterator[str]:
     """Name the settings that cannot be replayed: those that ran, or else that of the strategy in question."""
     ran = [Choice(row["strategy"], row["params"]) for row in fit["measured"]]
-    missing = {one.label: one.spec.why_not for one in ran if one.spec.tree and not one.follows_ranks}
+    missing = {one.label: one.spec.why_not for one in ran if one.needs_likelihoods}
     if choice.spec.not_in_traces and not missing:
         missing[choice.spec.not_in_traces] = choice.spec.why_not
     yield from (f"{label} is left out: {why}." for label, why in missing.items())

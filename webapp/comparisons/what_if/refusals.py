@@ -62,7 +62,7 @@ def no_draft(comparison: Comparison, choice: Choice) -> Conflict | None:
 
 def unknown(found: Recorded, choice: Choice) -> Conflict | None:
     """Return why these traces cannot tell what the choice would draft; None if they can."""
-    if (choice.spec.proposer or choice.spec.mixes) and not found.knows_prompts:
+    if choice.spec.copies and not found.knows_prompts:
         return Conflict(
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
             "copies.", code="nothing-recorded", hint="Clone this comparison.",
@@ -78,7 +78,7 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
             f"A classifier judges the copies of {choice.strategy}, and none that has learned from copied tokens can be "
             "read here.", code="no-classifier", hint="Train one with the design `sources` on this pair.",
         )  # fmt: skip
-    if choice.spec.tree and not choice.follows_ranks:
+    if choice.needs_likelihoods:
         return Conflict(
             f"{choice.label} is left out: {choice.spec.why_not}.",
             code="not-replayable", hint="Ask for a shape that follows ranks: auto, or one such as 3/21/1.",

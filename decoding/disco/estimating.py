@@ -1,0 +1,85 @@
+"""A classifier's estimate of a drafted token: the probability that the target accepts it. It is made between two passes
+of the draft model, which evict it from the CPU's caches, so calls are slow."""
+
+from __future__ import annotations
+
+from math import exp
+
+from decoding.disco import features, judging
+from decoding.disco.classifier import Classifier
+from decoding.disco.echoes import Echoes
+from decoding.disco.features import glance
+from decoding.drafters.features import DraftStep, Feature
+
+
+class Glance(Feature):
+    """Estimate of a classifier that uses GLANCE features alone."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self.classifier = classifier
+        self.look = classifier.glance
+        self._units = classifier.units
+        self._bias = float(classifier.drafted.out_bias)
+
+    def of(self, step: DraftStep) -> float:
+        if step.seen:
+            return step.seen[0]
+        return self._estimate(step, (len(step.ahead),))
+
+    def _estimate(self, step: DraftStep, known: tuple[float, ...]) -> float:
+        """Estimate one token. `known` are the features with few possible values: the number of tokens drafted before
+        it, and the echoes if used."""
+        units = self._units.get(known)
+        if units is None:
+            ahead, *echoes = known
+            units = self.classifier.unrolled(ahead, *echoes)
+        margin, score = glance(step.scores, step.preferences, step.token)
+        logit = self._bias
+        for of_margin, of_score, bias, weight in units:
+            hidden = of_margin * margin + of_score * score + bias
+            if hidden > 0.0:
+                logit += weight * hidden
+        return 1.0 / (1.0 + exp(-logit)) if logit > -700.0 else 0.0
+
+
+class Quick(Glance):
+    """Estimate of a classifier that uses QUICK features: echoes too."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        super().__init__(classifier)
+        self.look = None
+        self._echoes = Echoes()
+
+    def of(self, step: DraftStep) -> float:
+        if not step.ahead:
+            self._echoes.follow(step.text)
+        echoes = self._echoes.of(step.token)
+        self._echoes.take(step.token)
+        return self._estimate(step, (len(step.ahead), *echoes))
+
+
+class Full(Feature):
+    """Estimate of a classifier that uses every feature."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self.classifier = classifier
+        self._echoes = Echoes()
+        self._previous = 1.0  # the draft's probability of the round's previous token
+
+    def of(self, step: DraftStep) -> float:
+        if not step.ahead:
+            self._echoes.follow(step.text)
+            self._previous = 1.0
+        echoes = self._echoes.of(step.token)
+        self._echoes.take(step.token)
+        static = features.describe_one(step.scores, step.preferences, step.token, echoes)
+        estimate = self.classifier.one(
+            [*static, self._previous, (len(step.ahead) + 1) / judging.POSITION_SCALE, *features.UNMATCHED]
+        )
+        self._previous = static[features.OWN]
+        return estimate
+
+
+def estimate_of(classifier: Classifier) -> Feature:
+    """Return the cheapest way to this classifier's estimates, for one text."""
+    return (Glance if classifier.glances else Quick if classifier.quick else Full)(classifier)
