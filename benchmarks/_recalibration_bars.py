@@ -25,9 +25,9 @@ from decoding.disco.prices import about
 from decoding.disco.splits import Splits
 from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay import probing
-from decoding.replay.costs import Costs
 from decoding.replay.planning import CAP, HEURISTIC, STATICS, Rows, Study, price_of_a_token, sweep
 from decoding.replay.weighing import settle_prices
 from decoding.spec import Choice, Sampling, choose
@@ -98,16 +98,16 @@ class Spoiled:
         return "right" if self.factor == 1.0 else f"card x{self.factor:g}"
 
 
-def spoiled(of: Trained, recorded: Recorded, costs: Costs) -> list[Spoiled]:
+def spoiled(of: Trained, recorded: Recorded, costs: CostModel) -> list[Spoiled]:
     estimates = recorded.test.estimates(of.classifier)
 
     def speed(price: float) -> float:
         return costs.tokens_per_s(recorded.test.count(lambda: Priced(price, CAP), estimates), "estimate")
 
     def made(factor: float) -> Spoiled:
-        wrong = dataclasses.replace(costs, draft=factor * costs.draft)
+        wrong = dataclasses.replace(costs, steps={1: [(1, factor * costs.draft(1))]})
         price = price_of_a_token(recorded.validation, wrong, of.classifier)
-        card = {"thresholds": {"priced": price, "threshold": 0.5}, "costs": dataclasses.asdict(wrong), "sweep": shape}
+        card = {"thresholds": {"priced": price, "threshold": 0.5}, "costs": wrong.for_one(), "sweep": shape}
         classifier = dataclasses.replace(of.classifier, card=card)
         used = classifier.at(costs).tuned("priced")
         return Spoiled(factor, price, used, speed(price) / right, speed(used) / right, classifier)
@@ -116,7 +116,7 @@ def spoiled(of: Trained, recorded: Recorded, costs: Costs) -> list[Spoiled]:
     return [made(factor) for factor in FACTORS]
 
 
-def trained(where: Where, recorded: Recorded, costs: Costs, busy: Costs) -> list[Trained]:
+def trained(where: Where, recorded: Recorded, costs: CostModel, busy: CostModel) -> list[Trained]:
     parts = [training.label(part.recordings) for part in (recorded.training, recorded.validation)]
     found = []
     for network in USUAL.networks():
@@ -126,11 +126,11 @@ def trained(where: Where, recorded: Recorded, costs: Costs, busy: Costs) -> list
     return found
 
 
-def best_plain(study: Study, costs: Costs) -> Choice:
+def best_plain(study: Study, costs: CostModel) -> Choice:
     return max(PLAIN, key=lambda choice: costs.tokens_per_s(study.play(choice), choice.policy().sees))
 
 
-def cell(where: Where, recorded: Recorded, plain: Choice, of: Trained, costs: Costs) -> Cell:
+def cell(where: Where, recorded: Recorded, plain: Choice, of: Trained, costs: CostModel) -> Cell:
     test = recorded.test
     estimates: Rows = test.estimates(of.classifier)
     least = costs.tokens_per_s(test.play(plain), plain.policy().sees)
@@ -160,16 +160,18 @@ def busy_machine() -> Iterator[None]:
             other.wait()
 
 
-def prices(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling) -> tuple[Costs, Costs]:
-    """Costs by the pair's own card if it has one, and as measured on a busy machine."""
+def prices(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling) -> tuple[CostModel, CostModel]:
+    """CostModel by the pair's own card if it has one, and as measured on a busy machine."""
     own = pair.classifier_at("")
     with busy_machine():
         busy = probing.probe(pair, prompts, sampling, "" if own else None)
-    quiet = Costs(**pair.classifier("").card["costs"]) if own else probing.probe(pair, prompts, sampling)
+    quiet = CostModel.from_dict(pair.classifier("").card["costs"]) if own else probing.probe(pair, prompts, sampling)
     return quiet, busy
 
 
-def replayed(recordings: Mapping[Where, Recorded], costs: Costs, busy: Costs) -> tuple[list[Cell], list[Trained]]:
+def replayed(
+    recordings: Mapping[Where, Recorded], costs: CostModel, busy: CostModel
+) -> tuple[list[Cell], list[Trained]]:
     classifiers = [each for where, recorded in recordings.items() for each in trained(where, recorded, costs, busy)]
     cells = []
     for number, (where, recorded) in enumerate(recordings.items(), start=1):

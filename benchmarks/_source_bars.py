@@ -14,7 +14,7 @@ from benchmarks._disco_bars import run
 from benchmarks._wide_target import loaded
 from decoding.measure.sample import Sample
 from decoding.pair import Pair
-from decoding.projecting.card import Card
+from decoding.prices.machine_card import Card
 from decoding.projecting.projecting import Material
 from decoding.prompts.prompt import Prompt
 from decoding.replay.planning import study

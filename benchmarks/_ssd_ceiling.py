@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.events import Event
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.replay.records import Counts, Record, replay
 from decoding.ssd.accounting import rounds
 from decoding.strategies.static import SameLength
@@ -25,8 +25,8 @@ class Ceiling:
     """Costs for the bound. `alone`: static lookaheads. `beside`: a verification while the draft works."""
 
     records: Sequence[Record]
-    alone: Costs
-    beside: Costs
+    alone: CostModel
+    beside: CostModel
 
     def static(self) -> tuple[int, Counts]:
         """Return the best lookahead and its passes."""
@@ -38,13 +38,7 @@ class Ceiling:
         """Speed-up over static if all drafting were hidden and answers were free. Only after a miss does the target
         wait."""
         missed = 1.0 - hit_rate
-        ideal = dataclasses.replace(
-            self.alone,
-            target=self.beside.target,
-            draft=missed * self.alone.draft,
-            draft_round=missed * self.alone.draft_round,
-            catch_up=missed * self.alone.catch_up,
-        )
+        ideal = dataclasses.replace(self.alone.with_drafting(missed), target=self.beside.target)
         _, before = self.static()
         after = self._played(lookahead)
         pairs = zip(before.parts, after.parts, strict=True)
@@ -56,24 +50,23 @@ class Ceiling:
 
     def with_drafts_at(self, share: float) -> Ceiling:
         """The same pair, if a drafted token took that share of a verification."""
-        factor = share * self.alone.verify(1) / self.alone.draft
-        dearer = dataclasses.replace(
-            self.alone, draft=factor * self.alone.draft, draft_round=factor * self.alone.draft_round
-        )
-        return dataclasses.replace(self, alone=dearer)
+        factor = share * self.alone.verify(1, 1) / self.alone.draft(1)
+        return dataclasses.replace(self, alone=self.alone.with_drafting(factor))
 
     def _played(self, lookahead: int) -> Counts:
         return replay(self.records, lambda: SameLength(lookahead))
 
 
-def beside(alone: Costs, traces: Iterable[Sequence[Event]]) -> Costs:
+def beside(alone: CostModel, traces: Iterable[Sequence[Event]]) -> CostModel:
     """Cost of verifying beside a draft at work. Median over rounds: a stall now and then is no price."""
     found = [(len(each.draft.tokens) + 1, each.verifying_s) for trace in traces for each in rounds(trace) if each.draft]
-    slower = statistics.median(seconds / alone.verify(rows) for rows, seconds in found)
-    return dataclasses.replace(alone, target=tuple(slower * seconds for seconds in alone.target))
+    slower = statistics.median(seconds / alone.verify(1, rows) for rows, seconds in found)
+    return dataclasses.replace(alone, target={1: [(rows, slower * seconds) for rows, seconds in alone.target[1]]})
 
 
-def ceiling(records: Iterable[Record], alone: Costs, beside: Costs, hit_rates: Mapping[int, float]) -> dict[str, Any]:
+def ceiling(
+    records: Iterable[Record], alone: CostModel, beside: CostModel, hit_rates: Mapping[int, float]
+) -> dict[str, Any]:
     """Compute the bounds. `hit_rates` are the best measured ones by lookahead."""
     here = Ceiling([*records], alone, beside)
     static, _ = here.static()
@@ -83,7 +76,7 @@ def ceiling(records: Iterable[Record], alone: Costs, beside: Costs, hit_rates: M
         "static": static,
         "every verdict prepared for": {"lookahead": hidden[0], "over static": hidden[1]},
         "with measured hits": {"lookahead": found[0], "hit_rate": hit_rates[found[0]], "over static": found[1]},
-        "share of a drafted token": alone.draft / alone.verify(1),
+        "share of a drafted token": alone.draft(1) / alone.verify(1, 1),
         "share for the bar": next(enough, None),
         "bar": BAR,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -17,13 +18,14 @@ from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.events import Event, Finished, Started
 from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
-from decoding.projecting.card import published
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import costs_from
+from decoding.prices.fit_ahead import prices_from
+from decoding.prices.machine_card import published
 from decoding.prompts.prompt import Prompt
-from decoding.replay.costs import costs_from
 from decoding.spec import Choice
 from decoding.ssd.accounting import mean_phases
 from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN, Plan, Simulated
-from decoding.ssd.simulation.prices import Prices, prices_from
 from decoding.ssd.simulation.recording import plan_of, track_of
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
@@ -107,7 +109,7 @@ def _is_alone(racer: Contestant) -> bool:
 
 
 def _beside_measured(
-    pair: Pair, choice: Choice, found: Sequence[Run], texts: Mapping[tuple[str, int], Track], prices: Prices
+    pair: Pair, choice: Choice, found: Sequence[Run], texts: Mapping[tuple[str, int], Track], prices: CostModel
 ) -> dict[str, Any]:
     played = simulate(
         [texts[run.sample.prompt, run.sample.repeat] for run in found], _plan(pair, choice), prices, ANYTIME
@@ -150,7 +152,7 @@ def _projected(pair: Pair, choice: Choice, texts: Mapping[tuple[str, int], Track
     """Simulate these texts and this draft's hits at other models' costs."""
     rows = []
     for card in published().values():
-        prices = card.prices(1)
+        prices = replace(card.costs, opening=card.costs.draft(1))
         for placement in (IN_TURN, BESIDE, ANYTIME):
             played = simulate(texts.values(), _plan(pair, choice), prices, placement)
             rows.append(
@@ -160,7 +162,7 @@ def _projected(pair: Pair, choice: Choice, texts: Mapping[tuple[str, int], Track
                     "placement": placement.name,
                     "strategy": choice.label,
                     "tokens_per_s": played.tokens_per_s,
-                    "over autoregressive": played.tokens_per_s * prices.passes.verify(1),
+                    "over autoregressive": played.tokens_per_s * prices.verify(1, 1),
                     "hit_rate": played.rates["hit_rate"],
                     "hidden_share": played.rates["hidden_share"],
                 }

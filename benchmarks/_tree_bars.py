@@ -12,12 +12,12 @@ from typing import Any
 
 from benchmarks._disco_bars import run
 from decoding.pair import Pair
-from decoding.projecting.card import Card, published
+from decoding.prices.cost_model import CostModel
+from decoding.prices.machine_card import Card, published
 from decoding.projecting.projecting import Material
 from decoding.projecting.texts import acceptance
 from decoding.prompts.prompt import Prompt
 from decoding.replay import probing
-from decoding.replay.costs import Costs
 from decoding.replay.planning import ALONE, STATICS, Study, static, study
 from decoding.replay.tree_worth import tree_worth
 from decoding.spec import Choice, Sampling, choose
@@ -51,7 +51,7 @@ def projected(material: Material, name: str, card: Card) -> Iterator[dict[str, A
 
 
 def confirmed(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, recorded: Study, costs: Costs
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, recorded: Study, costs: CostModel
 ) -> list[dict[str, Any]]:
     """Predict and run the best tree of each size and the chain of as many tokens."""
 
@@ -88,7 +88,7 @@ def measure_all(given: argparse.Namespace) -> None:
         costs = probing.probe(pair, prompts, bench.sampling)
         result = {
             "acceptance": acceptance(material.texts),
-            "costs": dataclasses.asdict(costs),
+            "costs": costs.for_one(),
             "projected": there,
             "worth": tree_worth(recorded, costs).to_dict(),
             "run": confirmed(pair, prompts, bench.sampling, recorded, costs),

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from decoding.projecting.card import card_called
+from decoding.prices.machine_card import card_called
 from worker.terminal.bench import parser_of
 from worker.terminal.ending import ended
 from worker.terminal.values import count_of

@@ -53,7 +53,7 @@ def _replayed(evidence: Evidence) -> dict[str, Estimate]:
 
 
 def _why(evidence: Evidence, measured: dict[int, Estimate]) -> str:
-    share = evidence.costs.draft / evidence.costs.verify(1)
+    share = evidence.costs.draft(1) / evidence.costs.verify(1, 1)
     by_threshold, by_price = (measured.get(NAMES.index(name)) for name in ("DISCO, threshold", "DISCO, priced"))
     words = (
         f"A drafted token takes {100 * share:.0f} % of a verification here and a row of a verification is not free. "

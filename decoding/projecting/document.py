@@ -7,9 +7,9 @@ from typing import Any
 
 from decoding.loop import never
 from decoding.measure.misfit import misfit
+from decoding.prices.machine_card import Card
 from decoding.projecting.best_map import as_dict as map_as_dict
 from decoding.projecting.best_map import draw_map, pair_on
-from decoding.projecting.card import Card
 from decoding.projecting.projecting import Material, as_dict, project
 from decoding.spec import Sampling
 

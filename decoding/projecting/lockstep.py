@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from decoding.events import Event
-from decoding.projecting.card import Card
+from decoding.prices.cost_model import CostModel
 from decoding.replay.records import Proposed
 from decoding.ssd.accounting import rounds
 from decoding.tree_shapes import Ranked, TreePolicy
@@ -33,23 +33,23 @@ def steps_of(trace: Sequence[Event]) -> list[Step]:
     ]
 
 
-def steps_of_proposer(text: Proposed, card: Card) -> Iterable[Step]:
+def steps_of_proposer(text: Proposed, costs: CostModel) -> Iterable[Step]:
     """The rounds of a text for which a proposer drafts, in no time."""
     at = 0
     while at < len(text):
         agreed, found = text.at(at)
-        yield Step(card.round, found + 1, agreed + 1)
+        yield Step(costs.fixed(1), found + 1, agreed + 1)
         at += agreed + 1
 
 
-def steps_of_trees(text: Ranked, policy: TreePolicy, card: Card, batch: int) -> Iterable[Step]:
+def steps_of_trees(text: Ranked, policy: TreePolicy, costs: CostModel, batch: int) -> Iterable[Step]:
     """The rounds of a text whose drafts are trees, drafted level by level."""
     for each in text.rounds(policy):
-        drafting = sum(card.step(batch, rows) for rows in each.steps)
-        yield Step(drafting + card.round, len(each.shape) + 1, len(each.path) + 1)
+        drafting = sum(costs.draft(batch, batch * rows) for rows in each.steps)
+        yield Step(drafting + costs.fixed(1), len(each.shape) + 1, len(each.path) + 1)
 
 
-def tokens_per_s(texts: Sequence[Sequence[Step]], card: Card, batch: int) -> float:
+def tokens_per_s(texts: Sequence[Sequence[Step]], costs: CostModel, batch: int) -> float:
     """Tokens per second of each text, with so many decoded together.
 
     Each place of the batch plays every round of all texts once, and each begins elsewhere. A round takes the longest
@@ -61,5 +61,5 @@ def tokens_per_s(texts: Sequence[Sequence[Step]], card: Card, batch: int) -> flo
     for number in range(count):
         together = [every[(number + offset) % count] for offset in offsets]
         seconds += max(step.wait for step in together)
-        seconds += card.verify(batch, sum(step.rows for step in together) / batch)
+        seconds += costs.verify(batch, sum(step.rows for step in together))
     return sum(step.gained for step in every) / seconds

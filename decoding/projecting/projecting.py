@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import Judge
 from decoding.loop import never
-from decoding.projecting.card import Card
+from decoding.prices.machine_card import Card
 from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, steps_of_trees, tokens_per_s
 from decoding.projecting.texts import Text
 from decoding.replay.at_load import play
@@ -113,27 +113,31 @@ class Material:
 
     def speed(self, choice: Choice, card: Card, batch: int) -> float:
         """Tokens per second of each text."""
+        costs = card.costs
         if choice.spec.prepares_ahead:
-            return tokens_per_s(self._prepared(choice, card, batch), card, batch)
+            return tokens_per_s(self._prepared(choice, card, batch), costs, batch)
         if choice.spec.proposer:
             memory: dict[str, Any] = {}
             read = [text.proposed(choice.proposer(memory, self.judge)) for text in self.texts]
-            return tokens_per_s([[*steps_of_proposer(each, card)] for each in read], card, batch)
+            return tokens_per_s([[*steps_of_proposer(each, costs)] for each in read], costs, batch)
         if choice.spec.tree:
             policy = choice.tree_policies()
-            return tokens_per_s([[*steps_of_trees(t.ranked, policy(), card, batch)] for t in self.texts], card, batch)
-        clock, own = Clock(), card.own_work(choice.spec, batch)
+            played = [[*steps_of_trees(text.ranked, policy(), costs, batch)] for text in self.texts]
+            return tokens_per_s(played, costs, batch)
+        clock, own = Clock(), costs.own_work(choice.spec, batch)
         seen = [text.seen(choice.spec.sees or "nothing") for text in self.texts]
         requests = [Recorded(t.record, 1, s, None, t.proposed) for t, s in zip(self.texts, seen, strict=True)]
         drafting = choice.drafting(clock.now, self.judge)
-        return play(requests, drafting, card.joint(batch), batch, own, clock=clock).tokens_per_s_device / batch
+        return play(requests, drafting, costs, batch, own, clock=clock).tokens_per_s_device / batch
 
     def _prepared(self, choice: Choice, card: Card, batch: int) -> list[list[Step]]:
-        decides = self.classifier and self.classifier.at(card.costs(batch))
-        plan = plan_of(choice, self.vocab, decides)
+        costs = card.costs.of_each(batch)
+        plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
         placement = ANYTIME if card.draft_devices else IN_TURN
         tracks = [text.track for text in self.texts]
-        return [steps_of(trace) for trace in simulate(tracks, plan, card.prices(batch), placement).traces]
+        # A draft that is ready was posted before, so taking it costs no message.
+        prices = replace(costs, opening=costs.draft(1))
+        return [steps_of(trace) for trace in simulate(tracks, plan, prices, placement).traces]
 
 
 def project(
@@ -148,7 +152,7 @@ def project(
     settings = {BASELINE: [ALONE], **material.settings(fixes_the_text)}
     due, found = len(card.batches) * sum(map(len, settings.values())), list[Projected]()
     done = 0
-    for batch in sorted(card.batches):
+    for batch in card.batches:
         alone = material.speed(ALONE, card, batch)
         rows = []
         for choices in settings.values():

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from decoding.crowd import Crowd
-from decoding.replay.costs import OwnWork
-from decoding.replay.joint_costs import JointCosts
+from decoding.prices.cost_model import CostModel, OwnWork
 from decoding.replay.mixed import Clock
 from decoding.replay.texts_at_load import Drafting, Recorded, Round, Text, text_of
 
@@ -47,7 +46,7 @@ class Run:
 def play(
     requests: Sequence[Recorded],
     drafting: Callable[[], Drafting],
-    costs: JointCosts,
+    costs: CostModel,
     users: int,
     own: OwnWork = NOTHING_ELSE,
     *,
@@ -63,7 +62,7 @@ def play(
         reading = [text for text in texts if text.unread > 0]
         _round(texts, crowd, costs, clock, own)
         clock.seconds += sum(
-            costs.reading(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
+            costs.read(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
         )
 
     return serve(requests, lambda request, end: text_of(request, end, drafting(), crowd, clock), step, users, clock)
@@ -108,7 +107,7 @@ def stream(requests: Sequence[Recorded], users: int) -> Iterator[tuple[Recorded,
         yield request, request.tokens, None
 
 
-def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock, own: OwnWork) -> None:
+def _round(texts: Sequence[Text], crowd: Crowd, costs: CostModel, clock: Clock, own: OwnWork) -> None:
     """Play one round of every text."""
     ready = [text for text in texts if text.unread <= 0]
     crowd.begin(len(ready))
@@ -120,7 +119,7 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock,
         before = text.at
         text.settle(count)
         clock.seconds += costs.chances(text.request.prompt_tokens, before, text.at)
-    clock.seconds += costs.resting(max(1, len(ready))) + own.round * len(ready)
+    clock.seconds += costs.fixed(max(1, len(ready))) + own.round * len(ready)
     for text in ready:
         text.first = text.first or clock.seconds
     for text, count in pieces.items():
@@ -129,11 +128,11 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock,
         crowd.played(passes)
 
 
-def _drafted(texts: Sequence[Text], costs: JointCosts, clock: Clock, own: OwnWork) -> list[int]:
+def _drafted(texts: Sequence[Text], costs: CostModel, clock: Clock, own: OwnWork) -> list[int]:
     """Let all texts draft, in passes that those share which still draft. Return how many each took."""
     steps, counts = [text.drafting() for text in texts], [0] * len(texts)
     while passes := {number: one for number, step in enumerate(steps) if (one := next(step, None))}:
-        clock.seconds += costs.drafting(len(passes))
+        clock.seconds += costs.draft(len(passes))
         clock.seconds += sum(own.token * one.tokens + own.late_row * one.late for one in passes.values())
         for number in passes:
             counts[number] += 1

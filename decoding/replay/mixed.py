@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from decoding.mixing import Judgement, Mix, Mixing
+from decoding.prices.cost_model import CostModel
 from decoding.proposing import Proposer
-from decoding.replay.costs import Costs
 from decoding.replay.records import Counts, Proposed, Record, Seen
 
 
@@ -24,7 +24,7 @@ class Text:
     seen: Seen
 
 
-def replay_mixed(texts: Iterable[Text], mix: Callable[[Callable[[], int]], Mix], costs: Costs) -> Counts:
+def replay_mixed(texts: Iterable[Text], mix: Callable[[Callable[[], int]], Mix], costs: CostModel) -> Counts:
     """Count every pass. `mix` gets the clock and returns what one text needs; it may remember earlier texts.
 
     What the draft model would add to a copy that the target refuses is not recorded. Its length is taken from the same
@@ -110,25 +110,25 @@ class Playing:
         return verdict
 
 
-def _counts(playing: Playing, costs: Costs) -> Counts:
+def _counts(playing: Playing, costs: CostModel) -> Counts:
     """Play a text for one user, and count its passes."""
     counts, at = Counts(tokens=len(playing.proposed)), 0
     while at < len(playing.proposed):
         _draft(playing, at, costs)
-        playing.clock.seconds += costs.verify(playing.copied + playing.drafted + 1)
+        playing.clock.seconds += costs.verify(1, playing.copied + playing.drafted + 1)
         verdict = playing.verified()
         is_weighed = playing.policy.sees != "fate"  # the clock stops while a bound peeks
-        playing.clock.seconds += costs.round + costs.mixing * is_weighed
+        playing.clock.seconds += costs.fixed(1) + costs.mixing * is_weighed
         counts.mixed += is_weighed
         _note(counts, verdict, playing.rows)
         at += verdict.accepted + 1
     return counts
 
 
-def _draft(playing: Playing, at: int, costs: Costs) -> None:
-    each = costs.draft + costs.looking(playing.policy.sees)
+def _draft(playing: Playing, at: int, costs: CostModel) -> None:
+    each = costs.draft(1) + costs.look(playing.policy.sees)
     for number, rows in enumerate(playing.drafting(at)):
-        first = costs.draft_round + costs.catching_up(rows) if not number else 0.0
+        first = costs.beginning(1) + costs.catching_up(rows) if not number else 0.0
         playing.clock.seconds += first + each
 
 

@@ -13,10 +13,9 @@ from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import Judge
 from decoding.load import Load
 from decoding.measure.crossover import bracket, crossing
+from decoding.prices.cost_model import CostModel
 from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
 from decoding.replay.at_load import Run, play
-from decoding.replay.costs import Costs
-from decoding.replay.joint_costs import JointCosts
 from decoding.replay.mixed import Clock
 from decoding.replay.planning import ALONE, Rows, Study
 from decoding.replay.texts_at_load import Recorded
@@ -40,8 +39,7 @@ class Material:
     """Recordings and prices that every prediction at load uses."""
 
     study: Study
-    joint: JointCosts
-    costs: Costs  # of one user: for the time of a look at a drafted token
+    costs: CostModel
     classifier: Classifier | None = None
     ahead: AheadAtLoad | None = None  # strategies that prepare ahead; None: they are left out
 
@@ -55,7 +53,7 @@ class Material:
         sees = spec.sees or "nothing"
         requests, drafting = self._requests(self.study.shown(sees, estimates)), choice.drafting(clock.now, self.judge)
         own = self.costs.own_work(spec)
-        return play(requests, drafting, self.joint, users, own, drafts=spec.needs_draft, clock=clock)
+        return play(requests, drafting, self.costs, users, own, drafts=spec.needs_draft, clock=clock)
 
     def _requests(self, rows: Rows) -> list[Recorded]:
         return [

@@ -1,5 +1,5 @@
 """Replay of recorded texts for several users at once. Texts and drafts are those of one user; prices are those of
-`joint_prices`."""
+shared passes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from decoding.replay.mixed import Clock
 from decoding.replay.texts_at_load import Recorded as Request
 from decoding.replay.texts_at_load import Round
 from decoding.spec import Choice, choose
-from decoding.ssd.simulation.together import Tracked
+from decoding.ssd.simulation.together import Tracked, simulate_together
 from decoding.ssd.simulation.track import Track
 from decoding.strategies import BASELINE
 from decoding.what_if.possible import Possible
@@ -74,7 +74,7 @@ def simulate_at_load(found: Recorded, choice: Choice, users: int) -> AtLoad:
     refused = _play(found, choice, users, False)
     accepted = refused if choice.spec.proposer else _play(found, choice, users, True)
     alone = _play(found, choose(BASELINE), users, False)
-    return AtLoad(users, found.widest_by_users.get(users), alone, refused, accepted)
+    return AtLoad(users, found.widest.get(users), alone, refused, accepted)
 
 
 def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.Run:
@@ -85,7 +85,7 @@ def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.R
         for places, record in (found.if_accepted if hopes else found.if_refused)
     ]
     own, drafting = found.costs.own_work(spec), choice.drafting(clock.now, found.judge(choice))
-    return at_load.play(requests, drafting, found.joint, users, own, drafts=spec.needs_draft, clock=clock)
+    return at_load.play(requests, drafting, found.costs, users, own, drafts=spec.needs_draft, clock=clock)
 
 
 def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
@@ -93,16 +93,16 @@ def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
     ahead = found.ahead
     assert ahead, f"nobody knows what {choice.label} costs"
     plan = ahead.plan(choice, users)
-    preparing = ahead.preparing(users, plan.settings.branches, found.costs)
+    prices = ahead.prices_for(users, found.costs)
 
     def texts(tracks: Sequence[Track]) -> list[Tracked]:
         each = zip(tracks, ahead.prompt_tokens, strict=True)
         return [Tracked(track.record, tokens, track=track) for track, tokens in each]
 
     refused, accepted = (
-        preparing.simulate(texts(tracks), plan, found.joint, users, ahead.placement)
+        simulate_together(texts(tracks), plan, prices, users, ahead.placement)
         for tracks in (ahead.refused, ahead.accepted)
     )
-    alone = at_load.play(texts(ahead.refused), choose(BASELINE).policy, found.joint, users, drafts=False)
+    alone = at_load.play(texts(ahead.refused), choose(BASELINE).policy, found.costs, users, drafts=False)
     hit_rate = statistics.mean((refused.hit_rate, accepted.hit_rate))
-    return AtLoad(users, found.widest_by_users.get(users), alone, refused, accepted, hit_rate)
+    return AtLoad(users, found.widest.get(users), alone, refused, accepted, hit_rate)

@@ -35,7 +35,7 @@ class Simulation(Possible):
     @property
     def unmeasured(self) -> float:
         """Share of verifications wider than any that was measured."""
-        return self.over(lambda counts: _wider(counts, self.found.widest) / counts.target_passes)
+        return self.over(lambda counts: _wider(counts, self.found.widest[1]) / counts.target_passes)
 
     @property
     def mean_acceptance_length(self) -> float:

@@ -18,9 +18,9 @@ from decoding.drafters.base import Drafter
 from decoding.events import Drafted, Event, Recorder, Verified, to_dict
 from decoding.load import Load
 from decoding.loop import Batch
+from decoding.prices.fit import costs_from
 from decoding.registry import Parts, build
 from decoding.replay.at_load import Run, play, stream
-from decoding.replay.costs import costs_from
 from decoding.replay.mixed import Clock
 from decoding.replay.planning import Study
 from decoding.replay.texts_at_load import Drafting, Recorded
@@ -204,4 +204,4 @@ def traced(made: World, sampling: Sampling) -> WhatIf:
         texts.append((tokens, places, stood(ahead[-1])))
     costs = costs_from(priced)
     found = ahead_of(texts, priced, ahead, lambda tokens: tokens * 1e-5, is_beside=False)
-    return WhatIf([places for _, places, _ in texts], len(texts), costs, len(costs.target) - 1, ahead=found)
+    return WhatIf([places for _, places, _ in texts], len(texts), costs, {1: costs.widest}, ahead=found)

@@ -22,8 +22,9 @@ from decoding.disco.prices import COPIED
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Verified
 from decoding.mixing import Mix
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import counted
 from decoding.proposing import Match
-from decoding.replay.costs import Costs, counted
 from decoding.replay.mixed import replay_mixed
 from decoding.replay.planning import Study, best_for_copies, predict, sweep_of_copies
 from decoding.spec import Sampling, choose
@@ -36,7 +37,7 @@ from tests.decoding.test_replay_and_disco import recorded
 from tests.decoding.worlds import World, looking_at, some_classifier
 
 GREEDY = Sampling(max_new_tokens=60)
-COSTS = Costs((0.0, *(10.0 + rows / 2 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
+COSTS = CostModel.of_one((0.0, *(10.0 + rows / 2 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
 
 
 @pytest.fixture(scope="module")

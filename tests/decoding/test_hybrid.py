@@ -18,8 +18,9 @@ from decoding.drafters.rule import DraftStep
 from decoding.events import Drafted, Verified
 from decoding.mixing import Judgement, Mix
 from decoding.models.runner import align
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import counted
 from decoding.registry import Parts
-from decoding.replay.costs import Costs, counted
 from decoding.replay.mixed import replay_mixed
 from decoding.replay.planning import Study
 from decoding.sources import Knowledge
@@ -231,7 +232,7 @@ def test_the_bounds_peeking_takes_no_time_off_its_clock() -> None:
 
 # Replay ---------------------------------------------------------------------------------------------------------------
 
-COSTS = Costs((0.0, *(10.0 + rows / 10 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
+COSTS = CostModel.of_one((0.0, *(10.0 + rows / 10 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])

@@ -11,13 +11,13 @@ import pytest
 from benchmarks import _recalibration_bars, recalibration
 from decoding.disco.making import record
 from decoding.disco.splits import Splits
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.spec import Sampling
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import ALL, SHARED, prompts
 from worker.terminal.ending import ended
 
-COSTS = Costs((0.0, *(1.0 + 0.05 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02, decision=0.02)
+COSTS = CostModel.of_one((0.0, *(1.0 + 0.05 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02, decision=0.02)
 
 
 def test_every_classifier_is_judged_on_every_text_and_the_worst_case_is_run(

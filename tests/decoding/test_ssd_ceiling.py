@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from benchmarks._ssd_ceiling import Ceiling, ceiling
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.replay.records import Record
 
-FLAT = Costs((0.0, 1.0, 1.0), draft=0.2, draft_round=0.0, catch_up=0.0, round=0.0)
+FLAT = CostModel.of_one((0.0, 1.0, 1.0), draft=0.2, draft_round=0.0, catch_up=0.0, round=0.0)
 ACCEPTED, REFUSED = Record.of([True] * 900, 2000), Record.of([False] * 90, 200)
 
 
@@ -21,7 +21,7 @@ def test_where_all_is_accepted_it_is_the_drafting_that_static_waits_for() -> Non
 
 
 def test_a_verification_that_suffers_from_a_draft_beside_it_lowers_it() -> None:
-    slower = Costs((0.0, 1.3, 1.3), draft=0.2, draft_round=0.0, catch_up=0.0, round=0.0)
+    slower = CostModel.of_one((0.0, 1.3, 1.3), draft=0.2, draft_round=0.0, catch_up=0.0, round=0.0)
     assert Ceiling([ACCEPTED], FLAT, slower).over_static(8, 1.0) == pytest.approx(2.0)
 
 

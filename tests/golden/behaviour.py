@@ -20,12 +20,11 @@ from typing import Any
 
 from decoding.ending import Ending
 from decoding.events import Event, to_dict
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.replay.planning import predict, study
 from decoding.spec import Sampling, parse_choices
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN
-from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.recording import plan_for
 from decoding.ssd.simulation.simulator import simulate
 from tests.decoding.test_comparison import pair
@@ -49,8 +48,9 @@ SAMPLINGS = {
 }
 FIXED = ("greedy", "shared")
 ENDS: dict[str, frozenset[int]] = {"no end": frozenset(), "ends": frozenset({5, 9})}
-COSTS = Costs((0.0, 10.0, 10.5, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.01)
-PRICES = Prices("made up", COSTS, (0.0, 2.0, 2.1, 2.3, 2.6), opening=2.2, opening_read=0.4, transport=0.05, taking=0.01)
+COSTS = CostModel.of_one((0.0, 10.0, 10.5, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2, decision=0.1, reading=0.05, token=0.01)
+BRANCHES = [(1, 2.0), (2, 2.1), (3, 2.3), (4, 2.6)]
+PRICES = dataclasses.replace(COSTS, branches=BRANCHES, opening=2.2, opening_read=0.4, transport=0.05, taking=0.01)
 PLACEMENTS = (IN_TURN, BESIDE, ANYTIME)
 
 Case = Callable[[], Any]

@@ -11,12 +11,12 @@ from typing import Any
 
 from decoding.disco.classifier import Classifier
 from decoding.pair import Pair
-from decoding.projecting.card import Card
+from decoding.prices.cost_model import CostModel
+from decoding.prices.machine_card import Card
 from decoding.projecting.document import MAPPING, PROJECTING, document
 from decoding.projecting.projecting import Material
 from decoding.replay import planning, probing, workload
 from decoding.replay.confirming import best_of_each, confirm, repriced, to_run
-from decoding.replay.costs import Costs
 from decoding.replay.oracle import analyse
 from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.plan_document import document_of, judged
@@ -109,7 +109,7 @@ def _at_load(
     loads: Sequence[int],
     pair: Pair,
     recorded: Study,
-    costs: Costs,
+    costs: CostModel,
     chosen: str | None,
     steps: Steps,
     cancelled: Cancelled,
@@ -175,7 +175,7 @@ def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, 
 
 
 def _predicted(
-    recorded: Study, costs: Costs, chosen: str | None, classifiers: Mapping[str, Classifier]
+    recorded: Study, costs: CostModel, chosen: str | None, classifiers: Mapping[str, Classifier]
 ) -> list[Prediction]:
     """Settings with their predicted prices. DISCO's settings name the classifier that decides."""
     found = planning.predict(recorded, costs, classifiers[chosen] if chosen else None)

@@ -24,8 +24,8 @@ from worker.terminal.values import count_of, list_of
 
 if TYPE_CHECKING:
     from decoding.pair import Pair
+    from decoding.prices.cost_model import CostModel
     from decoding.replay.confirming import Confirmed
-    from decoding.replay.costs import Costs
     from decoding.replay.planning import Prediction, Study
     from worker.terminal.loading import LoadedPair
     from worker.terminal.studying import Material
@@ -168,7 +168,7 @@ def recorded(bench: Bench, ready: LoadedPair) -> Study:
     return found
 
 
-def measured(bench: Bench, ready: LoadedPair, classifier: str | None) -> Costs:
+def measured(bench: Bench, ready: LoadedPair, classifier: str | None) -> CostModel:
     """Measure what passes cost here."""
     from decoding.disco.making import Step
     from decoding.replay.probing import probe

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from decoding.projecting.card import Card, card_called, published
+from decoding.prices.machine_card import Card, card_called, published
 from decoding.strategies import STRATEGIES, remarks_on
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import whole_file

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 
 from decoding.disco.making import Step
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.replay.planning import Study
 from worker.terminal.bench import Bench
 from worker.terminal.loading import LoadedPair, load_pair
@@ -29,7 +29,7 @@ class Material:
     bench: Bench
     ready: LoadedPair
     study: Study
-    costs: Costs
+    costs: CostModel
     classifier: str | None  # name of the one that DISCO asks
 
 
