@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import abc
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -97,6 +98,8 @@ class World:
     choosings: type[Choosings] = Choosings
     words: Words = no_words
     bridge: Bridge | None = None  # if the draft has another tokenizer
+    clock: Callable[[], Clock] = Clock
+    memory: dict[str, Any] | None = None  # that its texts share; None: they share nothing
 
     @property
     def vocab(self) -> int:
@@ -145,7 +148,7 @@ class World:
         recorder: Recorder,
     ) -> Sequence:
         dice: Dice = dice_for(sampling, self.vocab, seed)
-        clock = Clock()
+        clock = self.clock()
         parts = Parts(
             self.target,
             self.draft,
@@ -157,6 +160,7 @@ class World:
             self.draft_process,
             words=self.words,
             bridge=self.bridge,
+            memory={} if self.memory is None else self.memory,
         )
         made = build(choice, parts) if isinstance(choice, Choice) else choice(parts)
         drafter = made if isinstance(made, Drafter) else parts.ruled(made)
