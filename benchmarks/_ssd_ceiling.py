@@ -11,7 +11,8 @@ from typing import Any
 
 from decoding.events import Event
 from decoding.prices.cost_model import CostModel
-from decoding.replay.records import Counts, Record, replay
+from decoding.prices.counts import Counts
+from decoding.replay.records import Record, replay
 from decoding.ssd.accounting import rounds
 from decoding.strategies.static import SameLength
 

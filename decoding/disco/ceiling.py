@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from decoding.disco.classifier import Classifier
 from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.replay.oracle import lookaheads
 from decoding.replay.planning import ALONE, CAP, HEURISTIC, ORACLE, Study, price_of_a_token, static
-from decoding.replay.records import Counts
 from decoding.strategies.disco import Priced
 from decoding.strategy import Sight
 from decoding.words import percent

@@ -13,8 +13,8 @@ from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
 from decoding.measure.intervals import Interval, ratio_interval, ratio_intervals
 from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.replay.planning import ALONE, Study
-from decoding.replay.records import Counts
 from decoding.strategy import Sight
 
 FEWEST, POINTS = 8, 6  # prompts of the smallest part; parts

@@ -32,10 +32,10 @@ from decoding.loop import never
 from decoding.measure.definitions import DEFINITIONS_VERSION
 from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.prompts.prompt import Prompt
 from decoding.replay import planning, probing
 from decoding.replay.planning import Study
-from decoding.replay.records import Counts
 from decoding.spec import Sampling
 from decoding.strategies.disco import RULES, Priced
 from decoding.strategy import Sight

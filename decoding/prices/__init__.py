@@ -1,1 +1,1 @@
-"""What passes cost: one price list, fitted to traces, measured by probes, or read from a machine card."""
+"""Prices of passes: one cost model, fitted to traces, measured by probes, or read from a machine card."""

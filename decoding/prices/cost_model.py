@@ -11,25 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-if TYPE_CHECKING:
-    from decoding.replay.records import Counts
-    from decoding.strategy import Sight, Strategy
+from decoding.prices.counts import Counts
 
 Line = Sequence[tuple[float, float]]  # points, by rising first value
 Table = Mapping[int, Line]  # by texts that share a pass: (rows of all of them, seconds)
 
 WIDEST = 65  # rows of the verification of the longest draft
 LATE = 8  # rows of a draft pass from which the price of one more is taken
-
-
-class OwnWork(NamedTuple):
-    """Seconds of work that the texts of a batch do not share."""
-
-    token: float = 0.0  # of each drafted token: a look at it, or its place in a tree
-    round: float = 0.0  # of each round: growing a tree, or weighing two sources
-    late_row: float = 0.0  # of each token beyond the usual that the draft model must read first
 
 
 @dataclass(frozen=True)
@@ -91,7 +81,7 @@ class CostModel:
         """Seconds in which the draft reads a prompt."""
         return on_line(self.prompts, tokens)
 
-    def look(self, feature: Sight) -> float:
+    def look(self, feature: str) -> float:
         """Seconds of one look at a drafted token."""
         return {"confidence": self.reading, "peak": self.reading, "estimate": self.decision}.get(feature, 0.0)
 
@@ -143,16 +133,9 @@ class CostModel:
         )
         return seconds * (made - begun)
 
-    def own_work(self, strategy: Strategy, texts: int = 1) -> OwnWork:
-        """Seconds of a text's own work under this strategy, among so many."""
-        if strategy.tree:
-            return OwnWork(token=self.in_tree, round=self.tree)
-        mixing = self.mixing if strategy.mixes and strategy.sees != "fate" else 0.0  # a bound's clock stops
-        return OwnWork(self.look(strategy.sees or "nothing"), mixing, self.late_row(texts))
-
     # Texts alone ---------------------------------------------------------------------------------------------------
 
-    def seconds(self, counts: Counts, sees: Sight = "nothing") -> float:
+    def seconds(self, counts: Counts, sees: str = "nothing") -> float:
         """Predicted seconds. `sees` is what the stop rule looks at after each drafted token."""
         return (
             sum(rounds * self.verify(1, drafted + 1) for drafted, rounds in counts.rounds.items())
@@ -167,10 +150,10 @@ class CostModel:
             + counts.tokens * self.token
         )
 
-    def tokens_per_s(self, counts: Counts, sees: Sight = "nothing") -> float:
+    def tokens_per_s(self, counts: Counts, sees: str = "nothing") -> float:
         return counts.tokens / self.seconds(counts, sees)
 
-    def speedup(self, counts: Counts, baseline: Counts, sees: Sight = "nothing") -> float:
+    def speedup(self, counts: Counts, baseline: Counts, sees: str = "nothing") -> float:
         """Predicted speed-up, computed as in a comparison: the baseline's total time over the strategy's."""
         return sum(map(self.seconds, baseline.parts)) / sum(self.seconds(part, sees) for part in counts.parts)
 
@@ -233,10 +216,19 @@ class CostModel:
 
     def for_one(self) -> dict[str, Any]:
         """Return the prices of one text as documents show them: plain data that `from_dict` reads."""
-        own = {name: getattr(self, name) for name in OF_ONE}
-        target = [0.0, *(self.verify(1, rows) for rows in range(1, self.widest + 1))]
-        parts = {"draft": self.draft(1), "draft_round": self.beginning(1), "round": self.fixed(1)}
-        return {"target": target, **parts, **own}
+        return dict(
+            target=[0.0, *(self.verify(1, rows) for rows in range(1, self.widest + 1))],
+            draft=self.draft(1),
+            draft_round=self.beginning(1),
+            catch_up=self.catch_up,
+            round=self.fixed(1),
+            decision=self.decision,
+            reading=self.reading,
+            token=self.token,
+            tree=self.tree,
+            in_tree=self.in_tree,
+            mixing=self.mixing,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}
@@ -262,9 +254,6 @@ class CostModel:
     @cached_property
     def _step_sizes(self) -> list[int]:
         return sorted(self.steps)
-
-
-OF_ONE = ("catch_up", "decision", "reading", "token", "tree", "in_tree", "mixing")
 
 
 def on_line(line: Line, at: float) -> float:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from decoding.events import Event, Finished, Started, Verified
 from decoding.prices.cost_model import CostModel, Line
-from decoding.replay.records import Counts
+from decoding.prices.counts import Counts
 from decoding.ssd.accounting import Round, rounds
 from decoding.strategy import Sight
 

@@ -8,8 +8,8 @@ STALL = 4.0  # times the mean: a longer time was an interruption, and counts as 
 
 
 class RunningMean:
-    """Mean of recent values, at most so many. It begins at `value`, which weighs as much as `weight` values. `forget` is
-    the share that one more value leaves of the weight of those before it."""
+    """Mean of recent values, at most so many. It begins at `value`, which weighs as many as `weight` values. `forget`
+    is the share that one more value leaves of the weight of those before it."""
 
     def __init__(
         self, most: float = RECENT, value: float = 0.0, weight: float = 0.0, *, forget: float = 1.0, caps: bool = True

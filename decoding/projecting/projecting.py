@@ -14,7 +14,7 @@ from decoding.loop import never
 from decoding.prices.machine_card import Card
 from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, steps_of_trees, tokens_per_s
 from decoding.projecting.texts import Text
-from decoding.replay.at_load import play
+from decoding.replay.at_load import OwnWork, play
 from decoding.replay.mixed import Clock
 from decoding.replay.planning import Rows, Study, ungrown
 from decoding.replay.texts_at_load import Recorded
@@ -124,7 +124,7 @@ class Material:
             policy = choice.tree_policies()
             played = [[*steps_of_trees(text.ranked, policy(), costs, batch)] for text in self.texts]
             return tokens_per_s(played, costs, batch)
-        clock, own = Clock(), costs.own_work(choice.spec, batch)
+        clock, own = Clock(), OwnWork.of(choice.spec, costs, batch)
         seen = [text.seen(choice.spec.sees or "nothing") for text in self.texts]
         requests = [Recorded(t.record, 1, s, None, t.proposed) for t, s in zip(self.texts, seen, strict=True)]
         drafting = choice.drafting(clock.now, self.judge)

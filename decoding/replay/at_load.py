@@ -10,11 +10,30 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from decoding.crowd import Crowd
-from decoding.prices.cost_model import CostModel, OwnWork
+from decoding.prices.cost_model import CostModel
 from decoding.replay.mixed import Clock
 from decoding.replay.texts_at_load import Drafting, Recorded, Round, Text, text_of
+from decoding.strategy import Strategy
+
+
+class OwnWork(NamedTuple):
+    """Seconds of work that the texts of a batch do not share."""
+
+    token: float = 0.0  # of each drafted token: a look at it, or its place in a tree
+    round: float = 0.0  # of each round: growing a tree, or weighing two sources
+    late_row: float = 0.0  # of each token beyond the usual that the draft model must read first
+
+    @classmethod
+    def of(cls, strategy: Strategy, costs: CostModel, texts: int = 1) -> OwnWork:
+        """Return the work of a text under this strategy, among so many."""
+        if strategy.tree:
+            return cls(token=costs.in_tree, round=costs.tree)
+        mixing = costs.mixing if strategy.mixes and strategy.sees != "fate" else 0.0  # a bound's clock stops
+        return cls(costs.look(strategy.sees or "nothing"), mixing, costs.late_row(texts))
+
 
 NOTHING_ELSE = OwnWork()
 PIECE = 64  # tokens of prompts that one round reads, as in the loop

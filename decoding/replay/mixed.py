@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from decoding.mixing import Judgement, Mix, Mixing
 from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.proposing import Proposer
-from decoding.replay.records import Counts, Proposed, Record, Seen
+from decoding.replay.records import Proposed, Record, Seen
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from decoding.replay.records import Counts, Record, replay
+from decoding.prices.counts import Counts
+from decoding.replay.records import Record, replay
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategies.static import SameLength
 

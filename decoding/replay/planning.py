@@ -23,10 +23,11 @@ from decoding.disco.texts import Texts
 from decoding.loop import never
 from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.prompts.prompt import Prompt
 from decoding.proposing import Judges
 from decoding.replay.mixed import Text, replay_mixed
-from decoding.replay.records import Counts, Proposed, Record, Seen, WholeProposal, replay, replay_trees
+from decoding.replay.records import Proposed, Record, Seen, WholeProposal, replay, replay_trees
 from decoding.replay.workload import settings
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Words, no_words

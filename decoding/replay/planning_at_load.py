@@ -15,7 +15,7 @@ from decoding.load import Load
 from decoding.measure.crossover import bracket, crossing
 from decoding.prices.cost_model import CostModel
 from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
-from decoding.replay.at_load import Run, play
+from decoding.replay.at_load import OwnWork, Run, play
 from decoding.replay.mixed import Clock
 from decoding.replay.planning import ALONE, Rows, Study
 from decoding.replay.texts_at_load import Recorded
@@ -52,7 +52,7 @@ class Material:
         spec, clock = choice.spec, Clock()
         sees = spec.sees or "nothing"
         requests, drafting = self._requests(self.study.shown(sees, estimates)), choice.drafting(clock.now, self.judge)
-        own = self.costs.own_work(spec)
+        own = OwnWork.of(spec, self.costs)
         return play(requests, drafting, self.costs, users, own, drafts=spec.needs_draft, clock=clock)
 
     def _requests(self, rows: Rows) -> list[Recorded]:

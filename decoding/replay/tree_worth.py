@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.replay.planning import STATICS, Study, static
-from decoding.replay.records import Counts
 from decoding.spec import Choice, choose
 from decoding.strategies.tree import ROWS, STRATEGY
 from decoding.tree_shapes import FixedShape, Ranked

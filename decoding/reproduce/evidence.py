@@ -11,11 +11,11 @@ from typing import Any
 from decoding.disco import training
 from decoding.disco.classifier import Classifier
 from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import as_alone, prices_from
 from decoding.replay import joint_probing, planning, probing
 from decoding.replay.planning import Study
-from decoding.replay.records import Counts
 from decoding.replay.workload import samples_of_probe
 from decoding.reproduce import by_temperature, together, transfer
 from decoding.reproduce.bootstrap import Estimate, median

@@ -84,7 +84,7 @@ def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.R
         Request(record, places.prompt_length, places.seen(record, sees, hopes), places.ranked(hopes), places.proposed)
         for places, record in (found.if_accepted if hopes else found.if_refused)
     ]
-    own, drafting = found.costs.own_work(spec), choice.drafting(clock.now, found.judge(choice))
+    own, drafting = at_load.OwnWork.of(spec, found.costs), choice.drafting(clock.now, found.judge(choice))
     return at_load.play(requests, drafting, found.costs, users, own, drafts=spec.needs_draft, clock=clock)
 
 

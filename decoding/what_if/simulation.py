@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
+from decoding.prices.counts import Counts
 from decoding.replay.mixed import Text, replay_mixed
-from decoding.replay.records import Counts, Record, WholeProposal, replay, replay_trees
+from decoding.replay.records import Record, WholeProposal, replay, replay_trees
 from decoding.spec import Choice
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategy import LONGEST, Policy

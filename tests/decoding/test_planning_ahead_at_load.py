@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from decoding.load import Load
-from decoding.prices.cost_model import CostModel, OwnWork
+from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in, with_preparing
 from decoding.replay.ahead_at_load import AheadAtLoad
-from decoding.replay.at_load import play
+from decoding.replay.at_load import OwnWork, play
 from decoding.replay.planning import Study, study
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import Material, predict_at_load
