@@ -66,8 +66,8 @@ class CostModel:
         return _on_table(self.target, self._target_sizes, texts, rows)
 
     def draft(self, texts: float, rows: float | None = None) -> float:
-        """Seconds of one pass of the draft model that so many texts share, with a row of each if nothing is said."""
-        return _on_table(self.steps, self._step_sizes, texts, texts if rows is None else rows)
+        """Seconds of one pass of the draft model that so many texts share: with a row of each, if nothing is said."""
+        return _on_table(self.steps, self._step_sizes, texts, rows)
 
     def block(self, texts: int, length: int) -> float:
         """Seconds of a pass that gives distributions for so many positions of each text at once."""
@@ -271,13 +271,14 @@ def on_line(line: Line, at: float) -> float:
     return found if right else max(y1 / 2, found)
 
 
-def _on_table(table: Table, sizes: Sequence[int], texts: float, rows: float) -> float:
+def _on_table(table: Table, sizes: Sequence[int], texts: float, rows: float | None) -> float:
     """Interpolate between the known numbers of texts, each with as many rows in all: what a row costs depends on how
-    many there are, whichever texts they belong to."""
+    many there are, whichever texts they belong to. Without `rows`, each text has one."""
     if texts in table:
-        return on_line(table[texts], rows)  # type: ignore[index]
+        return on_line(table[texts], texts if rows is None else rows)  # type: ignore[index]
     after = min(bisect_left(sizes, texts), len(sizes) - 1)
-    return on_line([(size, on_line(table[size], rows)) for size in sizes[max(0, after - 1) : after + 1]], texts)
+    near = sizes[max(0, after - 1) : after + 1]
+    return on_line([(size, on_line(table[size], size if rows is None else rows)) for size in near], texts)
 
 
 def _mapped(table: Table, change: Callable[[float, float], float]) -> Table:

@@ -155,7 +155,7 @@ def _caught_up(chains: Iterable[Round]) -> Values:
 # Several texts --------------------------------------------------------------------------------------------------------
 
 
-class _AtLoad(NamedTuple):
+class AtLoad(NamedTuple):
     """Prices of passes that so many texts share, as the runs at one load show them."""
 
     verify: Line  # (rows of the pass, seconds)
@@ -163,7 +163,7 @@ class _AtLoad(NamedTuple):
     rest: float
 
 
-def _at_load(users: int, runs: Iterable[Sequence[Trace]]) -> _AtLoad | None:
+def _at_load(users: int, runs: Iterable[Sequence[Trace]]) -> AtLoad | None:
     """Read the traces of the runs of so many users. Return None if none has two rounds."""
     every = [found for traces in runs if (found := later_rounds(traces))]
     if not every:
@@ -172,7 +172,7 @@ def _at_load(users: int, runs: Iterable[Sequence[Trace]]) -> _AtLoad | None:
     verify = grouped((count, one.verifying_s) for count, found in zip(rows, every, strict=True) for one in found)
     steps = [one.asking_s / one.passes for found in every for one in found if one.passes]
     rest = max(0.0, statistics.median(_rest(one) for found in every for one in found))
-    return _AtLoad(rising(verify), statistics.median(steps) if steps else None, rest)
+    return AtLoad(rising(verify), statistics.median(steps) if steps else None, rest)
 
 
 def with_loads(
@@ -181,7 +181,11 @@ def with_loads(
     """Add prices for up to 64 users: those that the traces of runs at loads show, one entry a run. Beyond the last
     load, a pass costs what its rows cost. `reading` is the draft's time for a token of a prompt. Also return the rows
     of the widest verification that was measured, by users."""
-    loads = {users: found for users, of in runs.items() if (found := _at_load(users, of))}
+    return joined(costs, {users: found for users, of in runs.items() if (found := _at_load(users, of))}, reading)
+
+
+def joined(costs: CostModel, loads: Mapping[int, AtLoad], reading: float) -> tuple[CostModel, dict[int, int]]:
+    """Add the prices of these loads, as `with_loads` does."""
     per_row = costs.row(many=max(2, costs.widest))
 
     def extended(line: Line) -> Line:
@@ -189,17 +193,19 @@ def with_loads(
         last, seconds = line[-1]
         return [*line, (last + FAR, seconds + FAR * per_row)]
 
-    verify = {1: extended(costs.target[1]), **{users: extended(found.verify) for users, found in loads.items()}}
+    verify = {1: costs.target[1], **{users: extended(found.verify) for users, found in loads.items()}}
     steps = {1: costs.draft(1), **{users: found.draft for users, found in loads.items() if found.draft is not None}}
+    begin = [(1, costs.beginning(1)), *((users, 0.0) for users in sorted(steps) if users > 1)]  # the joint step has it
     rest = {1: costs.fixed(1), **{users: found.rest for users, found in loads.items()}}
     last, drafting = max(verify), max(steps)
     if last < MOST_USERS:
-        verify[MOST_USERS] = verify[last]
+        verify[MOST_USERS] = verify[last] if loads else extended(costs.target[1])
         rest[MOST_USERS] = rest[last] * MOST_USERS / last
     steps.setdefault(MOST_USERS, steps[drafting] * costs.verify(1, MOST_USERS) / costs.verify(1, drafting))
     whole = replace(
         costs,
         target=verify,
+        begin=begin,
         steps={int(texts): [(texts, seconds)] for texts, seconds in rising({n: [s] for n, s in steps.items()})},
         rest=rising({n: [s] for n, s in rest.items()}),
         prompts=((0, 0.0), (FAR, FAR * reading)),

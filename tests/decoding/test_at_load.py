@@ -35,7 +35,7 @@ from tests.decoding.test_comparison import Letters, pair
 from tests.decoding.test_load import PROMPTS, drawing_at
 from tests.decoding.test_strategies import VOCAB, follows, law_of_three
 from tests.decoding.worlds import some_classifier, state_of, tables
-from tests.golden.behaviour import COSTS
+from tests.golden.documents import COSTS
 
 # A row costs 1 ms on top of 10, a draft step 1 ms, the rest of a round 1 ms: few rows are cheap, many are not.
 SIZES = (1, 2, 4, 8, 16)

@@ -25,7 +25,7 @@ from tests.decoding.test_at_load import CHEAP, DEAR, like_one
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_load import PROMPTS
 from tests.decoding.worlds import some_classifier
-from tests.golden.behaviour import COSTS
+from tests.golden.documents import COSTS
 
 GREEDY = Sampling(max_new_tokens=40)
 SSD = choose("ssd", {"lookahead": 4, "branches": 12, "backup": "neural", "placement": "in-turn"})

@@ -7,15 +7,17 @@
 | write the record anew | `python -m tests.golden.behaviour`, and `--only WORDS` for the cases with these words |
 
 `behaviour.json` has one line per case, and in it each kind of thing that the case did: a digest, or a number. `tokens`
-are the texts. `drafts` are the drafted tokens and accepted counts of each round. `events` are all fields that events had
-when they were recorded (`live.FIELDS`). `passes` are the texts that target and draft were asked to continue, in order.
-A new structure keeps tokens and drafts as they are. A simulation's `trace` has its simulated times.
+are the texts. `drafts` are the drafted tokens and accepted counts of each round. `events` are all fields that events
+had when they were recorded (`live.FIELDS`). `passes` are the texts that target and draft were asked to continue, in
+order. A new structure keeps tokens and drafts as they are. A simulation's `trace` has its simulated times.
+
+`documents/` holds the answers of replay, plan, what-if, projection and figures, one row a line, so that a difference
+can be read.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import hashlib
 import itertools
 import json
@@ -27,34 +29,22 @@ from pathlib import Path
 from typing import Any
 
 from decoding.events import Event, to_dict
-from decoding.prices.cost_model import CostModel
-from decoding.replay.planning import predict, study
 from decoding.spec import Sampling
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN
 from decoding.ssd.simulation.recording import plan_for
 from decoding.ssd.simulation.simulator import simulate
-from tests.decoding.test_comparison import pair
-from tests.decoding.test_planning import prompts
 from tests.decoding.test_ssd_simulator import LIVE, tracked
 from tests.decoding.worlds import World, some_classifier
-from tests.golden import live
+from tests.golden import documents, live
+from tests.golden.documents import PLACEMENTS, PRICES, SAMPLINGS
 
-FILE = Path(__file__).with_name("behaviour.json")
-VOCAB, NEW = 14, 40
-SAMPLINGS = {
-    "greedy": Sampling(max_new_tokens=NEW),
-    "shared": Sampling(temperature=0.9, dice="shared", max_new_tokens=NEW, repetition_penalty=1.2),
-}
+FILE, FOLDER = Path(__file__).with_name("behaviour.json"), Path(__file__).with_name("documents")
+VOCAB = 14
 ENDS: dict[str, frozenset[int]] = {"no end": frozenset(), "ends": frozenset({5, 9})}
-COSTS = CostModel.of_one((0.0, 10.0, 10.5, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2, decision=0.1, reading=0.05, token=0.01)
-BRANCHES = [(1, 2.0), (2, 2.1), (3, 2.3), (4, 2.6)]
-PRICES = dataclasses.replace(COSTS, branches=BRANCHES, opening=2.2, opening_read=0.4, transport=0.05, taking=0.01)
-PLACEMENTS = (IN_TURN, BESIDE, ANYTIME)
 CLOSE = 1e-5  # how near numbers must be: processors round differently
 
-Case = Callable[[], Mapping[str, Any]]  # what was done, kind by kind
-Kinds = Mapping[str, str | float]  # digests and numbers
+Case = Callable[[], Mapping[str, Any]]  # what was done, kind by kind, or a document's rows
+Kept = Mapping[str, Any]  # digests and numbers by kind, or a document's rows
 
 
 # fields that events have gained since the simulations were recorded
@@ -79,13 +69,6 @@ def simulated(settings: Settings, sampling: Sampling, ends: frozenset[int], has_
     return {"trace": found}
 
 
-def planned(sampling: Sampling) -> dict[str, Any]:
-    recorded = study(pair(), prompts(12), sampling, tails=True)
-    rows = [row for row in predict(recorded, COSTS, some_classifier()) if row.choice.spec.policy]
-    found = [dataclasses.asdict(row) for row in sorted(rows, key=lambda row: row.choice.label)]
-    return {"predictions": found}
-
-
 def cases() -> Iterator[tuple[str, Case]]:
     yield from live.cases()
     for label, name, (end, ends) in itertools.product(LIVE, SAMPLINGS, ENDS.items()):
@@ -93,47 +76,69 @@ def cases() -> Iterator[tuple[str, Case]]:
     for name, (end, ends) in itertools.product(SAMPLINGS, ENDS.items()):
         settings = Settings(5, 6, backup="neural")
         yield f"simulated ssd-disco, {name}, {end}", partial(simulated, settings, SAMPLINGS[name], ends, True)
-    for name in SAMPLINGS:
-        yield f"planned, {name}", partial(planned, SAMPLINGS[name])
 
 
-def rounded(found: Any) -> Any:
-    """The same with numbers that another processor's arithmetic gives too."""
+def rounded(found: Any, digits: int = 6) -> Any:
+    """The same as JSON reads it back, with numbers that another processor's arithmetic gives too."""
     if isinstance(found, Mapping):
-        return {name: rounded(value) for name, value in found.items()}
+        return {str(name): rounded(value, digits) for name, value in found.items()}
     if isinstance(found, list | tuple):
-        return [rounded(value) for value in found]
-    return float(f"{found:.6g}") if isinstance(found, float) else found
+        return [rounded(value, digits) for value in found]
+    return float(f"{found:.{digits}g}") if isinstance(found, float) else found
 
 
 def digest(found: Any) -> str:
     return hashlib.sha256(json.dumps(rounded(found), sort_keys=True).encode()).hexdigest()[:10]
 
 
-def kinds(found: Mapping[str, Any]) -> Kinds:
+def kinds(found: Mapping[str, Any]) -> Kept:
     """Keep the numbers of a case, and a digest of anything else."""
     return {kind: rounded(thing) if isinstance(thing, float) else digest(thing) for kind, thing in found.items()}
 
 
-def difference(name: str, found: Kinds, recorded: Kinds) -> str:
+def document(found: Mapping[str, Any]) -> Kept:
+    """Keep the rows of a document, in order of their names."""
+    return {name: rounded(found[name], 9) for name in sorted(found)}
+
+
+def difference(name: str, found: Kept, recorded: Kept) -> str:
     """Say in one line what a case did otherwise than recorded; empty if nothing."""
-    other = [kind for kind in found | recorded if not _alike(found.get(kind), recorded.get(kind))]
+    other = [kind for kind in recorded | found if not _alike(found.get(kind), recorded.get(kind))]
     if not other:
         return ""
-    later = f"; {', '.join(other[1:])} differ too" if other[1:] else ""
-    return f"{name}: {other[0]} first{later}"
+    first, now, then = other[0], found.get(other[0], "nothing"), recorded.get(other[0], "nothing")
+    words = f"{name}: {first} differs first: {str(now)[:200]} instead of {str(then)[:200]}"
+    return words + (f"; so do {', '.join(other[1:8])}" if other[1:] else "") + (" and more" if other[8:] else "")
 
 
-def _alike(one: str | float | None, other: str | float | None) -> bool:
-    if isinstance(one, float) and isinstance(other, float | int):
-        return math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
-    return one == other
+def _alike(one: Any, other: Any) -> bool:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=CLOSE, abs_tol=1e-9)
+    return bool(one == other)
+
+
+def path_of(name: str) -> Path:
+    """Return where a document is kept."""
+    return FOLDER / f"{name.replace(', ', '-').replace(' ', '-')}.json"
 
 
 def write(only: str) -> None:
-    known: dict[str, Kinds] = json.loads(FILE.read_text()) if only else {}
-    found = {name: kinds(case()) if only in name else known[name] for name, case in cases()}
-    FILE.write_text("{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(found[name])}" for name in found) + "\n}\n")
+    known: dict[str, Kept] = json.loads(FILE.read_text()) if only else {}
+    _save(FILE, {name: kinds(case()) if only in name else known[name] for name, case in cases()})
+    FOLDER.mkdir(exist_ok=True)
+    for name, case in documents.cases():
+        if only in name:
+            _save(path_of(name), document(case()))
+
+
+def _save(path: Path, rows: Mapping[str, Any]) -> None:
+    """Write one row a line."""
+    lines = (f"{json.dumps(name)}:{json.dumps(row, separators=(',', ':'))}" for name, row in rows.items())
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def main() -> None:
@@ -142,7 +147,8 @@ def main() -> None:
     parser.add_argument("--only", metavar="WORDS", default="", help="write the cases with these words in their name")
     asked = parser.parse_args()
     if asked.show:
-        json.dump(rounded(dict(cases())[asked.show]()), sys.stdout, indent=1, sort_keys=True)
+        case = dict([*cases(), *documents.cases()])[asked.show]
+        json.dump(rounded(case()), sys.stdout, indent=1, sort_keys=True)
     else:
         write(asked.only)
 

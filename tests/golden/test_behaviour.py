@@ -9,15 +9,16 @@ import pytest
 from decoding.contestants import specs
 from decoding.spec import parse_choices
 from decoding.strategies import STRATEGIES
-from tests.golden import live
-from tests.golden.behaviour import FILE, Case, cases, difference, kinds
+from tests.golden import documents, live
+from tests.golden.behaviour import FILE, FOLDER, Case, cases, difference, document, kinds, path_of
 
 RECORDED = json.loads(FILE.read_text())
-CASES = dict(cases())
+CASES, DOCUMENTS = dict(cases()), dict(documents.cases())
 
 
 def test_nothing_that_was_recorded_is_left_out() -> None:
     assert set(RECORDED) == set(CASES)
+    assert {*FOLDER.iterdir()} == {*map(path_of, DOCUMENTS)}
 
 
 def test_every_strategy_of_ours_has_its_behaviour_recorded() -> None:
@@ -29,3 +30,8 @@ def test_every_strategy_of_ours_has_its_behaviour_recorded() -> None:
 def test_it_does_what_was_recorded(name: str, case: Case) -> None:
     """If the change is wanted: compare `python -m tests.golden.behaviour --show CASE` before and after, then record."""
     assert difference(name, kinds(case()), RECORDED[name]) == ""
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_its_answers_are_those_that_were_recorded(name: str) -> None:
+    assert difference(name, document(DOCUMENTS[name]()), json.loads(path_of(name).read_text())) == ""

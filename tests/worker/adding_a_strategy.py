@@ -18,7 +18,7 @@ from tests.decoding.models import LLAMA, save
 from tests.decoding.test_comparison import pair as small_pair
 from tests.decoding.test_planning import prompts as small_prompts
 from tests.decoding.worlds import World
-from tests.golden.behaviour import COSTS
+from tests.golden.documents import COSTS
 from webapp.accounts.models import User
 from webapp.comparisons.report import report
 from webapp.core.looks import LooksFinder
