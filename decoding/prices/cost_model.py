@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from decoding.prices.counts import Counts
 
@@ -20,6 +20,19 @@ Table = Mapping[int, Line]  # by texts that share a pass: (rows of all of them, 
 
 WIDEST = 65  # rows of the verification of the longest draft
 LATE = 8  # rows of a draft pass from which the price of one more is taken
+
+
+class Context(NamedTuple):
+    """Tokens of the texts before a pass, when it was measured, and what one more adds to it, for each text."""
+
+    tokens: float  # mean
+    longest: float
+    target: float | None  # None: unknown
+    draft: float | None
+
+    def further(self, seconds: float, texts: float, tokens: float, each: float | None) -> float:
+        """Seconds of a pass that takes so many here, for texts with so many tokens before it."""
+        return max(seconds / 2, seconds + texts * (tokens - self.tokens) * (each or 0.0))
 
 
 @dataclass(frozen=True)
@@ -59,15 +72,22 @@ class CostModel:
     slower: float = 1.0  # how many times as long a verification beside the draft takes at most: they share the memory
     delay: float = 1.0  # seconds that it takes longer for each second in which the draft works meanwhile
 
+    context: Context | None = None  # of the texts that were measured; None: nobody noted it
+
     # Passes --------------------------------------------------------------------------------------------------------
 
-    def verify(self, texts: int, rows: float) -> float:
-        """Seconds of a verification of so many rows that so many texts share."""
-        return _on_table(self.target, self._target_sizes, texts, rows)
+    def verify(self, texts: int, rows: float, context: float | None = None) -> float:
+        """Seconds of a verification of so many rows that so many texts share, which have so many tokens before it: as
+        many as when it was measured, if nothing is said or nobody knows what they cost."""
+        seconds = _on_table(self.target, self._target_sizes, texts, rows)
+        known = self.context
+        return known.further(seconds, texts, context, known.target) if known and context is not None else seconds
 
-    def draft(self, texts: float, rows: float | None = None) -> float:
+    def draft(self, texts: float, rows: float | None = None, context: float | None = None) -> float:
         """Seconds of one pass of the draft model that so many texts share: with a row of each, if nothing is said."""
-        return _on_table(self.steps, self._step_sizes, texts, rows)
+        seconds = _on_table(self.steps, self._step_sizes, texts, rows)
+        known = self.context
+        return known.further(seconds, texts, context, known.draft) if known and context is not None else seconds
 
     def block(self, texts: int, length: int) -> float:
         """Seconds of a pass that gives distributions for so many positions of each text at once."""
@@ -159,6 +179,22 @@ class CostModel:
 
     # The same with other prices ------------------------------------------------------------------------------------
 
+    def at(self, tokens: float) -> CostModel:
+        """Return the prices for texts with so many tokens before a pass; the same if nobody knows what they cost."""
+        if not self.knows_context:
+            return self
+        return replace(
+            self,
+            target={size: [(n, self.verify(size, n, tokens)) for n, _ in line] for size, line in self.target.items()},
+            steps={size: [(n, self.draft(size, n, tokens)) for n, _ in line] for size, line in self.steps.items()},
+            context=self.context and self.context._replace(tokens=tokens),
+        )
+
+    @property
+    def knows_context(self) -> bool:
+        """Whether anybody knows what a longer text costs."""
+        return self.context is not None and self.context.target is not None
+
     def with_looks(self, seconds: float) -> CostModel:
         """Return the same with so many seconds for each look at a drafted token: texts do not share those."""
         return replace(self, steps=_mapped(self.steps, lambda rows, step: step + rows * seconds))
@@ -189,6 +225,19 @@ class CostModel:
     # Documents -----------------------------------------------------------------------------------------------------
 
     @property
+    def about_context(self) -> dict[str, Any]:
+        """Say at which length of the texts these prices hold, as plain data."""
+        known = self.context
+        held = f"texts of about {known.tokens:,.0f} tokens" if known else "texts as long as those measured"
+        sentence = f"Prices hold for {held}. What longer ones cost is not known."
+        if known and known.target is not None:
+            sentence = (
+                f"Prices hold for {held}. 1,000 tokens more add {1e6 * known.target:.2f} ms to a verification, as far "
+                f"as texts of up to {known.longest:,.0f} show."
+            )
+        return {"tokens": known and known.tokens, "is_known": self.knows_context, "sentence": sentence}
+
+    @property
     def widest(self) -> int:
         """Rows of the widest verification of one text that is known."""
         return int(self.target[1][-1][0])
@@ -201,6 +250,7 @@ class CostModel:
         draft_round: float = 0.0,
         catch_up: float = 0.0,
         round: float = 0.0,
+        context: Mapping[str, Any] | None = None,
         **others: float,
     ) -> CostModel:
         """Make the prices of one text. Entry n of `target` is a verification of n rows. If only one row is known, each
@@ -211,6 +261,7 @@ class CostModel:
             ((1, draft_round),),
             ((1, round),),
             catch_up=catch_up,
+            context=Context(**context) if context else None,
             **others,  # type: ignore[arg-type]
         ).with_late_rows()
 
@@ -228,6 +279,7 @@ class CostModel:
             tree=self.tree,
             in_tree=self.in_tree,
             mixing=self.mixing,
+            **({"context": self.context._asdict()} if self.context else {}),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -245,7 +297,8 @@ class CostModel:
             return replace(cls.from_dict(stored["passes"]), branches=[*enumerate(stored["branch_step"])][1:], **own)
         if "draft" in stored:
             return cls.of_one(**stored)
-        return cls(**{**stored, "target": _table(stored["target"]), "steps": _table(stored["steps"])})
+        tables = {name: _table(stored[name]) for name in ("target", "steps")}
+        return cls(**{**stored, **tables, "context": stored.get("context") and Context(*stored["context"])})
 
     @cached_property
     def _target_sizes(self) -> list[int]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from decoding.events import Event, Finished, Started, Verified
-from decoding.prices.cost_model import CostModel, Line
+from decoding.prices.cost_model import Context, CostModel, Line
 from decoding.prices.counts import Counts
 from decoding.ssd.accounting import Round, rounds
 from decoding.strategy import Sight
@@ -57,7 +57,7 @@ def costs_from(traces: Sequence[Trace]) -> CostModel:
         catch_up=max(0.0, statistics.median(late)) if late else 0.0,
     ).with_late_rows()
     left = [_unexplained(trace, costs) for trace in traces if any(isinstance(event, Finished) for event in trace)]
-    return replace(costs, token=statistics.median(left)) if left else costs
+    return replace(costs, token=statistics.median(left) if left else 0.0, context=_context(traces))
 
 
 def drafting_is_clear(traces: Iterable[Trace]) -> bool:
@@ -138,6 +138,38 @@ def with_mixes(costs: CostModel, mixes: Iterable[Trace], sees: Sight = "nothing"
                 left.append(one.took_s - costs.seconds(counts, sees))
             late = 1 + (one.verdict.accepted == count) if passes else late + one.verdict.accepted + 1
     return replace(costs, mixing=max(0.0, statistics.median(left)) if left else 0.0)
+
+
+def _context(traces: Iterable[Trace]) -> Context | None:
+    """Read what a token of a text adds to the passes after it, if the texts grew to twice their length or differ as
+    much. Passes of the same rows are compared."""
+    target: dict[int, list[tuple[float, float]]] = defaultdict(list)  # by rows: (tokens, seconds)
+    draft: dict[int, list[tuple[float, float]]] = defaultdict(list)  # by passes
+    for trace in traces:
+        tokens = next((event.prompt_tokens for event in trace if isinstance(event, Started)), 0)
+        for number, one in enumerate(rounds(trace) if tokens else ()):
+            if number:
+                target[one.drafted + 1].append((tokens, one.verifying_s))
+            if number and one.passes and not one.is_behind:
+                draft[one.passes].append((tokens, one.asking_s / one.passes))
+            tokens += one.verdict.accepted + 1
+    every = [tokens for points in target.values() for tokens, _ in points]
+    return Context(statistics.fmean(every), max(every), _farther(target), _farther(draft)) if every else None
+
+
+def _farther(groups: Mapping[int, Sequence[tuple[float, float]]]) -> float | None:
+    """Slope of the seconds: from the lower half of each group to the upper, by medians, which stalls hardly move. None
+    if the upper halves are not twice as far."""
+    near = far = rise = run = 0.0
+    for points in map(sorted, groups.values()):
+        count = len(points) // 2
+        low, high = points[:count], points[len(points) - count :]
+        if not count:
+            continue
+        (x1, y1), (x2, y2) = (tuple(map(statistics.median, zip(*half, strict=True))) for half in (low, high))
+        near, far = near + count * x1, far + count * x2
+        rise, run = rise + count * (y2 - y1) * (x2 - x1), run + count * (x2 - x1) ** 2
+    return max(0.0, rise / run) if run and far >= 2 * near else None
 
 
 def _unexplained(trace: Trace, costs: CostModel) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 
 from decoding.bounded_json import loads
 from decoding.errors import DrafthouseError, meant
-from decoding.prices.cost_model import CostModel, Line, Table
+from decoding.prices.cost_model import Context, CostModel, Line, Table
 
 FORMAT = "drafthouse.card/1"
 FOLDER = Path(__file__).parent / "cards"
@@ -24,6 +24,8 @@ MOST_MS, LEAST_MS = 600_000.0, 0.0001  # a pass of ten minutes, or of a few cycl
 MOST_BATCH, MOST_ROWS, MOST_POINTS, MOST_DEVICES = 4096, 4096, 64, 4096
 LONGEST_NAME, LONGEST_SOURCE = 120, 1000
 MOST_BYTES = 100_000
+MOST_CONTEXT = 100_000_000
+PER = 1000  # tokens of context that a card prices together
 
 
 class BadCard(DrafthouseError):
@@ -51,6 +53,14 @@ class Card:
         """The numbers of texts that have prices of their own."""
         return sorted(self.costs.target)
 
+    @property
+    def _context(self) -> dict[str, Any]:
+        known = self.costs.context
+        if known is None or known.target is None:
+            return {}
+        values = (round(known.tokens), round(known.longest), _ms(PER * known.target), _ms(PER * (known.draft or 0.0)))
+        return {"context": dict(zip(OF_CONTEXT, values, strict=True))}
+
     @classmethod
     def from_dict(cls, given: object) -> Card:
         """Read a card, or refuse it by field."""
@@ -71,6 +81,7 @@ class Card:
                 transport=seconds["message"],
                 decision=seconds["decision"],
                 mixing=seconds["mixing"],
+                context=_context(fields.get("context")),
             ),
         )
 
@@ -89,6 +100,7 @@ class Card:
             "target_devices": self.target_devices,
             "draft_devices": self.draft_devices,
             **{f"{name}_ms": _ms(seconds) for name, seconds in once.items()},
+            **self._context,
             "batches": [
                 {
                     "batch": batch,
@@ -102,7 +114,8 @@ class Card:
 
 REQUIRED = ("format", "name", "source", "grade", "target_devices", "draft_devices", "batches")
 ONCE = ("message", "round", "decision", "mixing")
-OPTIONAL = tuple(f"{name}_ms" for name in ONCE)
+OPTIONAL = (*(f"{name}_ms" for name in ONCE), "context")
+OF_CONTEXT = ("tokens", "longest", "target_ms", "draft_ms")
 OF_A_BATCH = ("batch", "target_ms", "draft_ms")
 
 
@@ -152,6 +165,15 @@ def _fields(given: object, where: str, required: Sequence[str], optional: Sequen
         if name not in (*required, *optional):
             raise BadCard(_path(where, str(name)[:40]), f"is unknown.{meant(str(name), [*required, *optional])}")
     return given
+
+
+def _context(given: object) -> Context | None:
+    """Read at which length of the texts the prices hold, and what 1,000 tokens more add to a pass of one text."""
+    if given is None:
+        return None
+    fields = _fields(given, "context", OF_CONTEXT)
+    tokens, longest = (_whole(fields[name], f"context.{name}", 1, MOST_CONTEXT) for name in OF_CONTEXT[:2])
+    return Context(tokens, longest, *(_seconds(fields[name], f"context.{name}", 0.0) / PER for name in OF_CONTEXT[2:]))
 
 
 def _tables(given: object) -> tuple[dict[int, Line], dict[int, Line]]:

@@ -50,6 +50,7 @@ def document(
         "format": FORMAT,
         "label": "simulated",
         "card": card.to_dict(),
+        "context": {**card.costs.about_context, "texts": material.context},
         "settings": [as_dict(row) for row in rows],
         "left_out": material.left_out(fixes_the_text),
         "misfit": misfit("This projection", classifier.card, sampling) if classifier else "",

@@ -33,7 +33,8 @@ def card_of(
     target, steps = {1: _line(costs.verify, 1, ROWS)}, {1: _steps(costs, prices)}
     if more := [batch for batch in batches if batch > 1]:
         places = Places(pair.target.model, pair.require_draft("A machine card").model)
-        joint = measure(pair, places, max(more), sampling)
+        joint = measure(pair, places, max(more), sampling, like=costs)
+        joint = joint.at(costs.context.tokens) if costs.context else joint
         target |= {batch: _line(joint.verify, batch, ROWS) for batch in more}
         # Branches of several texts are priced as so many texts.
         steps |= {batch: _line(lambda _, rows: joint.draft(rows), batch, (1, *BRANCHES)) for batch in more}
@@ -50,6 +51,7 @@ def card_of(
             transport=prices.answer / 2,
             decision=costs.decision,
             mixing=costs.mixing,
+            context=costs.context,
         ),
     )
 

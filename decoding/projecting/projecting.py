@@ -11,6 +11,7 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import Judge
 from decoding.loop import never
+from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, steps_of_trees, tokens_per_s
 from decoding.projecting.texts import Text
@@ -56,6 +57,13 @@ class Material:
     def judge(self) -> Judge | None:
         """The classifier's judge of copies; None if it knows nothing about them."""
         return judge_if_any(self.classifier)
+
+    @cached_property
+    def context(self) -> float:
+        """Mean tokens before a pass."""
+        tokens = sum(len(text.record) for text in self.texts)
+        whole = (len(text.record) * (len(text.track.prompt) + len(text.record) / 2) for text in self.texts)
+        return sum(whole) / max(1, tokens)
 
     @classmethod
     def of(cls, study: Study, vocab: int, classifier: Classifier | None, most: int = MOST_TOKENS) -> Material:
@@ -113,9 +121,9 @@ class Material:
 
     def speed(self, choice: Choice, card: Card, batch: int) -> float:
         """Tokens per second of each text."""
-        costs = card.costs
+        costs = card.costs.at(self.context)
         if choice.spec.prepares_ahead:
-            return tokens_per_s(self._prepared(choice, card, batch), costs, batch)
+            return tokens_per_s(self._prepared(choice, card, costs.of_each(batch)), costs, batch)
         if choice.spec.proposer:
             memory: dict[str, Any] = {}
             read = [text.proposed(choice.proposer(memory, self.judge)) for text in self.texts]
@@ -130,8 +138,7 @@ class Material:
         drafting = choice.drafting(clock.now, self.judge)
         return play(requests, drafting, costs, batch, own, clock=clock).tokens_per_s_device / batch
 
-    def _prepared(self, choice: Choice, card: Card, batch: int) -> list[list[Step]]:
-        costs = card.costs.of_each(batch)
+    def _prepared(self, choice: Choice, card: Card, costs: CostModel) -> list[list[Step]]:
         plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
         placement = ANYTIME if card.draft_devices else IN_TURN
         tracks = [text.track for text in self.texts]

@@ -151,6 +151,7 @@ class Probing:
             prompts=[(length, statistics.median(seconds)) for length, seconds in self._prompts.items()],
             pieces=[(length, max(0.0, seconds - pieces[0][1])) for length, seconds in pieces],
             noise=(NOISE_BLOCK, max(0.0, statistics.median(self._noise))),
+            context=like.context and like.context._replace(tokens=LENGTH + GROWTH / 2),
         )
 
     def _usual(self, part: str, size: int, lookahead: int) -> float:

@@ -50,6 +50,7 @@ def plan_at_load(
     """Make the plan. `classifier` names the one that DISCO asks; `on_progress` gets the samples done and due."""
     places = Places(pair.target.model, pair.draft.model if pair.draft else None)
     joint = measure(pair, places, max(users), sampling, like=costs)
+    joint = joint.at(costs.context.tokens) if costs.context else joint
     asked = None if classifier is None else pair.classifier(classifier, sampling)
     simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
     ahead = None if study.is_alone else AheadAtLoad(simulating, joint)

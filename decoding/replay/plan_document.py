@@ -31,6 +31,7 @@ def document_of(
         "settings": [_setting(each, rows.get(each.choice.label), repriced.get(each.choice.label)) for each in best],
         "predictions": [_priced(prediction) for prediction in predictions],
         "costs": costs.for_one(),
+        "context": costs.about_context,
         "elsewhere": elsewhere(best),
     }
 

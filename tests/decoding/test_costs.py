@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from decoding.events import Drafted, Event, Finished, Source, Started, Verified
-from decoding.prices.cost_model import CostModel
+from decoding.prices.cost_model import CostModel, on_line
 from decoding.prices.fit import costs_from, counted, decision_cost, drafting_is_clear, with_mixes
 from decoding.replay.confirming import Confirmed, repriced
 from decoding.replay.planning import Prediction, Study, static
@@ -141,6 +144,99 @@ def test_weighing_two_sources_costs_what_its_rounds_take_beyond_their_passes() -
         trace.append(Verified(number, accepted, 1, "correction", 0, now, end))
         now = end
     assert with_mixes(costs, [trace]).mixing == pytest.approx(40e-6, abs=1e-9)
+
+
+# The model -----------------------------------------------------------------------------------------------------------
+
+
+def test_beyond_the_known_points_prices_go_on_and_noise_makes_none_free() -> None:
+    line = [(2, 0.004), (4, 0.006), (8, 0.008), (16, 0.012)]
+    assert [on_line(line, at) for at in (3, 16, 20)] == pytest.approx([0.005, 0.012, 0.014])
+    assert on_line([(2, 0.004), (4, 0.006), (8, 0.006), (16, 0.001)], 18) == 0.001
+    assert [on_line(line, at) for at in (1, 0)] == pytest.approx([0.003, 0.002])
+    assert on_line([(8, 0.010), (9, 0.020)], 1) == 0.005
+    assert on_line([(1, 0.007)], 99) == 0.007
+
+
+def test_between_two_numbers_of_texts_a_pass_has_as_many_rows() -> None:
+    """A pass costs 8 ms, 1 ms a text, and 1 ms each row from the sixth on: no line by the rows of each text."""
+    costs = CostModel(
+        {n: [(rows, 0.008 + 0.001 * n + 0.001 * max(0, rows - 5)) for rows in (1, 5, 40)] for n in (2, 6)}
+    )
+    assert costs.verify(4, 8) == pytest.approx(0.015)
+    assert costs.verify(2, 8) == pytest.approx(0.013)
+
+
+@given(texts=st.integers(1, 40), rows=st.integers(1, 64))
+def test_a_text_among_alike_ones_meets_the_prices_of_their_passes(texts: int, rows: int) -> None:
+    costs = CostModel(
+        {n: [(n * each, 0.01 + 0.001 * n * each**0.5) for each in (1, 3, 9)] for n in (1, 4, 16)},
+        {n: [(n, 0.001 * n**0.5)] for n in (1, 4, 16)},
+        begin=[(1, 0.001), (16, 0.002)],
+    )
+    one = costs.of_each(texts)
+    assert one.verify(1, rows) == pytest.approx(costs.verify(texts, texts * rows))
+    assert one.drafted(1, rows) == pytest.approx(costs.drafted(texts, rows))
+
+
+def test_prices_are_read_as_they_were_written_and_as_earlier_versions_wrote_them() -> None:
+    """Cards of classifiers, prices of runs and plans are plain data in databases and files."""
+    one = CostModel.of_one((0.0, 1.0, 1.5, 2.0), 0.2, 0.1, 0.05, 0.02, decision=0.01, mixing=0.03)
+    old = {"target": [0.0, 1.0, 1.5, 2.0], "draft": 0.2, "draft_round": 0.1, "catch_up": 0.05, "round": 0.02}
+    old |= {"decision": 0.01, "reading": 0.0, "token": 0.0, "tree": 0.0, "in_tree": 0.0, "mixing": 0.03}
+    assert one.for_one() == old and CostModel.from_dict(json.loads(json.dumps(old))) == one
+    together = {
+        "verify": {"2": [[2, 0.5]]},
+        "draft": [[2, 0.1]],
+        "rest": [[2, 0.3]],
+        "prompts": [[0, 0.0]],
+        "pieces": [],
+    }
+    joint = CostModel.from_dict({**together, "begin": [[2, 0.2]], "noise": [32, 0.5]})
+    assert (joint.verify(2, 2), joint.drafted(2, 3), joint.fixed(2)) == pytest.approx((0.5, 0.5, 0.3))
+    beside = CostModel.from_dict({"source": "here", "passes": old, "branch_step": [0.0, 0.3, 0.4], "opening": 0.6})
+    assert (beside.prepare(2), beside.opening, beside.verify(1, 3)) == (0.4, 0.6, 2.0)
+    assert CostModel.from_dict(json.loads(json.dumps(beside.to_dict()))).for_one() == old
+
+
+# Context -------------------------------------------------------------------------------------------------------------
+
+
+def long_text(prompt: int, rounds: int = 12) -> list[Event]:
+    """Verifications of 1 ms and 1 µs for each token before them, every second with a draft of 2 tokens of 0.1 ms each
+    and 0.1 µs for each token."""
+    events, now, context = list[Event]([Started(prompt, 0)]), 0, prompt
+    for number in range(1, rounds + 1):
+        free, each = now, 100_000 + 100 * context
+        if number % 2:
+            now += 2 * each
+            events.append(Drafted(number, context, 2, (1, 1), (), (), "limit", "fresh", 2, free, now))
+        asked, now = now, now + 1_000_000 + 1_000 * context
+        events.append(Verified(number, 0, 1, "correction", asked - free, asked, now))
+        context += 1
+    return events
+
+
+def test_texts_of_two_lengths_tell_what_a_longer_one_costs() -> None:
+    costs = costs_from([long_text(100), long_text(400)])
+    assert costs.knows_context and costs.context and costs.context.tokens == pytest.approx(256.5, abs=2)
+    assert costs.verify(1, 1, context=2000) == pytest.approx(3e-3, rel=0.02)
+    assert costs.verify(4, 4, 2000) - costs.verify(4, 4) == pytest.approx(4 * (2000 - costs.context.tokens) * 1e-6)
+    assert costs.draft(1, context=2000) == pytest.approx(3e-4, rel=0.05)
+    far = costs.at(2000)
+    assert far.verify(1, 3) == costs.verify(1, 3, 2000) and far.draft(1) == costs.draft(1, context=2000)
+    assert CostModel.from_dict(costs.for_one()).verify(1, 3, 2000) == pytest.approx(far.verify(1, 3))
+    assert "1,000 tokens more add 1.00 ms" in costs.about_context["sentence"]
+
+
+def test_texts_of_one_length_tell_nothing_of_longer_ones_and_say_so() -> None:
+    costs = costs_from([long_text(100), long_text(110)])
+    assert not costs.knows_context and costs.at(2000) is costs
+    assert costs.verify(1, 1, context=2000) == costs.verify(1, 1)
+    assert "is not known" in costs.about_context["sentence"]
+
+
+# Traces --------------------------------------------------------------------------------------------------------------
 
 
 def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int = 0, telling: int = 0) -> list[Event]:

@@ -11,7 +11,7 @@ import pytest
 from decoding.disco import features
 from decoding.errors import DrafthouseError
 from decoding.pair import Pair
-from decoding.prices.cost_model import CostModel
+from decoding.prices.cost_model import Context, CostModel
 from decoding.prices.machine_card import Card, published
 from decoding.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
 from decoding.projecting.document import document
@@ -227,6 +227,15 @@ def test_prices_that_noise_made_fall_with_more_texts_rise_again_and_make_a_card(
     assert found == {1: [(1, 2e-3), (9, 3e-3)], 2: [(2, 2e-3), (18, 4e-3)], 4: [(4, 3e-3), (36, 4e-3)]}
     card = with_costs(target=found, steps={size: [(size, 2e-4)] for size in found})
     assert Card.from_dict(card.to_dict()).batches == [*found]
+
+
+def test_longer_texts_take_longer_on_a_card_that_says_what_their_context_costs(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    card = with_costs(context=Context(10, 4000, 0.001, 0.0001))
+    assert Card.from_dict(card.to_dict()) == card
+    slow, fast = (material.speed(choose("autoregressive"), each, 1) for each in (card, EVEN))
+    assert 1 / slow - 1 / fast == pytest.approx(0.001 * (material.context - 10))
+    assert EVEN.costs.at(material.context) is EVEN.costs
 
 
 def test_a_pair_on_a_published_card_has_that_cards_price(ready) -> None:  # type: ignore[no-untyped-def]

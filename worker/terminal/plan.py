@@ -127,6 +127,7 @@ def planned_for_one(material: Material) -> tuple[Sequence[Prediction], dict[str,
     print("\n".join([table(best, runs.rows, again), *remarks_on(prediction.choice.strategy for prediction in best)]))
     if trees:
         print(f"\n{trees.sentence}")
+    print(f"\n{found['context']['sentence']}")
     print(f"\n{elsewhere(found)}")
     classifiers = {} if classifier is None else {str(material.classifier): classifier}
     return best, {**found, "trees": trees and trees.to_dict(), "classifiers": judged(study, costs, classifiers)}

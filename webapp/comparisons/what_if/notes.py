@@ -114,5 +114,6 @@ def notes_of(
     yield from _not_in_traces(found, choice)
     yield from _left_out(choice, fit)
     yield from remarks_on([choice.strategy])
+    yield found.costs.about_context["sentence"]
     if len(simulation.middle) < found.prompt_count:
         yield f"Replayed on {len(simulation.middle)} of {found.prompt_count} prompts, evenly spread."
