@@ -12,7 +12,7 @@ had when they were recorded (`live.FIELDS`). `passes` are the texts that target 
 order. A new structure keeps tokens and drafts as they are. A simulation's `trace` has its simulated times.
 
 `documents/` holds the answers of replay, plan, what-if, projection and figures, one row a line, so that a difference
-can be read.
+can be read. `rest.json` holds REST answers; `tests/webapp/comparisons/test_what_if.py` says how to write them anew.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from decoding.ssd.simulation.recording import plan_for
 from decoding.ssd.simulation.simulator import simulate
 from tests.decoding.test_ssd_simulator import LIVE, tracked
 from tests.decoding.worlds import World, some_classifier
-from tests.golden import documents, live
+from tests.golden import documents, live, starter
 from tests.golden.documents import PLACEMENTS, PRICES, SAMPLINGS
 
 FILE, FOLDER = Path(__file__).with_name("behaviour.json"), Path(__file__).with_name("documents")
@@ -71,6 +71,7 @@ def simulated(settings: Settings, sampling: Sampling, ends: frozenset[int], has_
 
 def cases() -> Iterator[tuple[str, Case]]:
     yield from live.cases()
+    yield from starter.cases()
     for label, name, (end, ends) in itertools.product(LIVE, SAMPLINGS, ENDS.items()):
         yield f"simulated ssd {label}, {name}, {end}", partial(simulated, LIVE[label], SAMPLINGS[name], ends, False)
     for name, (end, ends) in itertools.product(SAMPLINGS, ENDS.items()):

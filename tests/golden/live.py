@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import torch
 
@@ -21,7 +22,8 @@ from decoding import sequence as loop
 from decoding.crowd import Crowd
 from decoding.events import Recorder, to_dict
 from decoding.loop import Batch
-from decoding.models.table import StateOf, TableRunner, last_token
+from decoding.models.runner import ModelRunner
+from decoding.models.table import StateOf, TableModel, TableRunner, last_token
 from decoding.prices.cost_model import CostModel
 from decoding.spec import Choice, Sampling, parse_choices
 from decoding.timing import Clock
@@ -51,7 +53,7 @@ SAMPLINGS = {
 }
 WORLDS: dict[str, tuple[StateOf, float]] = {"hashed": (state_of, 1.5), "looping": (last_token, 3.0)}  # and sharpness
 LOADS = {"1 text": 1, "load 4": 4}
-PROMPTS = [[3, 1, 2], [5, 0], [7, 7, 4, 4], [2], [3, 3]]
+PROMPTS = ((3, 1, 2), (5, 0), (7, 7, 4, 4), (2,), (3, 3))
 ENDS = frozenset({5, 9})  # of every second text
 JOINT = CostModel(
     target={n: [(rows, 0.010 + 0.002 * rows) for rows in (n, 4 * n, 8 * n)] for n in (1, 2, 4, 8)},
@@ -96,8 +98,14 @@ class Model:
     clock: MovedClock
     pass_ns: int
 
-    def runner(self) -> Noting:
-        return Noting(self)
+    @cached_property
+    def _shared(self) -> TableModel:
+        return TableModel(self.table)
+
+    def new_runner(self) -> Noting:
+        made = Noting(self)
+        made.model = self._shared  # texts share passes
+        return made
 
 
 class Noting(TableRunner):
@@ -118,55 +126,72 @@ class Noting(TableRunner):
         return self._made_of.state_of(text)
 
 
+class Models(Protocol):
+    def new_runner(self) -> ModelRunner: ...
+
+
 @dataclass
 class Stage:
     """One run of a choice: the texts share what the texts of a comparison share."""
 
     choice: Choice
     sampling: Sampling
-    target: Model
-    draft: Model
+    target: Models
+    draft: Models
+    clock: MovedClock
+    prompts: Sequence[Sequence[int]] = PROMPTS
     memory: dict[str, Any] = field(default_factory=dict)
-    found: list[dict[str, Any]] = field(default_factory=list)
+    sequences: list[loop.Sequence] = field(default_factory=list)
+    runners: list[tuple[ModelRunner, ModelRunner]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.crowd = Crowd(JOINT if self.choice.spec.prices_rounds else None)
-        self._models = self.target.runner().model, self.draft.runner().model
 
     def begin(self, number: int) -> loop.Sequence:
-        runners = self.target.runner(), self.draft.runner()
-        for runner, model in zip(runners, self._models, strict=True):
-            runner.model = model  # texts share passes
-        world = World(*runners, end_tokens=ENDS if number % 2 else frozenset())
-        world.clock, world.memory = lambda: self.target.clock, self.memory
-        made = world.sequence(self.choice, PROMPTS[number], self.sampling, number, None, Recorder())
-        self.found.append({"sequence": made, "runners": runners})
+        self.runners.append((self.target.new_runner(), self.draft.new_runner()))
+        world = World(*self.runners[-1], end_tokens=ENDS if number % 2 else frozenset())
+        world.clock, world.memory = lambda: self.clock, self.memory
+        made = world.sequence(self.choice, self.prompts[number], self.sampling, number, None, Recorder())
+        self.sequences.append(made)
         return made
 
     def run(self, users: int) -> None:
         """Decode every prompt, so many at a time."""
-        batch, waiting = Batch(self.crowd), deque(range(len(PROMPTS)))
+        batch, waiting = Batch(self.crowd), deque(range(len(self.prompts)))
         with torch.inference_mode():
             while waiting or batch.sequences:
                 while waiting and len(batch.sequences) < users:
                     batch.admit(self.begin(waiting.popleft()))
                 batch.step()
 
+    @property
+    def events(self) -> list[list[dict[str, Any]]]:
+        sinks = (each.sink for each in self.sequences)
+        return [[to_dict(event, 0) for event in sink.events] for sink in sinks if isinstance(sink, Recorder)]
+
+    @property
+    def decoded(self) -> dict[str, Any]:
+        """Texts, and the drafted tokens and accepted counts of each round."""
+        return {
+            "tokens": [[each.decoded.tokens, each.decoded.reason] for each in self.sequences],
+            "drafts": [
+                [drafted(row) for row in rows if row["event"] in ("drafted", "verified")] for rows in self.events
+            ],
+        }
+
 
 def live(choice: Choice, world: str, sampling: Sampling, users: int) -> dict[str, Any]:
     """Return what a choice did, kind by kind."""
     (state, sharpness), clock = WORLDS[world], MovedClock()
     target, draft = tables(VOCAB, seed=3, sharpness=sharpness, noise=0.7 * sharpness / 1.5)
-    stage = Stage(choice, sampling, Model(target, state, clock, 20_000), Model(draft, state, clock, 2_000))
+    stage = Stage(choice, sampling, Model(target, state, clock, 20_000), Model(draft, state, clock, 2_000), clock)
     stage.run(users)
-    sequences = [each["sequence"] for each in stage.found]
-    rows = [[to_dict(event, seq) for seq, event in enumerate(each.sink.events, 1)] for each in sequences]
+    rows = stage.events
     return {
-        "tokens": [[each.decoded.tokens, each.decoded.reason] for each in sequences],
-        "drafts": [[drafted(row) for row in text if row["event"] in ("drafted", "verified")] for text in rows],
+        **stage.decoded,
         "events": [[[row["event"], *(row[name] for name in FIELDS[row["event"]])] for row in text] for text in rows],
         **{name: value for name in NUMBERS if (value := total(name, rows))},
-        "passes": [[runner.asked for runner in each["runners"]] for each in stage.found],
+        "passes": [[runner.asked for runner in each if isinstance(runner, Noting)] for each in stage.runners],
     }
 
 

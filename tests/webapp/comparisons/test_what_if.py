@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+from pathlib import Path
 
 import pytest
 from django.core.cache import cache
@@ -20,6 +22,7 @@ from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import oracle, simulate
 from tests.decoding.worlds import World, some_classifier
+from tests.golden.behaviour import difference
 from tests.webapp import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk
@@ -205,6 +208,33 @@ def test_an_answer_is_labelled_and_stands_beside_what_was_measured(world):
     [here] = [point for point in told["curve"]["points"] if point["value"] == 3]
     assert here["ratio"] == told["speedup"]["ratio"]
     assert told["error"] is not None
+
+
+REST = Path(__file__).parents[2] / "golden" / "rest.json"
+ASKED = (
+    "strategy=static&lookahead=3",
+    "strategy=static&lookahead=3&users=4",
+    "strategy=tree&rows=6",
+    "strategy=hybrid",
+)
+ANSWERS = ("", "report/", *(f"what-if/?{asked}" for asked in ASKED))
+MADE_ANEW = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[0-9:.]+(Z|\+00:00)"  # ids and dates
+
+
+def test_rest_answers_about_a_comparison_are_those_that_were_recorded(world):
+    """To record them anew, remove the file and run this test twice."""
+    made = comparison(world, "static:2,static:4,threshold:0.4,lookup:4,tree:2/11", prompts=6)  # none follows a clock
+    decode(made)
+    path, answers = f"/api/v1/comparisons/{made.pk}/", {}
+    for each in ANSWERS:
+        answer = world.api(world.bob).get(path + each)
+        words = re.sub(MADE_ANEW, "…", b"".join(answer).decode())
+        answers[each] = json.loads(words)
+    if not REST.exists():
+        REST.write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n")
+        pytest.fail("There was no record, so this run wrote it.")
+    recorded = json.loads(REST.read_text())
+    assert difference("REST", answers, recorded) == ""
 
 
 def test_what_if_is_asked_for_several_users_and_says_which_prices_were_measured(world):
