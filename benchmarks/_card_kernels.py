@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
@@ -20,12 +20,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from benchmarks._card import Card, datasheet_gbps
 from decoding.dice import best
 from decoding.models.fast.attention import Attend, attend_at_once, attend_in_steps
+from decoding.models.fast.products import TILES
 
 PACKAGES = ("transformers", "tokenizers", "numpy", "safetensors", "pytest", "triton")
 VARIABLES = ("TORCH", "PYTORCH", "CUDA", "CUBLAS", "NVIDIA_TF32", "OMP")
 SLOTS = (256, 512, 1024, 4096)
 ROWS = (1, 2, 4, 6, 12)
 GROUP = 4  # query heads that share a key head
+PRODUCT_ROWS = (1, 2, 4, 8, 16)
+LAYERS = 8  # whose products are timed
 
 
 def env(card: Card) -> None:
@@ -78,16 +81,9 @@ def queue(card: Card) -> None:
 
 
 def kernels(card: Card) -> None:
-    """Say which fused kernels a model of one layer keeps, and why others are not used."""
-    runner, _ = card.runner(context=256, num_hidden_layers=1)
-    found = {name: _kept(value) for name, value in vars(runner.decoder.kernels).items()}
-    card.say(section="fused kernels", triton=bool(find_spec("triton")), **found)
-
-
-def _kept(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    return "used" if callable(value) else "not used" if value is None else str(value)
+    """Say which fused kernels a model keeps, and why others are not used. A cache holds the matrices of one layer."""
+    runner, _ = card.runner(context=256, num_hidden_layers=4)
+    card.say(section="fused kernels", triton=bool(find_spec("triton")), **runner.decoder.kernels.told)
 
 
 def attend(card: Card) -> None:
@@ -162,54 +158,65 @@ def _attended(card: Card, work: Callable[[], Tensor], want: Tensor) -> Any:
 
 
 def products(card: Card) -> None:
-    """Time the matrix products of a pass and nothing else, in one graph: no pass can be faster than this."""
+    """Time each matrix product of a pass in every way that we know, and sum up what a pass of the fastest would take.
+    A few layers are enough: a cache holds the matrices of one, and not those of all."""
     config = card.shape.config
-    hidden, inner = config["hidden_size"], config["intermediate_size"]
+    hidden, inner, layers = config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"]
     keys = hidden * config["num_key_value_heads"] // config["num_attention_heads"]
-    sizes = {"qkv": (hidden + 2 * keys, hidden), "out": (hidden, hidden)}
-    sizes |= {"inner": (2 * inner, hidden), "down": (hidden, inner)}
-    layers = [{name: card.random(*size) for name, size in sizes.items()} for _ in range(config["num_hidden_layers"])]
-    head = card.random(config["vocab_size"], hidden)
-    for library in ("",) if card.is_tiny else ("cublas", "cublaslt"):
-        if library:
-            torch.backends.cuda.preferred_blas_library(library)
-        for rows in (1, 2, 4, 6):
-            _products(card, layers, head, rows, library)
-    if not card.is_tiny:
-        torch.backends.cuda.preferred_blas_library("default")
+    sizes = {"qkv": (hidden + 2 * keys, hidden), "out": (hidden, hidden), "inner": (2 * inner, hidden)}
+    sizes |= {"down": (hidden, inner), "head": (config["vocab_size"], hidden)}
+    passes: dict[tuple[int, str], float] = {}  # microseconds by rows, and by way or "fastest"
+    for name, size in sizes.items():
+        times = 1 if name == "head" else layers
+        matrices = [card.random(*size) for _ in range(min(times, LAYERS))]
+        for rows in PRODUCT_ROWS:
+            us = _products(card, name, matrices, rows)
+            for way, each in {"torch": us["torch"], "fastest": min(us.values())}.items():
+                passes[rows, way] = passes.get((rows, way), 0.0) + times * each
+    read = 2 * sum(rows * width * (1 if name == "head" else layers) for name, (rows, width) in sizes.items())
+    for (rows, way), us in passes.items():
+        card.say(section="products", rows=rows, way=way, ms=us / 1e3, **card.bandwidth(read, us / 1e6))
 
 
-def _products(card: Card, layers: list[dict[str, Tensor]], head: Tensor, rows: int, library: str) -> None:
-    inputs = {width: card.random(rows, width) for width in {weight.shape[1] for weight in layers[0].values()}}
-
-    def everything() -> None:
-        for layer in layers:
-            for weight in layer.values():
-                F.linear(inputs[weight.shape[1]], weight)
-        F.linear(inputs[head.shape[1]], head)
-
-    size = 2 * (head.numel() + sum(weight.numel() for layer in layers for weight in layer.values()))
-    us = card.in_graph(everything, 1)
-    card.say(section="products", library=library, rows=rows, ms=us / 1e3, GBps=round(size / us / 1e3))
-    for (name, how), work in _each(layers, inputs, card.random(rows, head.shape[1])).items():
-        us = card.in_graph(work, 1) / len(layers)
-        read = 2 * layers[0][name].numel()
-        card.say(section="product", library=library, rows=rows, name=name, how=how, us=us, GBps=round(read / us / 1e3))
-
-
-def _each(
-    layers: list[dict[str, Tensor]], inputs: dict[int, Tensor], residual: Tensor
-) -> dict[tuple[str, str], Callable[[], object]]:
-    """One kind of product over all layers; those that end in a residual also with it, in two ways."""
-
-    def over(name: str, product: Callable[[Tensor, Tensor], object]) -> None:
-        for layer in layers:
-            product(inputs[layer[name].shape[1]], layer[name])
-
-    ways: dict[str, Callable[[Tensor, Tensor], object]] = {
-        "alone": F.linear,
-        "residual added after": lambda rows, weight: F.linear(rows, weight).add_(residual),
-        "residual added within": lambda rows, weight: residual.addmm_(rows, weight.t()),
+def _products(card: Card, name: str, matrices: list[Tensor], rows: int) -> dict[str, float]:
+    """Microseconds of a product by the way it is made; none for ways that fail."""
+    given, residual = card.random(rows, matrices[0].shape[1]), card.random(rows, matrices[0].shape[0])
+    turned = [matrix.t().contiguous() for matrix in matrices]
+    ways: dict[str, Callable[[], object]] = {
+        "torch": lambda: [F.linear(given, matrix) for matrix in matrices],
+        "torch, added to a residual": lambda: [residual.addmm_(given, matrix.t()) for matrix in matrices],
+        "torch, transposed": lambda: [given @ matrix for matrix in turned],
     }
-    found = {(name, "alone"): partial(over, name, F.linear) for name in layers[0]}
-    return found | {(name, how): partial(over, name, way) for name in ("out", "down") for how, way in ways.items()}
+    if not card.is_tiny:
+        ways["cublaslt"] = ways["torch"]
+        ways |= {f"tiles of {tile}": partial(_tiled, tile, given, matrices) for tile in TILES}
+    found = {}
+    for way, work in ways.items():
+        try:
+            with _library(way) if way == "cublaslt" else nullcontext():
+                us = card.in_graph(work, 1) / len(matrices)
+        except Exception as error:  # a way that a device refuses costs the others nothing
+            card.say(section="product", name=name, rows=rows, way=way, error=repr(error)[:160])
+            continue
+        card.say(
+            section="product", name=name, rows=rows, way=way, us=us, **card.bandwidth(matrices[0].nbytes, us / 1e6)
+        )
+        found[way] = us
+    return found
+
+
+def _tiled(tile: int, given: Tensor, matrices: list[Tensor]) -> None:
+    from decoding.models.fast import triton_kernels
+
+    for matrix in matrices:
+        triton_kernels.product(given, matrix, None, tile=tile)
+
+
+@contextmanager
+def _library(name: str) -> Iterator[None]:
+    """Let torch multiply by a library for a while."""
+    torch.backends.cuda.preferred_blas_library(name)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.preferred_blas_library("default")

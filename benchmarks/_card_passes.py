@@ -30,7 +30,7 @@ def passes(card: Card) -> None:
     for rows in (1, 2, 4, 6, 12):
         _by_rows(card, runner, text, rows)
     names = runner.decoder.kernels.names
-    card.say(section="fused kernels", names=names, unused=runner.decoder.kernels.unused)
+    card.say(section="fused kernels", **runner.decoder.kernels.told)
     _queued(card, runner, text, steps, size)
     for drafter in (NoDraft(), Waits()):
         for turn in range(3):

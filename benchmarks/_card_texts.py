@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import time
-from collections import abc
+from collections import Counter, abc
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ PROMPT_TOKENS = 128
 STRATEGIES = (choose("autoregressive"), choose("static", {"lookahead": 3}))
 TRAINING_PROMPTS = 10
 SSD_MINUTES = 1.0
+GAPS = (0.25, 0.5, 1, 2, 4, 8)  # edges of the histogram; 8 units are a tie in bfloat16
 SSD = choose("ssd", {"lookahead": 3, "branches": 4, "backup": "neural", "placement": "two-streams"})
 
 
@@ -93,12 +95,14 @@ def _one_by_one(
     comparison = Comparison(pair, [prompt], choices, Sampling(max_new_tokens=new_tokens, ignore_eos=ignore_eos))
     if card.is_tiny:  # a processor has no streams
         pair.lanes["two-streams"] = Lanes(Lane(card.device), Lane(card.device), pair.draft)
+    audits: list[dict[str, Any]] = []
     for choice in choices:
         try:
             pair.begin([choice])
             for repeat in range(2):
                 [sample] = comparison.audited([comparison.sample(Key(choice, prompt, repeat))])
                 drafted = sample.num_draft_tokens
+                audits += [dataclasses.asdict(sample.audit)] if sample.audit else []
                 card.say(
                     section="text", strategy=choice.label, repeat=repeat, tokens=len(sample.tokens),
                     tokens_per_s=sample.tokens_per_s, prefill_ms=sample.prefill_ns / 1e6,
@@ -108,6 +112,18 @@ def _one_by_one(
                 )  # fmt: skip
         except Exception as error:
             card.fails(error, strategy=choice.label)
+    card.say(section="audits", **histogram(audits))
+
+
+def histogram(audits: abc.Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Count texts by outcome, and those that differ by the gap between both tokens' scores at the first difference, in
+    units of rounding (`decoding.measure.audit`): where do ties end?"""
+    gaps = sorted(audit["gap"] for audit in audits if audit["gap"] is not None)
+    edges = (*GAPS, math.inf)
+    counts = {
+        f"up to {edge}": sum(low < gap <= edge for gap in gaps) for low, edge in zip((-1, *GAPS), edges, strict=True)
+    }
+    return {"outcomes": Counter(audit["outcome"] for audit in audits), "gaps": gaps, "counts": counts}
 
 
 # Host cores -----------------------------------------------------------------------------------------------------------
@@ -197,7 +213,7 @@ def load(card: Card) -> None:
     """Decode texts at once. Audit those that differ from load 1: bfloat16 breaks ties by the shape of a pass."""
     tokens, new_tokens, loads = (12, 16, (1, 2, 4)) if card.is_tiny else (PROMPT_TOKENS, 96, LOADS[card.pair])
     pair = made_pair(card, card.shape, tokens + new_tokens + 32)
-    crowd = Crowd(pair, prompts(pair.vocab, max(loads), tokens), new_tokens)
+    crowd, all_audits = Crowd(pair, prompts(pair.vocab, max(loads), tokens), new_tokens), list[dict[str, Any]]()
     for choice in STRATEGIES:
         alone = [crowd.decode(choice, [number]).texts[0] for number in range(COMPARED)]
         for count in loads:
@@ -207,6 +223,8 @@ def load(card: Card) -> None:
                 section="load", strategy=choice.label, sequences=count, tokens_per_s=found.speed,
                 tokens_per_s_each=found.speed / count, seconds=found.seconds, audits=audits,
             )  # fmt: skip
+            all_audits += audits
+    card.say(section="audits", **histogram(all_audits))
 
 
 def _loaded(card: Card, crowd: Crowd, choice: Choice, numbers: abc.Sequence[int]) -> Decoded:

@@ -15,7 +15,6 @@ from typing import Any
 import torch
 import transformers
 
-from benchmarks._forward_passes import of_runner
 from benchmarks.engine import STARTER
 from decoding.contestants.base import Request
 from decoding.contestants.transformers import Transformers
@@ -26,7 +25,7 @@ from decoding.measure.comparison import Comparison, SinkFor
 from decoding.measure.schedule import Key
 from decoding.measure.summary import repeated_8grams
 from decoding.models.checkpoints import load
-from decoding.models.devices import set_threads
+from decoding.models.devices import set_threads, wait_for
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.spec import Choice, Sampling, choose
@@ -107,8 +106,18 @@ def faster(*runs: Sequence[float]) -> Sequence[float]:
 
 def row_ratio(pair: Pair, text: list[int]) -> float:
     """Time of an eight-row verification relative to one row, alternating."""
-    cost = of_runner(pair.target, text)
-    pairs = [(cost(ROWS), cost(1)) for _ in range(ROW_REPEATS)]
+    runner = pair.target
+    runner.extend(text)
+
+    def seconds(rows: int) -> float:
+        runner.rewind(len(text))
+        wait_for(runner.device)
+        start = time.perf_counter()
+        runner.extend(text[:rows], rows)
+        wait_for(runner.device)
+        return time.perf_counter() - start
+
+    pairs = [(seconds(ROWS), seconds(1)) for _ in range(ROW_REPEATS)]
     return statistics.median(eight / one for eight, one in pairs[5:])
 
 

@@ -14,7 +14,6 @@ import transformers
 
 from benchmarks import _ssd_figures as figures
 from benchmarks._ssd_figures import Contestant, Run, Runs
-from benchmarks._ssd_simulated import simulated, tracks
 from benchmarks.ssd import STARTER
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.disco.making import make_classifier
@@ -149,7 +148,6 @@ def measure(
         "measured on": f"{count} {prompts['measured on'][0].split or 'unsplit'} prompts",
         "sweep": figures.sweep(tried),
         **figures.measured(runs, tried),
-        "simulated": simulated(pair, tried, tracks(sweep, tried)),
     }
 
 

@@ -1,4 +1,4 @@
-"""Figures of `bench ssd`: bars, three ways to count cores, hits, and simulated figures beside measured ones."""
+"""Figures of `bench ssd`: bars, three ways to count cores, and hits."""
 
 from __future__ import annotations
 
@@ -192,7 +192,6 @@ def show(result: Mapping[str, Any], told: Callable[[str], None]) -> None:
             told(f"    / {row[way]['static']:30} {_doubted(row[way])}   static on {way}")
         per_core = "   ".join(f"{name} {speed:.0f}" for name, speed in row["tokens_per_s_per_core"].items())
         told(f"    tokens/s and core: {per_core}")
-    _show_simulated(result["simulated"], told)
     show_bars(result["bars"], told)
 
 
@@ -221,40 +220,6 @@ def show_hits(rows: Sequence[Mapping[str, Any]], told: Callable[[str], None]) ->
             f"{row['prepared_branches'] or 0:.1f} branches, {answered}"
             f"{row['hidden_share']:.0%} of drafting hidden; by accepted {by_position}"
         )
-
-
-def _show_simulated(found: Mapping[str, Any], told: Callable[[str], None]) -> None:
-    for row in found["beside_measured"]:
-        told(
-            f"  {found['label']}: {row['strategy']:50} {row['simulated']:7.1f} beside {row['measured']:7.1f} measured "
-            f"({row['simulated / measured']:.2f}); hits {row['simulated_hit_rate']:.3f} beside {row['hit_rate']:.3f}"
-        )
-        phases = (
-            f"{name} {row['simulated_phases_ms'][name]:.2f} / {ms:.2f}" for name, ms in row["phases_ms"].items() if ms
-        )
-        told(f"    ms a round, {found['label']} / measured: {', '.join(phases)}")
-    _show_ceiling(found["label"], found["ceiling"], told)
-    for row in found["projected"]:
-        told(
-            f"  {found['label']}: {row['models']}, {row['placement']}: {row['over autoregressive']:.2f} times "
-            f"autoregressive, hits {row['hit_rate']:.3f}"
-        )
-
-
-def _show_ceiling(label: str, found: Mapping[str, Any], told: Callable[[str], None]) -> None:
-    """Show whether any program could meet the bar with this pair on this machine."""
-    every, some = found["every verdict prepared for"], found["with measured hits"]
-    told(
-        f"  {label}: the most that ssd could be over static:{found['static']}, all drafting hidden and answers free: "
-        f"{every['over static']:.2f} were every verdict prepared for (ssd:{every['lookahead']}), "
-        f"{some['over static']:.2f} with the hits that were measured (ssd:{some['lookahead']}, {some['hit_rate']:.2f})"
-    )
-    needed = found["share for the bar"]
-    would = "no share of it" if needed is None else f"{needed:.0%} of it or more, if that could be hidden too,"
-    told(
-        f"    a drafted token takes {found['share of a drafted token']:.0%} of a verification; {would} would make the "
-        f"second {found['bar']}"
-    )
 
 
 def _doubted(gain: Mapping[str, Any]) -> str:

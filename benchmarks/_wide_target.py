@@ -31,9 +31,8 @@ def loaded(bench: Bench, times: int) -> Iterator[LoadedPair]:
         yield load_pair(bench)
         return
     with TemporaryDirectory() as folder:
-        wide = make_wide(bench.material.target, Path(folder) / "target", times)
-        ready = load_pair(dataclasses.replace(bench, material=dataclasses.replace(bench.material, target=wide)))
-        ready.pair.classifier_at = bench.material.classifier_at
+        wide = make_wide(bench.pair.target, Path(folder) / "target", times)
+        ready = load_pair(dataclasses.replace(bench, pair=dataclasses.replace(bench.pair, target=wide)))
         ready.pair.fingerprints = None
         yield ready
 

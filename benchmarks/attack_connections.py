@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._serving import load, place, serving, verdict
-from benchmarks.costs import seconds_of
+from benchmarks.live import seconds_of
 
 OTHERS_MS, GROWN_MIB, ENDED_S = 300.0, 100.0, 5.0
 THREADS = 40  # 16 at work, as many ending, and a few of the event loop

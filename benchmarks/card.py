@@ -34,6 +34,7 @@ def _first(is_tiny: bool) -> list[Step]:
     return [
         _own("env", ("env", "queue", "kernels"), "8B", is_tiny, 75),
         _own("8B", ("pass", "texts"), "8B", is_tiny, 150),
+        _own("products", ("products",), "8B", is_tiny, 40),
         _own("1B", ("load", "pass"), "1B", is_tiny, 110),
         _own("starter", ("starter",), "8B", is_tiny, 75),
         _own("tests", ("tests",), "8B", is_tiny, 180),
@@ -43,7 +44,7 @@ def _first(is_tiny: bool) -> list[Step]:
 
 def _second(is_tiny: bool) -> list[Step]:
     return [
-        _own("products-8B", ("attend", "products"), "8B", is_tiny, 75),
+        _own("attend-8B", ("attend",), "8B", is_tiny, 60),
         _bars("1B", is_tiny, 150),
         _own("disco-1B", ("disco",), "1B", is_tiny, 150),
         _own("1B-more", ("cores", "attend", "products"), "1B", is_tiny, 90),

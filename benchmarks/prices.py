@@ -39,11 +39,13 @@ def main(argv: Sequence[str]) -> int:
 
 def measured(bench: Bench, name: str, batches: Sequence[int]) -> Mapping[str, object]:
     from decoding.projecting.measuring import card_of
-    from worker.terminal.studying import loaded, say
+    from worker.terminal.loading import load_pair
+    from worker.terminal.studying import say
 
-    ready = loaded(bench)
+    ready = load_pair(bench)
     facts = ready.target.runner.facts
     machine = f"{facts.device_name}, {facts.threads} thread(s), {facts.runner} runner, {facts.dtype}"
+    say(f"{ready.name} on {machine}")
     before = noise.mark(os.getpid())
     with closing(ready.pair):
         name = name or f"{ready.name} here"

@@ -1,4 +1,4 @@
-"""SSD's bars: against static lookaheads tuned as thoroughly, on one core and on both, with simulated figures.
+"""SSD's bars: against static lookaheads tuned as thoroughly, on one core and on both.
 
     ./drafthouse bench ssd --defaults                 # the defaults alone, in 12 minutes
     ./drafthouse bench ssd [--quick] [--limit 12] [--repeats 2] [--minutes 30] [--classifier DIR] [--json FILE]
@@ -7,8 +7,7 @@ All settings of SSD and of static run on validation prompts; the fastest of each
 alone decide bars and tables. Every contestant decodes a prompt before the next prompt, in rotated order. A figure is
 the median, over prompts and repeats, of ratios within one prompt, with a 95 % bootstrap interval; on a shared machine
 no other figure means anything. SSD has one core for the target and one for the draft, so it is compared with static
-lookaheads on one core (the other idle, as the paper counts), on both, and per core. Simulated figures are labelled and
-decide no bar.
+lookaheads on one core (the other idle, as the paper counts), on both, and per core.
 """
 
 from __future__ import annotations

@@ -59,11 +59,11 @@ class Capturing:
                 yield
             torch.cuda.current_stream().wait_stream(stream)
 
-    def time(self, work: Callable[[], object]) -> float:
+    def time(self, work: Callable[[], object], calls: int = TIMED_CALLS) -> float:
         """Time one call of `work` within a graph, in ms. Launched alone, a small kernel takes as long as its launch."""
 
         def repeated() -> None:
-            for _ in range(TIMED_CALLS):
+            for _ in range(calls):
                 work()
 
         with self.aside():
@@ -71,7 +71,7 @@ class Capturing:
         graph, _ = self.record(repeated)
         graph.replay()  # the first replay also uploads the graph
         with torch.cuda.device(self.device):
-            return min(_elapsed(graph) for _ in range(3)) / TIMED_CALLS
+            return min(_elapsed(graph) for _ in range(3)) / calls
 
     def _stream(self, priority: int) -> Any:
         if priority not in self._streams:

@@ -54,9 +54,9 @@ class Chosen:
 class Weighing:
     """A verdict that the device is at work on."""
 
-    def __init__(self, device: torch.device, read: Callable[[], Verdict]) -> None:
+    def __init__(self, launched: Launched, read: Callable[[], Verdict]) -> None:
         """`read` may read whatever was launched before."""
-        self._launched = Launched(device)
+        self._launched = launched
         self._read = read
 
     def is_done(self) -> bool:
@@ -250,7 +250,7 @@ class Ratio(Dice):
 
     def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
         """Launch nothing: the steps depend on each other, so only the logits can be waited for beside other work."""
-        return Weighing(logits.device, lambda: self._by_ratio(logits, draft))
+        return Weighing(Launched(logits.device), lambda: self._by_ratio(logits, draft))
 
     def _by_ratio(self, logits: Tensor, draft: Drawn) -> Verdict:
         aheads = draft.aheads
@@ -277,9 +277,23 @@ def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
 def weighed(ids: Tensor, tokens: Sequence[int] = (), parents: Sequence[int] = ()) -> Weighing:
     """Begin to judge a draft by the target's own choices."""
     own = on_its_way(ids)
+    return _weighing(Launched(ids.device), own, tokens, parents)
+
+
+def weighed_together(asked: Sequence[tuple[Dice, Tensor, Drawn]]) -> list[Weighing]:
+    """Begin to judge drafts of several texts, each by its dice and logits, with one choice and one copy for all. The
+    dice must fix the text, and the vocabulary be one."""
+    found = [dice.preferences(dice.scores(logits, draft.aheads), draft.aheads) for dice, logits, draft in asked]
+    own = on_its_way(_best(torch.cat(found)))
+    launched = Launched(found[0].device)
+    each = zip(asked, torch.split_with_sizes(own, [len(rows) for rows in found]), strict=True)
+    return [_weighing(launched, ids, draft.tokens, draft.parents) for (_, _, draft), ids in each]
+
+
+def _weighing(launched: Launched, own: Tensor, tokens: Sequence[int], parents: Sequence[int]) -> Weighing:
     if parents:
-        return Weighing(ids.device, lambda: by_tree(_read(own), tokens, parents))
-    return Weighing(ids.device, lambda: by_equality(_read(own), tokens))
+        return Weighing(launched, lambda: by_tree(_read(own), tokens, parents))
+    return Weighing(launched, lambda: by_equality(_read(own), tokens))
 
 
 def _padded(aheads: Sequence[Ahead]) -> npt.NDArray[np.int64]:

@@ -11,6 +11,8 @@ import sys
 import time
 from collections import abc
 
+from torch import Tensor
+
 from decoding.crowd import Crowd
 from decoding.ending import Decoded
 from decoding.models.runner import Feed, extend_all, run_together
@@ -72,8 +74,7 @@ class Batch:
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
         shared = SharedPass(len(drafted), sum(len(tokens) for _, tokens, _ in pieces.values()), self._prompts_ns)
         logits = extend_all([*(sequence.ask() for sequence in drafted), *pieces.values()])
-        for sequence, rows in zip(drafted, logits, strict=False):
-            sequence.weigh(rows)
+        _weigh(drafted, logits[: len(drafted)])
         for sequence in drafted:
             sequence.settle(shared)
         began = time.perf_counter_ns()
@@ -104,6 +105,16 @@ class Batch:
         if ended:
             self.sequences = [sequence for sequence in self.sequences if not sequence.has_ended]
         return ended
+
+
+def _weigh(drafted: list[Sequence], logits: abc.Sequence[Tensor]) -> None:
+    """Launch the verdicts on all drafts."""
+    each = list(zip(drafted, logits, strict=True))
+    if len(each) > 1 and all(sequence.shares_choice(rows) for sequence, rows in each):
+        Sequence.weigh_together(drafted, logits)
+        return
+    for sequence, rows in each:
+        sequence.weigh(rows)
 
 
 def _prepared(drafted: list[Sequence]) -> list[Sequence]:

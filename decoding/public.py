@@ -21,7 +21,7 @@ from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
 from decoding.measure import passes, spent, summary, worst
 from decoding.measure.crossover import across_loads, load_of, paying
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
-from decoding.measure.devices import device_counts, devices_in
+from decoding.measure.devices import device_counts, works_at_once
 from decoding.measure.intervals import fewest_rows
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
 from decoding.measure.misfit import misfit, trained_otherwise
@@ -29,9 +29,8 @@ from decoding.measure.ranking import ranked
 from decoding.measure.sample import Sample as Numbers
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.seeing import are_too_few, outlook
-from decoding.measure.summary import Judged, so_few
+from decoding.measure.summary import ENDED, Judged, Stage, so_few, usual_baseline
 from decoding.measure.texts import Texts
-from decoding.measure.verdict import ENDED, Stage, is_heavy
 from decoding.models import files as model_files
 from decoding.models.config_bounds import check_against_tensors, check_numbers
 from decoding.models.fit import Finding as PairFinding

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from decoding.ahead import Ahead, ahead_of
-from decoding.dice import Dice, Weighing
+from decoding.dice import Dice, Weighing, weighed_together
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt, BrokenModel
@@ -147,6 +147,17 @@ class Sequence:
     def weigh(self, logits: Tensor) -> None:
         """Launch the verdict on the draft."""
         self._weighing = (self._ahead or self.dice).weigh(logits, self._draft)
+
+    @staticmethod
+    def weigh_together(sequences: abc.Sequence[Sequence], logits: abc.Sequence[Tensor]) -> None:
+        """Launch the verdicts on the drafts of several texts."""
+        asked = [(each.dice, rows, each._draft) for each, rows in zip(sequences, logits, strict=True)]
+        for sequence, weighing in zip(sequences, weighed_together(asked), strict=True):
+            sequence._weighing = weighing
+
+    def shares_choice(self, logits: Tensor) -> bool:
+        """Whether its verdict can be launched with those of others. A CPU chooses faster for one text at a time."""
+        return logits.device.type != "cpu" and self._ahead is None and self.dice.sampling.fixes_the_text
 
     def settle(self, shared: SharedPass) -> None:
         """Wait for the verdict, emit the round's events, and append its tokens to the text."""

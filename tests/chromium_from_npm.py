@@ -1,5 +1,5 @@
 """A Chromium that needs no root and no system libraries: @sparticuz/chromium carries one for Lambda. Of the package
-only the files are used, none of its code (docs/decisions/0040-tests-bring-their-programs.md)."""
+only the files are used, none of its code (docs/decisions/0007-the-launcher-installs.md)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from worker.engine_process import EngineDied, EngineProcess
 from worker.memory import OverLimit
 from worker.messages import LocalPair, Order, Report, Step
 from worker.pulse import Hold
-from worker.steps import Steps
+from worker.steps import StepLog
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ class Attempt:
     def __init__(self, hold: Hold, engine: EngineProcess) -> None:
         self.hold = hold
         self.engine = engine
-        self._steps = Steps(hold)
+        self._steps = StepLog(hold)
 
     @property
     def job(self) -> Job:

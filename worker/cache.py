@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from webapp.core import modes
 from webapp.core.disk import is_disk_full
 from worker.disk import NotNow, bytes_in
 
@@ -43,12 +44,13 @@ class Cache:
 
     def _add(self, folder: Path, size: int, fill: Callable[[Path], None]) -> None:
         """Whole or not at all; of two workers who add the same at once, either will do."""
-        self.folder.mkdir(exist_ok=True)
+        self.folder.mkdir(mode=modes.FOLDER, exist_ok=True)
         self._sweep()
         self._make_room(size)
         with self._growing() as growing:
             try:
                 fill(growing)
+                modes.tighten_all(growing)
                 growing.rename(folder)
             except OSError as error:
                 if is_disk_full(error):

@@ -41,7 +41,7 @@ class Driver:
         self._devices = [self._device(name.strip()) for name in names if name.strip()]
 
     def read(self, ours: Collection[int]) -> list[Gpu]:
-        """`ours`: the processes that are not others."""
+        """`ours`: ids of the processes that Drafthouse started. All other programs count as foreign load."""
         return [self._read(device, ours) for device in self._devices]
 
     def _device(self, name: str) -> Any:

@@ -30,7 +30,7 @@ from worker.engine_process import EngineDied, EngineProcess
 from worker.gpus import describe, read
 from worker.jobs import Work, works
 from worker.listening import hush
-from worker.materials import NotHere, cached, device_of
+from worker.materials import NotHere, cached, device_of, restrict
 from worker.past import Past
 from worker.pulse import Hold, Pulse, outage
 from worker.telemetry import recording
@@ -52,6 +52,7 @@ class JobLoop:
 
     def begin(self) -> None:
         """Start the heartbeat, before the first look. Jobs of a killed worker of this name go back at once."""
+        restrict()
         try:
             self._announce()
         except Error as error:

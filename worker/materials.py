@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from webapp.core import modes
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Queue
 from webapp.registry import checkpoints
@@ -93,11 +94,17 @@ def cached() -> list[dict[str, Any]]:
     ]
 
 
+def restrict() -> None:
+    """Restrict all models on this disk to their owner, as an older version did not."""
+    for name in ("models", "gguf"):
+        modes.tighten_all(Path(settings.DATA_DIR) / name)
+
+
 def _use(hold: Hold, team_id: UUID, name: str, size: int, fill: Callable[[Path], None]) -> Path:
     folder = _cache().use(name, size, fill, hold.using)
     with suppress(OSError):  # of a full disk; then only the operator knows that it lies here
-        (folder / TEAMS).mkdir(exist_ok=True)
-        (folder / TEAMS / str(team_id)).touch()
+        (folder / TEAMS).mkdir(mode=modes.FOLDER, exist_ok=True)
+        (folder / TEAMS / str(team_id)).touch(mode=modes.FILE)
     return folder
 
 

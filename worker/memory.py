@@ -73,7 +73,7 @@ def lengths_of(prompts: Iterable[Prompt], new_tokens: int) -> list[int]:
 
 
 def run_size(
-    pair: Sequence[Path],
+    pair: Sequence[Path | ModelFolder],
     lengths: Sequence[int],
     new_tokens: int,
     choices: Sequence[Choice] = (),
@@ -93,7 +93,7 @@ def run_size(
     return size + scores + (len(lengths) * new_tokens * RECORDED if is_recorded else 0)
 
 
-def _read(folder: Path) -> ModelFolder | None:
+def _read(folder: Path | ModelFolder) -> ModelFolder | None:
     """The model's facts; None where it cannot be read, which whoever loads it says in words."""
     try:
         return inspect(folder)

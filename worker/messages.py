@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from decoding.models.fit import check_pair
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice, Sampling
 from worker.memory import lengths_of, run_size
@@ -50,10 +51,22 @@ class LocalPair:
     classifiers: Mapping[str, Path]  # by the names that strategies call them
     other_tokenizer: str = "auto"  # how a draft with another tokenizer drafts: one of METHODS
     draft_left_out: str = ""  # why it is the target alone, though the pair has a draft
+    dtype: str = "auto"
+    runner: str = "auto"
+    template: Path | None = None  # chat template in place of the target's own
 
     @property
     def folders(self) -> tuple[Path, ...]:
         return (self.target, self.draft) if self.draft else (self.target,)
+
+    def recordable(self) -> LocalPair:
+        """Return what of the pair can be recorded: if the draft matches text (SLEM), the target alone."""
+        if self.draft is None:
+            return self
+        report = check_pair(self.target, self.draft)
+        report.require()
+        left_out = report.draft_left_out(self.other_tokenizer)
+        return replace(self, draft=None, draft_left_out=left_out) if left_out else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,7 @@ class Loaded(Report):
 
     hardware: dict[str, object]
     runners: dict[str, str]
+    draft_left_out: str = ""  # as of the pair
 
 
 @dataclass(frozen=True, slots=True)

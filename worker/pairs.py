@@ -79,6 +79,7 @@ class ReadyPair:
     pair: Pair
     target: Loaded
     draft: Loaded | None
+    remarks: tuple[str, ...] = ()  # what fits, but not quite
 
     def hardware(self, choices: Sequence[Choice], longest: int = 0) -> dict[str, Any]:
         """Describe the machine, and what each choice has for texts of so many tokens."""

@@ -31,6 +31,7 @@ from worker.started_server import StartedServer, started
 FORMAT = "drafthouse.proof/1"
 DIALECT = "llamacpp"
 ON, OFF = "on", "off"  # names of the two servers
+STEPS = WRITING, STARTING, WARMING, PROVING = "writing GGUF files", "starting llama-server", "warming up", "proving"
 ALIKE = 0.02  # a share of the speed-up that is not worth a reason
 UNEVEN = 1.5  # an interval whose ends differ by more tells nothing about a promise within it
 
@@ -55,11 +56,6 @@ def promise_of(settings: Iterable[tuple[Choice, float]]) -> Promise:
     return max(known, key=lambda promise: promise.speedup)
 
 
-def samples_of(prompts: int) -> int:
-    """Count the samples that a proof decodes."""
-    return 4 * prompts
-
-
 def prove(
     pair: Pair,
     prompts: Sequence[Prompt],
@@ -67,17 +63,18 @@ def prove(
     promise: Promise,
     cache: Cache,
     *,
-    on_start: Callable[[int], None] = lambda pid: None,
-    on_progress: Callable[[int], None] = lambda done: None,
+    on_step: Callable[[str, int, int], None] = lambda phase, done, due: None,
     cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
-    """Run both servers and both of our strategies in turns, and return what came of the promise. `on_start` gets the
-    process id of each server."""
+    """Run both servers and both of our strategies in turns, and return what came of the promise. `on_step` gets how far
+    each of the `STEPS` is."""
     on, off = (choose(SERVER.slug, {"name": name}) for name in (ON, OFF))
     ours, theirs = [choose(BASELINE), promise.choice], [off, on]
     comparison = Comparison(pair, prompts, [*ours, *theirs], sampling, cancelled=cancelled)
     program, facts = llama_server.program(), pair.target.facts
+    due = len(prompts) * len(comparison.choices)
     with ExitStack() as using:
+        on_step(WRITING, 0, 1)
         files = llama_server.weights(pair, cache, using, cancelled)
 
         def serve(name: str, options: Sequence[str]) -> StartedServer:
@@ -89,16 +86,15 @@ def prove(
                 on_cpu=pair.target.device.type == "cpu",
                 options=options,
             )
-            server = using.enter_context(started(name, command, dialect_called(DIALECT).health, cancelled))
-            on_start(server.pid)
-            return server
+            on_step(STARTING, [OFF, ON].index(name), 2)
+            return using.enter_context(started(name, command, dialect_called(DIALECT).health, cancelled))
 
         options = [str(files.draft) if word == "DRAFT" else word for word in shlex.split(promise.options)]
         pair.servers = _reach(serve(OFF, ()), serve(ON, options))
         pair.begin(comparison.choices)
-        comparison.warm_up()
+        comparison.warm_up(on_progress=lambda done, due: on_step(WARMING, done, due))
         before = noise.mark(os.getpid())
-        samples = comparison.run_whole(on_progress)
+        samples = comparison.run_whole(lambda done: on_step(PROVING, done, due))
         noisy = noise.between(before, noise.mark(os.getpid()))
     if cancelled():
         return {}

@@ -13,7 +13,7 @@ WRITE_EVERY = 0.2  # s: each round's worth of progress need not be written
 EPOCHS_A_LINE = 10
 
 
-class Steps:
+class StepLog:
     def __init__(self, hold: Hold) -> None:
         self._hold = hold
         self._phase = ""

@@ -27,7 +27,7 @@ class Network:
 
 
 # Of our two networks the one with echoes is more accurate and slower, so it pays if a drafted token is expensive.
-# Replay decides which one to keep (docs/decisions/0029). The paper does not give the width of its network.
+# Replay decides which one to keep (docs/decisions/0017). The paper does not give the width of its network.
 OF_DRAFTS = (
     Network("one that hears echoes", features.QUICK, training.HIDDEN),
     Network("one that takes a glance", features.GLANCE, 3),

@@ -56,8 +56,8 @@ def curve(
     trained = {count: learns(part) for count, part in parts.items() if can_teach(part)}
     counts, found = [*trained, len(recordings)], [*trained.values(), whole]
     alone, seconds = judge.alone(), [judge.seconds(classifier) for classifier in found]
-    columns = [dict(enumerate(each)) for each in (alone, *seconds)]
-    intervals = ratio_intervals(columns, [(0, number) for number in range(1, len(columns))])
+    columns = {number: dict(enumerate(each)) for number, each in enumerate((alone, *seconds))}
+    intervals = ratio_intervals(columns, [(0, number) for number in range(1, len(columns))]).values()
     points = [
         {
             "prompts": count,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import exp, log
 
 # Precision of the prior, which holds the offset at 0 and the slope at 1: a classifier that fits must lose nothing.
-# Chosen by replay on validation prompts (docs/decisions/0059).
+# Chosen by replay on validation prompts (docs/decisions/0010).
 HOLDS_OFFSET, HOLDS_SLOPE = 8.0, 32.0
 MOST_OFFSET, LEAST_SLOPE, MOST_SLOPE = 4.0, 0.1, 2.0
 EXTREME = 1e-4  # estimates nearer to 0 or 1 count as this far from it

@@ -155,17 +155,18 @@ class Comparison:
             yield self.audited(samples)
 
     def _decoded(self, stint: Sequence[Key], done: Callable[[Sample], None]) -> list[Sample]:
-        """Decode samples of one choice and leave out those that break. If the choice has written no text at all, its
-        model is broken: raise the error."""
+        """Decode samples of one choice and leave out those that break. If a model here has written no text at all, it
+        cannot run: raise the error."""
         samples, broken = list[Sample](), list[tuple[Key, DrafthouseError]]()
-        for key, answer in self.samples(stint):
-            if isinstance(answer, BrokenModel):
+        for key, answer in self.tried(stint):
+            if isinstance(answer, DrafthouseError):
                 broken.append((key, answer))
             else:
                 samples.append(answer)
                 self._wrote.add(answer.strategy)
                 done(answer)
-        if len(broken) == len(stint) and stint[0].choice.label not in self._wrote:
+        choice = stint[0].choice
+        if len(broken) == len(stint) and choice.label not in self._wrote and choice.spec.role != "server":
             raise broken[0][1]
         self.left_out += broken
         return samples
@@ -181,7 +182,7 @@ class Comparison:
 
         for group in self.run(done):
             for key, error in self.left_out:
-                if isinstance(error, BrokenModel) or not key.prompt.follows:
+                if not (isinstance(error, BadPrompt) and key.prompt.follows):
                     raise error
             samples += group
         return samples
@@ -192,6 +193,17 @@ class Comparison:
         if isinstance(sample, BrokenModel):
             raise sample
         return sample
+
+    def tried(self, stint: Sequence[Key]) -> Iterator[tuple[Key, Sample | DrafthouseError]]:
+        """Decode samples of one choice. An error that ends the stint, as where memory runs out, is the answer for all
+        that are left of it."""
+        left = list(stint)
+        try:
+            for key, answer in self.samples(stint):
+                left.remove(key)
+                yield key, answer
+        except DrafthouseError as error:
+            yield from ((key, error) for key in left)
 
     def samples(self, stint: Sequence[Key]) -> Iterator[tuple[Key, Sample | BrokenModel]]:
         """Decode samples of one choice at its load, and yield each when it is complete, or why it has no text.

@@ -8,25 +8,23 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from decoding.load import Load
-from decoding.measure.ranking import Ranking, Row, listed, pair_intervals, ranked, ranking
+from decoding.measure.ranking import Ranking, Row, listed, may_be_as_fast, pair_intervals, ranked, ranking
 from decoding.measure.speedups import Race
-from decoding.measure.summary import Judged
-from decoding.measure.verdict import ENDED, NO_INTERVALS, Stage, doubt, verdict
+from decoding.measure.summary import Judged, Stage
+from decoding.measure.verdict import NO_INTERVALS, doubt, verdict
 
 
 def load_of(row: Row) -> Load:
     return Load(rate=row["rate"], recorded=row.get("recorded", False)) if row["rate"] else Load(row["concurrency"])
 
 
-def across_loads(
-    rows: Sequence[Row], judged: Judged, *, is_noisy: bool = False, stage: Stage = ENDED
-) -> dict[str, Any]:
-    """Verdict, doubt and ranking of each load, the crossover of each strategy, and sentence and doubt of all loads.
+def across_loads(rows: Sequence[Row], judged: Judged, *, is_noisy: bool = False) -> dict[str, Any]:
+    """Verdict, doubt and ranking of each load and of all together, and the crossover of each strategy.
 
     Rows may have a `name` for people. Before the end no ranking asks for more prompts."""
-    names = {row["label"]: row.get("name", row["label"]) for row in rows}
+    stage, names = judged.stage, {row["label"]: row.get("name", row["label"]) for row in rows}
     labels = {row["label"] for row in ranked(rows)} - {*judged.base.values()}
-    pairs = {} if stage.planned or judged.is_withheld else pair_intervals(judged.races, labels)
+    pairs = {} if judged.is_withheld else pair_intervals(judged.races, labels, stage.planned)
     count = len(labels)
     found = []
     for race in judged.races:
@@ -36,7 +34,8 @@ def across_loads(
         if judged.is_withheld:
             order = dataclasses.replace(order, more_prompts=None, sentence=NO_INTERVALS)
         elif stage.planned:
-            order = dataclasses.replace(order, as_fast=(), more_prompts=None, sentence="")
+            rivals = [names[label] for label in order.as_fast]
+            order = dataclasses.replace(order, more_prompts=None, sentence=may_be_as_fast(rivals) if rivals else "")
         named = [{**row, "label": names[row["label"]]} for row in own]
         found.append(
             {
@@ -47,17 +46,15 @@ def across_loads(
                 "verdict": verdict(named, names[baseline], stage),
                 "doubt": doubt(order.sentence, is_noisy=is_noisy, told=_left_out(race, names) if stage.is_over else ""),
                 "ranking": dataclasses.asdict(order),
-                "fastest": None if order.as_fast or stage.planned else _fastest(order, own, baseline),
+                "fastest": None if order.as_fast else _fastest(order, own, baseline),
             }
         )
     crossings = list(_crossovers(rows, judged.base))
-    told = doubt(_open(found, crossings) if _have_speedups(rows) else "", is_noisy=is_noisy)
-    return {"loads": found, "crossovers": crossings, "sentence": _sentence(found, names), "doubt": told}
-
-
-def _have_speedups(rows: Sequence[Row]) -> bool:
-    """Whether some strategy has a speed-up, so that something can be open."""
-    return any(row["speedup"] for row in rows)
+    sentence, is_begun = _sentence(found, names, stage), any(row["speedup"] for row in rows)
+    left = NO_INTERVALS if judged.is_withheld else _open(found, crossings) if is_begun else ""
+    together = {"verdict": sentence, "doubt": doubt(left, is_noisy=is_noisy), "ranking": dataclasses.asdict(Ranking())}
+    alone = found[0] if len(found) == 1 else together
+    return {"loads": found, "crossovers": crossings, "sentence": sentence, **{name: alone[name] for name in together}}
 
 
 def _left_out(race: Race, names: Mapping[str, str]) -> str:
@@ -142,7 +139,7 @@ def _span(low: float | None, high: float | None) -> str:
     return "wider than these loads"
 
 
-def _sentence(found: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:
+def _sentence(found: Sequence[Mapping[str, Any]], names: Mapping[str, str], stage: Stage) -> str:
     """Name the fastest at each load, or those of which one is. Loads that follow each other and have the same are named
     together."""
     named = [
@@ -151,14 +148,16 @@ def _sentence(found: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> s
         if best
     ]
     if not named:
-        return "No load has enough prompts to say which strategy is fastest there."
+        return "At no load is it known which strategy is fastest."
+    early = "Stopped early: fastest" if stage.is_over else "So far: fastest"
+    start = early if stage.planned else "Fastest"
     if len(named) == len(found) > 1 and len({name for _, name in named}) == 1:
-        return f"Fastest at every load: {named[0][1]}."
+        return f"{start} at every load: {named[0][1]}."
     spans = []
     for (name, _), group in groupby(named, key=lambda one: (one[1], one[0].is_open)):
         loads = [load for load, _ in group]
         spans.append(f"{loads[0]} to {loads[-1]}: {name}" if loads[1:] else f"{loads[0]}: {name}")
-    return f"Fastest by load: {'; '.join(spans)}."
+    return f"{start} by load: {'; '.join(spans)}."
 
 
 def _best_at(row: Mapping[str, Any]) -> list[str]:

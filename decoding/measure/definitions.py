@@ -6,9 +6,10 @@ DEFINITIONS = {
     "speedup": "ratio: the baseline's total decoding time over the strategy's, for the same number of tokens on the "
     "prompts that all strategies of the load have decoded; low to high: its 95 % interval, which holds for all "
     "strategies and loads of the comparison at once (before the end, at every look), null where prompts are too few "
-    "or other programs used over half of the machine; median: of the prompts' own ratios. At one user it is about "
-    "decoding, whatever other loads ran; at every other load it is end_to_end. The baseline is autoregressive unless "
-    "another is pinned. In an open loop all requests share one queue, so an interval takes at least 6 repeats",
+    "or other programs used over half of the machine, and of the baseline, which is 1; median: of the prompts' own "
+    "ratios. At one user it is about decoding, whatever other loads ran; at every other load it is end_to_end. The "
+    "baseline is autoregressive unless another is pinned. In an open loop all requests share one queue, so an interval "
+    "takes at least 6 repeats",
     "is_shown": "whether low lies above 1 relative to the usual baseline, whatever baseline is pinned",
     "end_to_end": "the same with the time in the queue and the time that reading the prompt takes, the draft's reading "
     "included",

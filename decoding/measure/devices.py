@@ -17,6 +17,11 @@ def devices_in(words: str) -> int:
     return 2 if "for the draft" in words else 1
 
 
+def works_at_once(words: str) -> bool:
+    """Say if target and draft work at once: on devices of their own, or on two streams of one."""
+    return "for the draft" in words or "draft on" in words
+
+
 def device_counts(choices: Sequence[Choice], stated: Mapping[str, str]) -> dict[str, int]:
     """Count the devices of each choice whose hardware is stated, by label. Nobody knows those of a server."""
     ours = [choice.label for choice in choices if choice.spec.role != "server"]

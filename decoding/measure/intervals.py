@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 MISSES = 0.04  # share of comparisons in which some interval misses at the end
@@ -24,11 +25,13 @@ CHUNK = 8  # coins whose sums are looked up at once
 LOOKS = 16.0  # the larger, the narrower the intervals of early looks and the wider those of late ones
 
 Column = Mapping[Any, float]  # row -> seconds
-Pair = tuple[int, int]  # numbers of two columns, which have the same rows
+Columns = Mapping[Any, Column]  # by name
+Pair = tuple[Any, Any]  # names of two columns, which have the same rows
 Interval = tuple[float, float] | tuple[None, None]
+NO_INTERVAL: Interval = (None, None)
 
 
-def ratio_intervals(columns: Sequence[Column], pairs: Sequence[Pair], planned: int = 0) -> list[Interval]:
+def ratio_intervals(columns: Columns, pairs: Sequence[Pair], planned: int = 0) -> dict[Pair, Interval]:
     """One interval for each pair, of the first column's total over the second's; none if it has too few rows.
 
     `planned` is the number of rows to come in all, if this is a look before the end. Then the intervals of all looks
@@ -36,20 +39,19 @@ def ratio_intervals(columns: Sequence[Column], pairs: Sequence[Pair], planned: i
     enough = fewest_rows(len(pairs))
     judged = [(one, other) for one, other in pairs if len(columns[one]) >= enough]
     limit = _limit(columns, judged) if judged and not planned else 0.0
-    found: list[Interval] = []
-    for one, other in pairs:
+    found = dict.fromkeys(pairs, NO_INTERVAL)
+    for one, other in judged:
         a, b = columns[one], columns[other]
         own = _limit_at(len(a), planned, len(pairs)) if planned else limit
-        found.append(_interval([*a.values()], [b[row] for row in a], own) if len(a) >= enough else (None, None))
+        found[one, other] = _interval([*a.values()], [b[row] for row in a], own)
     return found
 
 
 def ratio_interval(times: Iterable[tuple[float, float]]) -> Interval:
     """Interval of a single ratio, from the two times of each row."""
-    pairs = list(times)
-    return ratio_intervals([dict(enumerate(one)) for one in zip(*pairs, strict=True)], [(0, 1)])[0] if pairs else (
-        None, None
-    )  # fmt: skip
+    pairs = list(enumerate(times))
+    columns = {number: {row: both[number] for row, both in pairs} for number in (0, 1)}
+    return ratio_intervals(columns, [(0, 1)])[0, 1]
 
 
 def fewest_rows(pairs: int) -> int:
@@ -69,24 +71,24 @@ def _interval(a: Sequence[float], b: Sequence[float], limit: float) -> Interval:
     m = sum(a) * sum(b) - square * math.fsum(x * y for x, y in zip(a, b, strict=True))
     p = sum(a) ** 2 - square * math.fsum(x * x for x in a)
     if q <= 0 or p <= 0:
-        return None, None  # any ratio would do
+        return NO_INTERVAL  # any ratio would do
     reach = math.sqrt(max(0.0, m * m - q * p))
     return (m - reach) / q, (m + reach) / q
 
 
-def _limit(columns: Sequence[Column], pairs: Sequence[Pair]) -> float:
+def _limit(columns: Columns, pairs: Sequence[Pair]) -> float:
     """Size of a sum of differences, relative to the root of their squares, that all pairs together seldom exceed."""
-    used = sorted({number for pair in pairs for number in pair})
-    rows = dict.fromkeys(row for number in used for row in columns[number])
+    used = dict.fromkeys(name for pair in pairs for name in pair)
+    rows = dict.fromkeys(row for name in used for row in columns[name])
     coins = {row: number % MOST_COINS for number, row in enumerate(rows)}
-    shares = {number: _by_coin(columns[number], coins) for number in used}
+    shares = {name: _by_coin(columns[name], coins) for name in used}
     size = {(i, j): math.dist(shares[i], shares[j]) for i, j in pairs}
     unlike = [(i, j, 1 / size[i, j]) for i, j in size if size[i, j] > 1e-12]
     if not unlike:
         return 0.0
     tosses = _tosses(min(len(rows), MOST_COINS))
-    sums = {number: _sums(own, tosses) for number, own in shares.items()}
-    found = [0.0] * len(tosses)
+    sums = {name: _sums(own, tosses) for name, own in shares.items()}
+    found = [0.0] * len(tosses[0])
     for i, j, scale in unlike:
         found = [max(most, abs(x - y) * scale) for most, x, y in zip(found, sums[i], sums[j], strict=True)]
     return sorted(found)[math.ceil((1 - MISSES) * len(found)) - 1]
@@ -112,19 +114,20 @@ def _by_coin(column: Column, coins: Mapping[Any, int]) -> list[float]:
     return found
 
 
-def _tosses(coins: int) -> Sequence[int]:
-    """Changes of sign, as bits. One and its opposite come to the same, so half of them suffice."""
-    if coins <= ALL_TOSSES:
-        return range(1 << (coins - 1))
+@lru_cache(maxsize=16)
+def _tosses(coins: int) -> Sequence[tuple[int, ...]]:
+    """Changes of sign: for each `CHUNK` of coins its bits in each toss. A toss and its opposite come to the same, so
+    half of all suffice."""
     dice = random.Random(0)
-    return [dice.getrandbits(coins) for _ in range(TOSSES)]
+    tosses = range(1 << (coins - 1)) if coins <= ALL_TOSSES else [dice.getrandbits(coins) for _ in range(TOSSES)]
+    return [*zip(*(toss.to_bytes(math.ceil(coins / CHUNK), "little") for toss in tosses), strict=True)]
 
 
-def _sums(shares: Sequence[float], tosses: Sequence[int]) -> list[float]:
+def _sums(shares: Sequence[float], tosses: Sequence[tuple[int, ...]]) -> list[float]:
     """Sum of the shares after each change of signs, read from tables of `CHUNK` coins each."""
     tables = [_table(shares[start : start + CHUNK]) for start in range(0, len(shares), CHUNK)]
-    as_bytes = (toss.to_bytes(len(tables), "little") for toss in tosses)
-    return [sum(table[byte] for table, byte in zip(tables, toss, strict=True)) for toss in as_bytes]
+    parts = (map(table.__getitem__, chunk) for table, chunk in zip(tables, tosses, strict=True))
+    return [*map(sum, zip(*parts, strict=True))]
 
 
 def _table(shares: Sequence[float]) -> list[float]:

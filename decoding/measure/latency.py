@@ -58,7 +58,7 @@ def ttft_ms(sample: Sample) -> float:
 
 
 def e2e_ms(sample: Sample) -> float:
-    return (sample.timing.queued_ns + sample.prefill_ns + sample.decode_ns) / 1e6
+    return sample.request_ns / 1e6
 
 
 def tpot_ms(sample: Sample) -> float:
@@ -82,9 +82,10 @@ def figures(samples: Sequence[Sample], objective: Objective, devices: float = 1.
     if not samples:
         return {}
     device, is_open = throughput(samples) / devices, samples[0].load.is_open
-    prompts = 0 if is_open else len({sample.conversation or sample.prompt for sample in samples})
+    prompts = 0 if is_open else len({sample.unit for sample in samples})
     kept = [sample for sample in samples if objective.is_kept(sample)]
     kept_tokens = sum(sample.count for sample in kept) / max(1, sum(sample.count for sample in samples))
+    low, high = _wilson(len(kept) / len(samples), prompts if objective.to_dict() else 0)
     return {
         "ttft_ms": percentiles(Counter(map(ttft_ms, samples)), prompts),
         "tpot_ms": percentiles(Counter(map(tpot_ms, samples)), prompts),
@@ -95,13 +96,8 @@ def figures(samples: Sequence[Sample], objective: Objective, devices: float = 1.
         "tokens_per_s_device": device,
         "goodput": {
             "share": len(kept) / len(samples),
-            **dict(
-                zip(
-                    ("low", "high"),
-                    _wilson(len(kept) / len(samples), prompts if objective.to_dict() else 0),
-                    strict=True,
-                )
-            ),
+            "low": low,
+            "high": high,
             "tokens_per_s_device": kept_tokens * device,
             **objective.to_dict(),
         },

@@ -14,8 +14,15 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import Any
 
-from decoding.measure import intervals
-from decoding.measure.intervals import FEWEST_ROWS, Interval, fewest_rows, ratio_intervals
+from decoding.measure.intervals import (
+    FEWEST_ROWS,
+    MISSES,
+    NO_INTERVAL,
+    Interval,
+    fewest_rows,
+    ratio_intervals,
+    standard_error,
+)
 from decoding.measure.speedups import Race
 
 FOLDS = 16
@@ -50,27 +57,24 @@ def leader_of(found: Sequence[Row]) -> Row | None:
     return next((row for row in gains if row["is_shown"]), next(iter(gains), None))
 
 
-def pair_intervals(races: Sequence[Race], labels: Collection[str]) -> dict[tuple[str, str], Interval]:
-    """Intervals of the speed of each of these strategies relative to each other one at its load. Those of all loads
-    hold together: any strategy could have led."""
+def pair_intervals(races: Sequence[Race], labels: Collection[str], planned: int = 0) -> dict[tuple[str, str], Interval]:
+    """Intervals of the time of each of these strategies relative to each other one at its load, so of the other's speed
+    relative to its own. Those of all loads hold together: any strategy could have led."""
     columns = {label: race.times[label] for race in races for label in race.times if label in labels}
-    number = {label: n for n, label in enumerate(columns)}
     pairs = [pair for race in races for pair in combinations([one for one in race.times if one in labels], 2)]
-    # The ratio of two speeds is the inverse ratio of their times.
-    found = ratio_intervals([*columns.values()], [(number[other], number[one]) for one, other in pairs])
-    known = dict(zip(pairs, found, strict=True))
-    return known | {(other, one): _inverse(interval) for (one, other), interval in known.items()}
+    found = ratio_intervals(columns, pairs, planned)
+    return found | {(other, one): _inverse(interval) for (one, other), interval in found.items()}
 
 
 def _inverse(interval: Interval) -> Interval:
     low, high = interval
-    return (None, None) if low is None or high is None else (1 / high, 1 / low)
+    return NO_INTERVAL if low is None or high is None else (1 / high, 1 / low)
 
 
 def ranking(
     rows: Sequence[Row], race: Race, pairs: Mapping[tuple[str, str], Interval], baseline: str, judged: int
 ) -> Ranking:
-    """Rank the rows of one load. `pairs` are intervals of speeds relative to each other, `judged` is the number of
+    """Rank the rows of one load. `pairs` are intervals of times relative to each other, `judged` is the number of
     speed-ups whose intervals hold together. Rows may have a `name` for people."""
     best = [row for row in ranked(rows) if row["label"] != baseline and row["label"] in race.times]
     if not best:
@@ -83,24 +87,22 @@ def ranking(
     leader = leader_of(best)
     if leader is None:
         first = best[0]["label"]
+        if (best[0]["speedup"]["high"] or 2) < 1:
+            return Ranking(None, (), held_out)
         more = _more(race, first, baseline, judged)
-        is_open = (best[0]["speedup"]["high"] or 2) >= 1
-        words = _asked(more, f"show whether {names[first]} is faster than {names[baseline]}") if is_open else ""
-        return Ranking(None, (), held_out, more, words)
+        return Ranking(
+            None, (), held_out, more, _asked(more, f"show whether {names[first]} is faster than {names[baseline]}")
+        )
     label, gain = leader["label"], leader["speedup"]["ratio"]
-    rivals = [row["label"] for row in best if row is not leader and _may_lead(pairs.get((label, row["label"])))]
+    slower = {row["label"] for row in best if (pairs.get((row["label"], label), NO_INTERVAL)[0] or 0) > 1}
+    rivals = [row["label"] for row in best if row is not leader and row["label"] not in slower]
     flattered = _flattered(held_out, gain)
     if not rivals:
         return Ranking(label, (), held_out, None, flattered)
     more = _more(race, label, rivals[0], len(best) * (len(best) - 1) // 2)
     question = f"tell {names[label]} from {names[rivals[0]]}"
-    told = [_may_be_as_fast([names[r] for r in rivals]), _asked(more, question), flattered]
+    told = [may_be_as_fast([names[r] for r in rivals]), _asked(more, question), flattered]
     return Ranking(label, tuple(rivals), held_out, more, " ".join(filter(None, told)))
-
-
-def _may_lead(interval: Interval | None) -> bool:
-    """Whether a strategy may be as fast as the leader. `interval` is of the leader's speed relative to it."""
-    return interval is None or interval[0] is None or interval[0] <= 1
 
 
 def speed_held_out(race: Race, labels: Sequence[str], baseline: str) -> float | None:
@@ -122,9 +124,9 @@ def _chosen_by_others(race: Race, labels: Sequence[str], units: Sequence[str]) -
 def _more(race: Race, one: str, other: str, judged: int) -> Range | None:
     """How many further prompts tell two strategies apart, at least and at most: the difference is known only so far.
     An interval's width falls with the square root of the number of prompts."""
-    times, error = race.times, intervals.standard_error(race.times[one], race.times[other])
+    times, error = race.times, standard_error(race.times[one], race.times[other])
     effect = abs(math.log(race.ratio(one, other)))
-    limit = NormalDist().inv_cdf(1 - intervals.MISSES / 2 / max(1, judged))
+    limit = NormalDist().inv_cdf(1 - MISSES / 2 / max(1, judged))
     rows = len(times[one])
 
     def wanted(difference: float) -> int | None:
@@ -163,7 +165,7 @@ def _digit(count: int) -> str:
     return f"{math.ceil(count / step) * step:,}"
 
 
-def _may_be_as_fast(names: Sequence[str]) -> str:
+def may_be_as_fast(names: Sequence[str]) -> str:
     return f"{listed(names, 'and')} may be as fast."
 
 

@@ -11,7 +11,7 @@ from decoding.ending import Ending
 from decoding.errors import BadPrompt
 from decoding.ground import Ground
 from decoding.measure.sample import Sample
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import Prompt, messages_to, turns_to
 from decoding.spec import Sampling
 from decoding.strategies import BASELINE
 
@@ -35,7 +35,7 @@ class Reading:
 
     def conversation(self, prompt: Prompt) -> str:
         """Return the id of a later turn's first turn; for a first turn, nothing."""
-        return self._path(prompt)[0].id if prompt.follows else ""
+        return turns_to(prompt, self._prompts)[0].id if prompt.follows else ""
 
     def text(self, prompt: Prompt, repeat: int = 0) -> str:
         """Return the prompt as text. The target's template makes that of a chat, after the answers to earlier turns."""
@@ -96,21 +96,7 @@ class Reading:
     def _messages(self, prompt: Prompt, repeat: int) -> list[Message]:
         """Return the conversation up to this turn. Every strategy continues the baseline's answers, so that all read
         the same prompt."""
-        messages: list[Message] = []
-        for turn in self._path(prompt):
-            messages += turn.chat.messages if turn.chat else ()
-            if turn is not prompt:
-                messages.append({"role": "assistant", "content": self._answer(turn, repeat)})
-        return messages
-
-    def _path(self, prompt: Prompt) -> list[Prompt]:
-        """Return the turns of a conversation up to this one."""
-        path = [prompt]
-        while follows := path[0].follows:
-            if follows not in self._prompts:
-                raise BadPrompt(f"It follows the answer to prompt {follows}, which takes no part.")
-            path.insert(0, self._prompts[follows])
-        return path
+        return messages_to(turns_to(prompt, self._prompts), lambda turn: self._answer(turn, repeat))
 
     def _answer(self, turn: Prompt, repeat: int) -> str:
         if (found := self.baseline(turn.id, repeat)) is None:

@@ -31,7 +31,7 @@ def categories_of(samples: Iterable[Sample]) -> dict[str, str]:
     """Return the category of each prompt; a conversation has that of its first turn."""
     found: dict[str, str] = {}
     for sample in samples:
-        found.setdefault(sample.conversation or sample.prompt, sample.category)
+        found.setdefault(sample.unit, sample.category)
     return found
 
 

@@ -74,6 +74,13 @@ class Sample:
     reported: Reported | None = None  # a server's own figures
     estimated: tuple[Bin, ...] = ()  # a classifier's estimates of judged tokens, binned; empty if none was asked
 
+    turn: int = 1  # of its conversation
+    conversation: str = ""  # id of the first turn's prompt; empty for a first turn
+    rendered: str = ""  # a chat prompt as the target read it; kept by the baseline's first sample alone
+    answer: str = ""  # to a chat prompt: the text without the token that ended it; kept by the baseline alone
+    captures: int = 0  # CUDA graphs recorded meanwhile, in time that counts
+    spent: Spent | None = None  # where its rounds ended, and its time by cause; None: a server, or not kept
+
     @property
     def count(self) -> int:
         """Tokens generated. A server may send text alone, and there may be no tokenizer here."""
@@ -83,12 +90,15 @@ class Sample:
     def has_rounds(self) -> bool:
         return self.reported is None
 
-    turn: int = 1  # of its conversation
-    conversation: str = ""  # id of the first turn's prompt; empty for a first turn
-    rendered: str = ""  # a chat prompt as the target read it; kept by the baseline's first sample alone
-    answer: str = ""  # to a chat prompt: the text without the token that ended it; kept by the baseline alone
-    captures: int = 0  # CUDA graphs recorded meanwhile, in time that counts
-    spent: Spent | None = None  # where its rounds ended, and its time by cause; None: a server, or not kept
+    @property
+    def unit(self) -> str:
+        """The prompt as which it counts: turns of a conversation are not independent, so that of the first."""
+        return self.conversation or self.prompt
+
+    @property
+    def request_ns(self) -> int:
+        """From the request's arrival to its last token."""
+        return self.timing.queued_ns + self.prefill_ns + self.decode_ns
 
     @property
     def tokens_per_s(self) -> float:
@@ -96,8 +106,7 @@ class Sample:
 
     @property
     def end_to_end_tokens_per_s(self) -> float:
-        total_ns = self.timing.queued_ns + self.prefill_ns + self.decode_ns
-        return self.count * 1e9 / total_ns if total_ns else 0.0
+        return self.count * 1e9 / self.request_ns if self.request_ns else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         record = {

@@ -7,7 +7,7 @@ import math
 from decoding.measure.intervals import fewest_rows
 from decoding.words import percent
 
-SEEN_BY_ONE = 0.5  # simulated: log ratios of prompts spread by 0.08 to 0.20, so 24 prompts show 10 %, and 100 show 5 %
+SEEN_BY_ONE = 0.5  # rule of thumb for one strategy whose log ratios spread by 0.08 to 0.20 (`bench coverage`)
 GOAL = 0.05  # a difference that most people care for
 
 

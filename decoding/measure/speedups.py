@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from decoding.load import ONE, Load
-from decoding.measure import intervals
+from decoding.measure.intervals import NO_INTERVAL, Interval, ratio_intervals
 from decoding.measure.sample import Sample
 from decoding.spec import Choice
 
@@ -19,7 +19,7 @@ from decoding.spec import Choice
 @dataclass(frozen=True, slots=True)
 class Speedup:
     ratio: float  # of the total times of all prompts
-    low: float | None  # None if nobody can say how sure the ratio is
+    low: float | None  # None of the baseline itself, and if nobody can say how sure the ratio is
     high: float | None
     median: float  # over prompts
     prompts: int
@@ -66,7 +66,7 @@ class Race:
     def median(self, one: str, other: str) -> float:
         return statistics.median(self.times[other][unit] / seconds for unit, seconds in self.times[one].items())
 
-    def speedup(self, one: str, other: str, interval: intervals.Interval) -> Speedup:
+    def speedup(self, one: str, other: str, interval: Interval) -> Speedup:
         low, high = interval
         return Speedup(self.ratio(one, other), low, high, self.median(one, other), self.prompts)
 
@@ -88,13 +88,13 @@ def race(load: Load, by_label: Mapping[str, Sequence[Sample]], speed: Speed | No
     keys = [key for key in next(iter(judged.values())) if all(key in own for own in judged.values())]
     every = {prompt for own in known.values() for prompt, _ in own}
     first = next(iter(judged.values()))
-    unit = {key: str(key[1]) if load.is_open else first[key].conversation or first[key].prompt for key in keys}
+    unit = {key: str(key[1]) if load.is_open else first[key].unit for key in keys}
     times: dict[str, dict[str, float]] = {}
     for label, own in judged.items():
         times[label] = dict.fromkeys(unit.values(), 0.0)
         for key in keys:
             times[label][unit[key]] += first[key].count / speed(own[key])
-    prompts = {first[key].conversation or first[key].prompt for key in keys}
+    prompts = {first[key].unit for key in keys}
     left_out = len(every) - len({prompt for prompt, _ in keys})
     absent = tuple(label for label in known if label not in judged)
     return Race(load, times if keys else {}, len(prompts), left_out, absent)
@@ -112,23 +112,14 @@ def races(
 
 
 def speedups(every: Sequence[Race], base: Mapping[Load, str], planned: int = 0) -> dict[str, Speedup | None]:
-    """Speed-ups of all strategies by label, at all loads. Their intervals hold together; the baseline's own is 1.
+    """Speed-ups of all strategies by label, at all loads. Their intervals hold together. The baseline's own, 1, has
+    none.
 
     `planned` is the number of prompts to come in all, before the end."""
     runs = [(each, base[each.load], label) for each in every for label in each.times if base[each.load] in each.times]
-    found = {label: each.speedup(label, label, (1.0, 1.0)) for each, own, label in runs if label == own}
-    others = [run for run in runs if run[2] != run[1]]
     columns = {label: each.times[label] for each, _, label in runs}
-    number = {label: n for n, label in enumerate(columns)}
-    pairs = [(number[own], number[label]) for _, own, label in others]
-    intervals_ = intervals.ratio_intervals([*columns.values()], pairs, planned)
-    return {
-        **found,
-        **{
-            label: each.speedup(label, own, interval)
-            for (each, own, label), interval in zip(others, intervals_, strict=True)
-        },
-    }
+    found = ratio_intervals(columns, [(own, label) for _, own, label in runs if label != own], planned)
+    return {label: each.speedup(label, own, found.get((own, label), NO_INTERVAL)) for each, own, label in runs}
 
 
 def speedup(samples: Sequence[Sample], baseline: Sequence[Sample], speed: Speed | None = None) -> Speedup | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,21 +12,13 @@ from types import MappingProxyType
 from typing import Any
 
 from decoding.disco.prices import about
-from decoding.load import Load
+from decoding.load import ONE, Load
 from decoding.measure import latency, why
 from decoding.measure.devices import device_shares
 from decoding.measure.drift import drift
 from decoding.measure.regret import regrets
 from decoding.measure.sample import AUDIT_OUTCOMES, Sample
-from decoding.measure.speedups import (
-    Race,
-    Speedup,
-    break_even_tokens,
-    end_to_end_speed,
-    races,
-    speedup,
-    speedups,
-)
+from decoding.measure.speedups import Race, Speedup, break_even_tokens, end_to_end_speed, races, speedup, speedups
 from decoding.spec import Choice
 from decoding.ssd import accounting
 from decoding.strategies import BASELINE
@@ -38,6 +31,22 @@ def repeated_8grams(tokens: Sequence[int]) -> float:
     return 1.0 - len(set(grams)) / len(grams) if grams else 0.0
 
 
+HEAVY = 50  # percent of all cores
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How far a comparison has come. A comparison that ended as planned has no stage."""
+
+    planned: int = 0  # prompts to come in all; 0: it has ended, with all of them
+    is_over: bool = True
+    repeats: int = 1  # planned, of each prompt
+    repeat: int = 1  # under way
+
+
+ENDED = Stage()
+
+
 @dataclass(frozen=True)
 class Judged:
     """The races of a comparison, and the speed-ups that they show, by label."""
@@ -47,33 +56,41 @@ class Judged:
     gains: Mapping[str, Speedup | None]
     end_to_end: Mapping[str, Speedup | None]
     shown: frozenset[str]  # labels shown to be faster than the usual baseline
+    stage: Stage = ENDED
     is_withheld: bool = False  # intervals are, since other programs used the machine too much
 
 
 def judge(
     choices: Sequence[Choice],
     samples: Sequence[Sample],
-    baseline: str = BASELINE,
+    baseline: str = "",
     *,
-    usual: str = BASELINE,
-    planned: int = 0,
-    is_withheld: bool = False,
+    stage: Stage = ENDED,
+    noises: Iterable[str] = (),
 ) -> Judged:
-    """Judge samples, relative to the strategy that `baseline` labels, at the same load. `usual` is the one that a
-    comparison has if nobody asks for another. `planned` is the number of prompts to come in all, before the end."""
+    """Judge samples, relative to the strategy that `baseline` labels, or to the usual one, at the same load. `noises`
+    are sentences on what disturbed them."""
+    stage = dataclasses.replace(stage, repeat=1 + max((sample.repeat for sample in samples), default=0))
     by_label = _by_label(choices, samples)
-    base, every = baselines(choices, baseline), races(choices, by_label)
-    gains = speedups(every, base, planned)
-    usually = gains if usual == baseline else speedups(every, baselines(choices, usual), planned)
-    whole = speedups(races(choices, by_label, end_to_end_speed), base, planned)
+    base, usual = (baselines(choices, asked) for asked in (baseline, ""))
+    every, is_withheld = races(choices, by_label), is_heavy(noises)
+    gains = speedups(every, base, stage.planned)
+    usually = gains if usual == base else speedups(every, usual, stage.planned)
+    whole = speedups(races(choices, by_label, end_to_end_speed), base, stage.planned) if ONE in base else gains
     if is_withheld:
-        gains, usually, whole = _without_intervals(gains), {}, _without_intervals(whole)
+        gains, whole = (
+            {label: gain and dataclasses.replace(gain, low=None, high=None) for label, gain in found.items()}
+            for found in (gains, whole)
+        )
+        usually = {}
     shown = frozenset(label for label, gain in usually.items() if gain and (gain.low or 0) > 1)
-    return Judged(every, base, gains, whole, shown, is_withheld)
+    return Judged(every, base, gains, whole, shown, stage, is_withheld)
 
 
-def _without_intervals(gains: Mapping[str, Speedup | None]) -> dict[str, Speedup | None]:
-    return {label: gain and dataclasses.replace(gain, low=None, high=None) for label, gain in gains.items()}
+def is_heavy(noises: Iterable[str]) -> bool:
+    """Whether other programs used so much of the machine that no interval would hold."""
+    told = [re.search(r"Other programs used (\d+) %", noise) for noise in noises]
+    return bool(told) and statistics.mean(int(found[1]) if found else 0 for found in told) > HEAVY
 
 
 def _by_label(choices: Iterable[Choice], samples: Iterable[Sample]) -> dict[str, list[Sample]]:
@@ -88,10 +105,8 @@ def _row(choice: Choice, runner: str, samples: Sequence[Sample], judged: Judged)
     """One row of a comparison, as in the JSON document."""
     gain, end_to_end = judged.gains.get(choice.label), judged.end_to_end.get(choice.label)
     decode_ns = sum(s.decode_ns for s in samples)
-    spec_steps, drafted, accepted = (
-        _sum(getattr(s, name) for s in samples)
-        for name in ("num_spec_steps", "num_draft_tokens", "num_accepted_draft_tokens")
-    )
+    spec_steps, drafted = _sum(s.num_spec_steps for s in samples), _sum(s.num_draft_tokens for s in samples)
+    accepted = _sum(s.num_accepted_draft_tokens for s in samples)
     has_rounds = all(s.has_rounds for s in samples)
     by_position = zip(
         _added(s.accepted_by_position for s in samples), _added(s.drafts_by_position for s in samples), strict=True
@@ -157,7 +172,7 @@ def report(
     choices: Sequence[Choice],
     runners: Mapping[str, str],
     samples: Sequence[Sample],
-    baseline: str = BASELINE,
+    baseline: str = "",
     objective: latency.Objective = latency.NO_OBJECTIVE,
     *,
     prices: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
@@ -167,36 +182,34 @@ def report(
     """Rows of all choices, in the order of `choices`. `runners` names the runner of each label. `prices` are those that
     the run weighed, by the classifier's name. `hardware` states what each label had to itself. `judged` are the
     speed-ups, if they are known already."""
-    by_label = _by_label(choices, samples)
+    by_label, devices = _by_label(choices, samples), device_shares(choices, hardware)
     judged = judged or judge(choices, samples, baseline)
-    devices, rows = device_shares(choices, hardware), []
-    for choice in choices:
+    rows = []
+    explained = zip(choices, why.reasons(choices, by_label), regrets(choices, by_label), strict=True)
+    for choice, reason, regret in explained:
         own, label, reference = by_label[choice.label], choice.label, judged.base[choice.load]
-        row = _row(choice, runners[label], own, judged)
-        length = None if label == reference else break_even_tokens(own, by_label.get(reference, []))
-        by_turn = _by_turn(own, by_label.get(reference, []))
+        beside = by_label.get(reference, [])
         rows.append(
             {
-                **row,
+                **_row(choice, runners[label], own, judged),
                 "price": about(prices.get(str(choice.settled.get(CLASSIFIER.name))), choice.price_rule),
-                "by_turn": by_turn,
-                "break_even_tokens": length,
+                "by_turn": _by_turn(own, beside),
+                "break_even_tokens": None if label == reference else break_even_tokens(own, beside),
                 **latency.figures(own, objective, devices[label]),
+                "why": reason,
+                "regret": regret,
             }
         )
-    found = zip(rows, why.reasons(choices, by_label), regrets(choices, by_label), strict=True)
-    return [{**row, "why": reason, "regret": regret} for row, reason, regret in found]
+    return rows
 
 
 def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample]) -> list[dict[str, Any]]:
     """Speed-up and acceptance of each turn, if conversations have several. Each interval holds for itself alone."""
-    found = []
-    for turn in sorted({sample.turn for sample in samples}):
+    found, turns = [], sorted({sample.turn for sample in samples})
+    for turn in turns if len(turns) > 1 else ():
         own = [sample for sample in samples if sample.turn == turn]
         gain = speedup(own, [sample for sample in baseline if sample.turn == turn])
-        steps, accepted = (
-            _sum(getattr(s, name) for s in own) for name in ("num_spec_steps", "num_accepted_draft_tokens")
-        )
+        steps, accepted = _sum(s.num_spec_steps for s in own), _sum(s.num_accepted_draft_tokens for s in own)
         found.append(
             {
                 "turn": turn,
@@ -205,11 +218,19 @@ def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample]) -> list[dict
                 "prompt_tokens": statistics.median(sample.prompt_tokens for sample in own),
             }
         )
-    return found if len(found) > 1 else []
+    return found
 
 
-def baselines(choices: Sequence[Choice], baseline: str = BASELINE) -> dict[Load, str]:
+def usual_baseline(choices: Iterable[Choice]) -> str:
+    """Return the strategy that results are relative to unless another is asked for: autoregressive, or of servers alone
+    the first."""
+    settings = [choice.settings for choice in choices]
+    return BASELINE if BASELINE in settings else settings[0]
+
+
+def baselines(choices: Sequence[Choice], baseline: str = "") -> dict[Load, str]:
     """Return the label of the row that speed-ups are relative to, for each load."""
+    baseline = baseline or usual_baseline(choices)
     settings = next((choice.settings for choice in choices if choice.label == baseline), baseline)
     return {choice.load: settings + choice.load.suffix for choice in choices}
 

@@ -3,35 +3,14 @@ both from here. Standard library only; works on the rows of `summary.report`."""
 
 from __future__ import annotations
 
-import re
-import statistics
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from decoding.measure.ranking import Row, leader_of, listed, ranked
-from decoding.measure.summary import so_few
+from decoding.measure.summary import ENDED, Stage, so_few
 from decoding.strategies import BASELINE
 
 BUSY = "The machine was not quiet: repeat this on a quiet one before you rely on it."
 NO_INTERVALS = "Other programs used more than half of the machine, so no interval would hold."
-HEAVY = 50  # percent of all cores
-
-
-def is_heavy(noises: Iterable[str]) -> bool:
-    """Whether other programs used so much of the machine, by the sentences on what disturbed each sample."""
-    told = [re.search(r"Other programs used (\d+) %", noise) for noise in noises]
-    return bool(told) and statistics.mean(int(found[1]) if found else 0 for found in told) > HEAVY
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """How far a comparison has come. A comparison that ended as planned has no stage."""
-
-    planned: int = 0  # prompts to come in all; 0: it has ended, with all of them
-    is_over: bool = True
-
-
-ENDED = Stage()
 
 
 def doubt(ranking: str, *, is_noisy: bool, told: str = "") -> str:
@@ -95,7 +74,8 @@ def _ran(row: Row) -> str:
 def _so_far(prompts: int, stage: Stage) -> str:
     if not stage.planned:
         return ""
-    return f"{'Stopped' if stage.is_over else 'So far'} after {prompts} of {stage.planned} prompts"
+    repeat = f", in repeat {stage.repeat} of {stage.repeats}" if stage.repeats > 1 else ""
+    return f"{'Stopped' if stage.is_over else 'So far'} after {prompts} of {stage.planned} prompts{repeat}"
 
 
 def _closest(row: Row, stage: Stage) -> str:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from decoding.chat.messages import Chat
 from decoding.load import ONE
 from decoding.measure.sample import Sample
 from decoding.measure.speedups import judged_speed
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import Prompt, messages_to, turns_to
 
 MOST = 10_000  # prompts in one file
 USUAL = 50
@@ -37,7 +38,8 @@ def ranked_by_loss(samples: Iterable[Sample], baseline: Iterable[Sample]) -> lis
     found: dict[str, list[tuple[Sample, Sample]]] = {}
     for sample in samples:
         beside = base.get((sample.prompt, sample.repeat))
-        if beside and _speed(beside) and _speed(sample):
+        speed = judged_speed(sample.load)
+        if beside and speed(beside) and speed(sample):
             found.setdefault(sample.prompt, []).append((sample, beside))
     return sorted((_loss(prompt, pairs) for prompt, pairs in found.items()), key=lambda loss: loss.speedup)
 
@@ -62,7 +64,7 @@ def _row(loss: Loss, by_id: Mapping[str, Prompt], answers: Mapping[str, str], ke
     kept = {"category": prompt.category, "split": split, "reference": prompt.reference}
     return {
         "id": prompt.id,
-        **(_chat(prompt, by_id, answers) if prompt.chat else {"text": prompt.text}),
+        **(_chat(prompt, prompt.chat, by_id, answers) if prompt.chat else {"text": prompt.text}),
         **{name: value for name, value in kept.items() if value},
         "answer": answers.get(prompt.id, ""),
         "speedup": round(loss.speedup, 4),
@@ -71,33 +73,21 @@ def _row(loss: Loss, by_id: Mapping[str, Prompt], answers: Mapping[str, str], ke
     }
 
 
-def _chat(prompt: Prompt, by_id: Mapping[str, Prompt], answers: Mapping[str, str]) -> dict[str, Any]:
-    path, messages = [prompt], list[Mapping[str, Any]]()
-    while path[0].follows:
-        path.insert(0, by_id[path[0].follows])
-    for turn in path:
-        messages += turn.chat.messages if turn.chat else ()
-        if turn is not prompt:
-            messages.append({"role": "assistant", "content": answers.get(turn.id, "")})
-    sent = {"tools": list(prompt.chat.tools) if prompt.chat else [], "max_tokens": prompt.max_tokens}
+def _chat(prompt: Prompt, chat: Chat, by_id: Mapping[str, Prompt], answers: Mapping[str, str]) -> dict[str, Any]:
+    messages = messages_to(turns_to(prompt, by_id), lambda turn: answers.get(turn.id, ""))
+    sent = {"tools": list(chat.tools), "max_tokens": prompt.max_tokens}
     return {"messages": messages, **{name: value for name, value in sent.items() if value}}
 
 
 def _loss(prompt: str, pairs: Sequence[tuple[Sample, Sample]]) -> Loss:
-    drafted = sum(sample.num_draft_tokens or 0 for sample, _ in pairs)
+    drafted, speed = sum(sample.num_draft_tokens or 0 for sample, _ in pairs), judged_speed(pairs[0][0].load)
     return Loss(
         prompt,
-        statistics.median(_speed(sample) / _speed(beside) for sample, beside in pairs),
-        statistics.median(_spent_ns(sample) - _spent_ns(beside) for sample, beside in pairs) / 1e6,
+        statistics.median(speed(sample) / speed(beside) for sample, beside in pairs),
+        statistics.median(_judged_ns(sample) - _judged_ns(beside) for sample, beside in pairs) / 1e6,
         sum(sample.num_accepted_draft_tokens or 0 for sample, _ in pairs) / drafted if drafted else None,
     )
 
 
-def _speed(sample: Sample) -> float:
-    """Tokens per second that speed-ups compare: of decoding for one user, of the whole request under load."""
-    return judged_speed(sample.load)(sample)
-
-
-def _spent_ns(sample: Sample) -> int:
-    alone = sample.load == ONE
-    return sample.decode_ns if alone else sample.timing.queued_ns + sample.prefill_ns + sample.decode_ns
+def _judged_ns(sample: Sample) -> int:
+    return sample.decode_ns if sample.load == ONE else sample.request_ns

@@ -57,7 +57,7 @@ class Loaded:
 
 
 def load(
-    folder: Path | str,
+    folder: Path | str | ModelFolder,
     *,
     dtype: str = "auto",
     device: torch.device | None = None,

@@ -176,8 +176,11 @@ class ModelFolder:
         return self.config.get(name, text_part(self.config).get(name))
 
 
-def inspect(folder: Path | str) -> ModelFolder:
-    """Read a folder's facts. Raises BadCheckpoint, which says what is wrong and what to do."""
+def inspect(folder: Path | str | ModelFolder) -> ModelFolder:
+    """Read a folder's facts, or return them if they were read before. Raises BadCheckpoint, which says what is wrong
+    and what to do."""
+    if isinstance(folder, ModelFolder):
+        return folder
     folder = Path(folder)
     try:
         return _inspected(folder)

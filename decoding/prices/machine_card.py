@@ -45,7 +45,7 @@ class Card:
     source: str
     grade: str
     target_devices: int
-    draft_devices: int  # 0: the draft shares the target's devices, and the two take turns
+    draft_devices: int  # 0: the draft shares the target's devices, and takes turns with it even if it had a stream
     costs: CostModel
 
     @property

@@ -8,11 +8,11 @@ later, by the target's chat template; each turn of a conversation is a prompt.
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from decoding.chat.messages import BadChat, Chat
-from decoding.errors import BadPrompts
+from decoding.chat.messages import BadChat, Chat, Message
+from decoding.errors import BadPrompt, BadPrompts
 from decoding.prompts import chats
 from decoding.prompts.containers import LONGEST, Placed
 from decoding.prompts.containers import rows as rows_of
@@ -66,6 +66,26 @@ def in_turn(prompts: Sequence[Prompt]) -> list[Prompt]:
             ordered.append(turn)
             turn = following.pop(turn.id, None)
     return [*ordered, *following.values()]
+
+
+def turns_to(prompt: Prompt, by_id: Mapping[str, Prompt]) -> list[Prompt]:
+    """Return the turns of a conversation up to this one."""
+    path = [prompt]
+    while follows := path[0].follows:
+        if follows not in by_id:
+            raise BadPrompt(f"It follows the answer to prompt {follows}, which takes no part.")
+        path.insert(0, by_id[follows])
+    return path
+
+
+def messages_to(turns: Sequence[Prompt], answer: Callable[[Prompt], str]) -> list[Message]:
+    """Return the messages of a conversation up to its last turn, with the answers to those before."""
+    messages: list[Message] = []
+    for turn in turns:
+        messages += turn.chat.messages if turn.chat else ()
+        if turn is not turns[-1]:
+            messages.append({"role": "assistant", "content": answer(turn)})
+    return messages
 
 
 def first_turns(prompts: Iterable[Prompt]) -> list[Prompt]:

@@ -39,6 +39,7 @@ from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Simulat
 from decoding.ssd.simulation.recording import plan_of, track_of
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
+from decoding.ssd.transport.two_lanes import PLACEMENTS
 from decoding.strategies import STRATEGIES
 from decoding.strategy import Settings, Strategy
 
@@ -105,7 +106,10 @@ class Simulating:
         return max(1, round(sum(len(recording.matches) for recording in self.study.recordings) / MOST_TOKENS))
 
     def placement(self, choice: Choice) -> Placement:
-        return ANYTIME if self.pair.process_of(choice) else IN_TURN
+        """Return whether the models work at once: on devices of their own, or on two streams of one. How much they slow
+        each other there is in the prices, which are measured in that placement."""
+        is_at_once = self.pair.process_of(choice) or self.pair.placement_of(choice) in PLACEMENTS
+        return ANYTIME if is_at_once else IN_TURN
 
     def fits(self, choice: Choice) -> bool:
         """Whether its branches fit into memory now."""

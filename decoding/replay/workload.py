@@ -84,6 +84,11 @@ def of_recordings(recipe: Recipe) -> int:
     return recipe.prompts
 
 
+def of_proof(recipe: Recipe) -> int:
+    """Samples of a proof: with and without speculation, here and on the other engine."""
+    return 4 * recipe.prompts
+
+
 def of_papers(recipe: Recipe) -> int:
     """Samples of a study of the papers at most."""
     probe = samples_of_probe(recipe.prompts, classifiers=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 
@@ -23,6 +23,20 @@ class InMemory(Shelf):
 
     def write(self, name: str, data: Any) -> None:
         self.kept[name] = data
+
+
+class Reported:
+    """Shelf that reports what is put on it."""
+
+    def __init__(self, shelf: Shelf, on_write: Callable[[str, Any], None]) -> None:
+        self._shelf, self._on_write = shelf, on_write
+
+    def read(self, name: str) -> Any:
+        return self._shelf.read(name)
+
+    def write(self, name: str, data: Any) -> None:
+        self._shelf.write(name, data)
+        self._on_write(name, data)
 
 
 class Stopped(Exception):

@@ -127,12 +127,6 @@ def rounds(trace: Sequence[Event]) -> Iterator[Round]:
             is_behind = verdict.outcome == "bonus" if one.drafted and not one.is_copied else is_behind
 
 
-def mean_phases(traces: Iterable[Sequence[Event]]) -> dict[str, float]:
-    """Mean seconds by phase, over all rounds."""
-    found = [each.phases() for trace in traces for each in rounds(trace)]
-    return {name: sum(phases[name] for phases in found) / max(1, len(found)) for name in PHASES}
-
-
 def _seconds_between(began_ns: int, ended_ns: int) -> float:
     return max(0, ended_ns - began_ns) * 1e-9
 

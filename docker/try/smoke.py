@@ -147,7 +147,7 @@ class Smoke:
             "limit": 8,
             "strategies": [
                 {"strategy": "static", "params": {"lookahead": 4}},
-                {"strategy": "ssd", "params": {"lookahead": 4, "branches": 8}},
+                {"strategy": "ssd"},
                 {"strategy": "disco"},
             ],
         }

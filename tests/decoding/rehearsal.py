@@ -48,7 +48,7 @@ class Rehearsal:
     def aside(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def time(self, work: Callable[[], object]) -> float:
+    def time(self, work: Callable[[], object], calls: int = 1) -> float:
         """Prefer the later of two ways of attending: a GPU may prefer either."""
         work()
         self.timed.append(work)

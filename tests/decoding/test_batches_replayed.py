@@ -152,7 +152,8 @@ def test_every_round_of_texts_that_prepare_ahead_is_the_live_one(choice: Choice,
     made = World.of_tables(14, 3, noise=0.5)
     recordings = [recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)]
     asked = [Tracked(each.record, each.prompt_tokens, track=track_of(each)) for each in recordings]
-    found = simulate_together(asked, plan_of(choice, made.vocab, None), CHEAP, USERS, [(1, 0.001)])
+    prices = dataclasses.replace(CHEAP, branches=[(1, 0.001)])
+    found = simulate_together(asked, plan_of(choice, made.vocab, None), prices, USERS)
     assert rounds_in(found) == live(made, lambda parts: build(choice, parts), sampling, asked)
     assert 0 < found.hit_rate < 1
 

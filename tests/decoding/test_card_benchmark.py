@@ -182,8 +182,12 @@ def test_cheap_steps_measure_what_they_are_named_for(rows: Path) -> None:
     _card_kernels.env(dry)
     _card_kernels.queue(dry)
     _card_kernels.products(dry)
-    sections = {row["section"] for row in read(rows)}
-    assert sections == {"env", "copy", "read", "small", "products", "product"}
+    found = read(rows)
+    assert {row["section"] for row in found} == {"env", "copy", "read", "small", "products", "product"}
+    each = [row for row in found if row["section"] == "product"]
+    assert {row["name"] for row in each} == {"qkv", "out", "inner", "down", "head"} and all(
+        row["GBps"] > 0 for row in each
+    )
 
 
 def test_every_way_of_attending_gives_the_numbers_of_float64(rows: Path) -> None:
@@ -206,9 +210,19 @@ def test_a_pass_is_timed_by_rows_queued_and_in_the_loop(rows: Path) -> None:
 
 def test_texts_under_load_are_those_decoded_alone(rows: Path) -> None:
     _card_texts.load(Card(rows, "8B", is_tiny=True))
-    found = read(rows)
+    *found, audits = read(rows)
+    assert audits["section"] == "audits" and audits["outcomes"] == {
+        "identical": sum(len(row["audits"]) for row in found)
+    }
     assert [row["sequences"] for row in found] == [1, 2, 4] * 2
     assert all({audit["outcome"] for audit in row["audits"]} == {"identical"} for row in found)
+
+
+def test_gaps_at_first_differences_are_counted_by_size() -> None:
+    audits = [{"outcome": "identical", "gap": None}, *({"outcome": "tie", "gap": gap} for gap in (0.0, 0.3, 8.0))]
+    found = _card_texts.histogram([*audits, {"outcome": "divergent", "gap": 9.0}])
+    assert found["outcomes"] == {"identical": 1, "tie": 3, "divergent": 1} and found["gaps"] == [0.0, 0.3, 8.0, 9.0]
+    assert [*found["counts"].values()] == [1, 1, 0, 0, 0, 1, 1]
 
 
 def test_texts_under_load_share_passes_as_on_a_card(rows: Path) -> None:

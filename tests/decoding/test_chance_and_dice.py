@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from decoding import chance
-from decoding.dice import NOISE_BLOCK, Dice, dice_for
+from decoding.dice import NOISE_BLOCK, Dice, dice_for, weighed_together
 from decoding.errors import BrokenModel
 from decoding.spec import Sampling
 from tests.decoding.rehearsal import on_a_gpu
@@ -202,6 +202,27 @@ def test_logits_that_are_no_numbers_are_refused_in_words(settings: dict[str, Any
     logits[1, 3] = damage
     with pytest.raises(BrokenModel, match="NaN or infinite"):
         dice(**settings).judge(logits, Proposal(scores=torch.zeros(1, 8)))
+
+
+@on_a_gpu
+@pytest.mark.parametrize(
+    "settings", [{}, {"temperature": 1.0}, {"temperature": 0.9, "repetition_penalty": 1.3}], ids=str
+)
+def test_verdicts_on_several_texts_take_one_choice_and_are_those_of_each_alone(
+    settings: dict[str, Any], device: torch.device
+) -> None:
+    drafts = [Proposal(()), Proposal((2, 3)), Proposal((5, 1), parents=(-1, -1))]
+    random = torch.Generator().manual_seed(2)
+    rows = [torch.randn(len(draft.tokens) + 1, 8, generator=random).to(device) for draft in drafts]
+    asked = [(dice([n], seed=n, **settings), rows[n], draft) for n, draft in enumerate(drafts)]
+    found = [weighing.verdict() for weighing in weighed_together(asked)]
+    assert found == [made.judge(logits, draft) for made, logits, draft in asked]
+    made, logits, draft = asked[0]
+    with refusing_waits():
+        broken, whole = weighed_together([(made, logits * math.nan, draft), asked[1]])
+    assert whole.verdict() == found[1]
+    with pytest.raises(BrokenModel, match="NaN or infinite"):
+        broken.verdict()
 
 
 @pytest.mark.parametrize("places", [[5, 6, 7], [5, 5, 6, 8], [5, 7, 6, 8], [31, 31, 33], [40, 8, 40]], ids=str)

@@ -258,3 +258,12 @@ def test_memory_that_runs_out_under_way_is_told_with_its_prompt_and_strategy() -
     own, _ = tables(len(LETTERS), 7)
     with pytest.raises(OutOfMemory, match="not enough memory for prompt one under autoregressive"):
         list(comparison(pair=pair(Hungry(own, 4096, state_of))).run())
+
+
+def test_memory_that_runs_out_on_one_prompt_costs_the_samples_of_that_prompt_alone() -> None:
+    """It used to cost a command all its samples."""
+    own, _ = tables(len(LETTERS), 7)
+    prompts = [*PROMPTS, Prompt("long", LETTERS, "x")]
+    made = comparison(Sampling(max_new_tokens=4), pair=pair(Hungry(own, 4096, state_of)), prompts=prompts)
+    assert [len(group) for group in made.run()] == [len(CHOICES)] * 3 + [0]
+    assert {(key.prompt.id, type(error)) for key, error in made.left_out} == {("long", OutOfMemory)}

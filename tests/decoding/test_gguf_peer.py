@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks._llama_server import VARIABLE, LlamaServer, llama_server, program
 from decoding.models.checkpoints import Loaded, load
 from decoding.models.gguf.writing import export_of, write
 from tests.decoding.bpe import CUTS, HARD, save_with_bpe
+from tests.decoding.llama_server import VARIABLE, LlamaServer, llama_server, program
 from tests.decoding.models import GPT2, LLAMA
 from tests.decoding.runners.test_families import LLAMA3, YARN
 

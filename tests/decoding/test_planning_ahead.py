@@ -109,6 +109,14 @@ def test_where_the_draft_has_a_core_of_its_own_the_best_setting_is_tried_in_turn
     assert len(done) == done[-1] == samples_ahead(len(PROMPTS), strategies, has_both_placements=True)
 
 
+@pytest.mark.parametrize(("placement", "is_at_once"), [("two-streams", True), ("two-gpus", True), ("in-turn", False)])
+def test_on_streams_and_gpus_of_their_own_the_models_are_simulated_at_once(placement: str, is_at_once: bool) -> None:
+    ready = pair()
+    recorded = study(ready, PROMPTS, SHARED, tails=True)
+    simulating = Simulating(ready, PROMPTS, SHARED, recorded, probe(ready, PROMPTS, SHARED), None)
+    assert simulating.placement(choose("ssd", {"placement": placement})).beside is is_at_once
+
+
 def test_a_simulated_setting_counts_the_passes_of_a_live_run() -> None:
     ready = pair()
     recorded = study(ready, PROMPTS, SHARED, tails=True)

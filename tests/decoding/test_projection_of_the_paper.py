@@ -5,7 +5,7 @@ comes out is compared with its bars. Not published, so taken: 5 tokens a round w
 acceptance of 0.885; a lookahead of 7 for SSD, as in the authors' commands; and that the whole budget of 8 branches goes
 to the next token after a miss that random tokens answered, as the authors' code allows. Nothing is fitted to SSD's
 bars. The figure's text says F = 1: one branch for each accepted count. A verdict that misses ends the preparation, as
-Theorem 7 counts it (decision 72).
+Theorem 7 counts it (decision 57).
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ import pytest
 from benchmarks import _ssd_figures as figures
 from benchmarks._ssd_bars import OURS, by_default, contestants, race
 from benchmarks._ssd_figures import Contestant
-from benchmarks._ssd_simulated import simulated, tracks
 from benchmarks.ssd import main
 from decoding.measure.comparison import Comparison
 from decoding.spec import Sampling, choose
@@ -44,7 +43,6 @@ def found() -> dict[str, Any]:
         "repeats": 1,
         "sweep": figures.sweep(runs),
         **figures.measured(finals, runs),
-        "simulated": simulated(ready, runs, tracks(comparison, runs)),
     }
 
 
@@ -57,16 +55,6 @@ def test_it_has_a_figure_for_every_bar_and_every_accounting(found: dict[str, Any
         assert row["one core, the other idle"]["static"].endswith("1 core")
         assert row["both cores"]["static"].endswith("2 cores")
         assert len(row["tokens_per_s_per_core"]) == 3
-
-
-def test_the_simulation_stands_beside_what_was_measured(found: dict[str, Any]) -> None:
-    assert found["simulated"]["label"] == "simulated"
-    rows = found["simulated"]["beside_measured"]
-    assert {row["strategy"].partition(":")[0] for row in rows} == {"ssd", "ssd-disco"}
-    for row in rows:
-        # The machine decides what was prepared by the time of a verdict; in turn the two must be equal.
-        assert 0 <= row["simulated_hit_rate"] <= 1 and 0 <= row["hit_rate"] <= 1
-    assert all(row["prices"] and row["over autoregressive"] > 0 for row in found["simulated"]["projected"])
 
 
 def test_only_the_fastest_of_each_kind_are_measured_and_all_are_told(found: dict[str, Any]) -> None:
@@ -100,9 +88,6 @@ def test_it_prints_all_of_it(found: dict[str, Any]) -> None:
     lines: list[str] = []
     figures.show(found, lines.append)
     text = "\n".join(lines)
-    rows = len(found["simulated"]["beside_measured"] + found["simulated"]["projected"])
-    assert text.count("simulated: ") == rows + 1  # and the ceiling
-    assert "the most that ssd could be over static:" in text and "of a verification" in text
     assert "static on one core, the other idle" in text and "static on both cores" in text
 
 

@@ -21,7 +21,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prices_from
 from decoding.replay.records import Record
 from decoding.spec import Choice, Sampling, choose
-from decoding.ssd.accounting import mean_phases, rounds
+from decoding.ssd.accounting import PHASES, rounds
 from decoding.ssd.settings import Settings, WantedBackup
 from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
 from decoding.ssd.simulation.recording import plan_for, track_of
@@ -342,6 +342,11 @@ def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Pla
     again = simulate(tracks, plan, found, placement)
     assert again.tokens_per_s == pytest.approx(simulate(tracks, plan, given, placement).tokens_per_s, rel=0.005)
     assert mean_phases(again.traces) == pytest.approx(mean_phases(traces), rel=0.01, abs=1e-3)
+
+
+def mean_phases(traces: Sequence[Sequence[Event]]) -> dict[str, float]:
+    found = [each.phases() for trace in traces for each in rounds(trace)]
+    return {name: sum(phases[name] for phases in found) / len(found) for name in PHASES}
 
 
 def alone(rows: Sequence[float], drafted: int) -> list[Event]:

@@ -16,6 +16,7 @@ from decoding.models.devices import set_threads
 from decoding.prices.machine_card import card_in_the_box
 from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.reproduce.figure import Asked
+from decoding.reproduce.shelf import InMemory
 from decoding.spec import Sampling, choose
 from worker.engine.residents import Residents
 from worker.jobs.oracle import AskOracle
@@ -63,7 +64,9 @@ def main() -> None:
         Prove(local, prompts("test", 6), SAMPLING, *promise).carry_out(residents, said.append, lambda: False)
         proof, said = found(said), []
         asked = Asked("--target TARGET --draft DRAFT --prompts PROMPTS --limit 4")
-        DrawFigures(judging, prompts("test", 4), SAMPLING, {}, asked).carry_out(residents, said.append, lambda: False)
+        DrawFigures(judging, prompts("test", 4), SAMPLING, InMemory(), asked).carry_out(
+            residents, said.append, lambda: False
+        )
     card["pair"] = ["target", "draft"]
     card["machine"] = "a machine"
     recorded = {"oracle": oracle, "plan": plan, "card": card, "projection": projection, "proof": proof}

@@ -30,7 +30,7 @@ PLANTED = (
     ".git/config",
     ".npmrc",
     "backup.tar",
-    "benchmarks/costs.py",
+    "benchmarks/engine.py",
     "data/drafthouse.sqlite3",
     "data/secrets/secret_key",
     "docker/try/smoke.py",

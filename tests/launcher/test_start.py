@@ -155,6 +155,13 @@ def test_a_database_of_a_newer_drafthouse_ends_every_start(copied, name):
     assert "made by a newer Drafthouse" in refusal(SERVING[name], copied)
 
 
+@pytest.mark.parametrize("name", ["prepare", "a worker"])
+def test_a_database_too_old_to_be_migrated_ends_every_start(copied, name):
+    with closing(sqlite3.connect(copied / "drafthouse.sqlite3")) as older, older:
+        older.execute("DELETE FROM django_migrations WHERE app = 'jobs' AND name = '0020_time_limit'")
+    assert "made by an older Drafthouse" in refusal(SERVING[name], copied)
+
+
 @pytest.mark.parametrize("name", ["prepare", "token", "web"])
 def test_a_machine_with_secrets_of_its_own_ends_a_start_that_needs_them(copied, name):
     (copied / "secrets" / "secret_key").write_text("of this machine")

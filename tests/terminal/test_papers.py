@@ -129,15 +129,6 @@ def test_a_run_that_takes_up_a_noisy_one_says_so(command: Callable[..., int], tm
     assert len(kept) == 4 and kept[0] == "Others were busy."
 
 
-def test_the_time_left_is_that_of_what_is_not_finished_yet() -> None:
-    progress = papers.Progress({"joint": 5, "together": 40})
-    progress("running", 10, 10)  # it came from the folder
-    assert progress.left() == "time left unknown yet"
-    progress.began -= 10
-    progress("joint", 5, 5)
-    assert progress.left() == "about 80 s left"
-
-
 def test_evidence_of_another_recipe_is_not_mixed_in_and_what_differs_is_named(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,7 @@
 import io
 
-from worker.terminal.progress import Bar, Progress, duration
+from worker.messages import Step
+from worker.terminal.progress import Bar, Progress, StepLines, duration
 
 
 class Terminal(io.StringIO):
@@ -52,6 +53,33 @@ def test_a_slow_warm_up_says_how_far_it_is_and_a_quick_one_nothing() -> None:
     quick = Bar(said := io.StringIO(), time)
     quick.show(9, 9, "warmed up")
     assert said.getvalue() == ""
+
+
+def test_steps_have_a_line_for_the_first_and_the_last_of_a_phase_with_the_time_that_is_left() -> None:
+    lines = StepLines(stream := io.StringIO(), time := Time())
+    for done in (1, 2, 3):
+        lines.show(Step("recording", done, 3, whole=(10 + done, 53), is_counted=True))  # 10 came from an earlier run
+        time.s += 4.0
+    lines.show(Step("running", 40, 40, whole=(53, 53), is_counted=True))
+    lines.show(Step("fitting", 1, 2, "loss 0.5", whole=(53, 53)))
+    assert stream.getvalue().splitlines() == [
+        "recording: 1/3",
+        "recording: 3/3, about 2 min 40 s left",
+        "running: 40/40, about 0 s left",
+        "fitting: 1/2 loss 0.5",
+    ]
+
+
+def test_on_a_terminal_each_phase_keeps_its_line() -> None:
+    lines = StepLines(stream := Terminal())
+    for phase in ("recording", "confirming"):
+        lines.show(Step(phase, 1, 2))
+        lines.show(Step(phase, 2, 2))
+    lines.close()
+    redraw = "\r\x1b[K"
+    first, second, rest = stream.getvalue().split("\n")
+    assert first == f"{redraw}recording: 1/2{redraw}recording: 2/2"
+    assert (second, rest) == (f"{redraw}confirming: 1/2{redraw}confirming: 2/2", "")
 
 
 def test_durations_are_said_as_a_person_would() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shlex
@@ -278,15 +279,41 @@ def test_servers_alone_refuse_a_chat_before_they_are_asked(
     assert "Prompt t: No chat template is here, since no target is." in capsys.readouterr().err
 
 
-def test_a_server_that_fails_ends_the_comparison_with_its_sentence(
+def failing(asked: Asked) -> Reply:
+    return Reply([b'{"error": {"message": "out of memory"}}'], 500)
+
+
+FAILED = "llamacpp answered 500 Internal Server Error. It says: "
+
+
+@pytest.mark.parametrize("lost", [1, 4], ids=["the first", "all"])
+def test_a_server_that_fails_loses_those_samples_and_the_run_goes_on(
+    box: Path, tmp_path: Path, target: Any, capsys: pytest.CaptureFixture[str], lost: int
+) -> None:
+    answering, samples = speaking("llamacpp", target, words(box)), itertools.count(-1)  # the warm-up comes first
+
+    def first_failing(asked: Asked) -> Reply:
+        fails = asked.path == "/completion" and next(samples) in range(lost)
+        return failing(asked) if fails else answering(asked)
+
+    worst, written = tmp_path / "worst.jsonl", tmp_path / "result.json"
+    with serving(first_failing) as wire:
+        flags = ("--server", f"{wire.address},dialect=llamacpp", "--json", str(written), "--worst", str(worst))
+        assert main(arguments(box, *flags)) == 0
+    document = json.loads(written.read_text())
+    assert [len(row["samples"]) for row in document["strategies"]] == [4, 4 - lost] and document["complete"]
+    number = f"{lost} samples were" if lost > 1 else "1 sample was"
+    assert document["warnings"][0].startswith(f"{number} left out. server:llamacpp on prompt p0: {FAILED}")
+    assert FAILED in capsys.readouterr().out
+
+
+def test_servers_alone_that_answer_nothing_end_the_comparison_with_a_sentence(
     box: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def failing(asked: Asked) -> Reply:
-        return Reply([b'{"error": {"message": "out of memory"}}'], 500)
-
     with serving(failing) as wire:
-        assert main(arguments(box, "--server", f"{wire.address},dialect=llamacpp")) == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith("llamacpp answered 500 Internal Server Error. It says: ")
+        prompts = ("--prompts", str(box / "prompts.jsonl"), "--server", f"{wire.address},dialect=llamacpp")
+        assert main(["--servers-only", *prompts]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith(FAILED)
 
 
 # ---- started here

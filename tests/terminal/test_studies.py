@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
+import signal
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,12 +20,14 @@ from decoding.disco.classifier import Classifier, load_classifier
 from decoding.errors import BadStrategy
 from decoding.prices.machine_card import card_called
 from decoding.replay import planning
-from decoding.spec import Sampling, choose
+from decoding.spec import choose
 from tests.decoding.models import LLAMA, save
-from tests.decoding.test_comparison import pair
-from tests.decoding.worlds import some_classifier
+from worker.engine.residents import Residents
+from worker.messages import Cancelled, Emit, Found, PairOrder, Step
 from worker.terminal import oracle, plan, project, train_disco
+from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.compare import main as compare
+from worker.terminal.studying import carry_out
 
 STARTER = Path(__file__).parents[2] / "starter"
 GOLDEN = Path(__file__).parents[1] / "golden" / "studies.json"  # documents as REST gives them
@@ -144,7 +146,7 @@ def test_a_classifier_that_would_slow_other_prompts_down_is_told_of() -> None:
         "costs": {"decision": 1e-5, "draft": 1e-4, "target": [0.0, 1e-3]},
         "elsewhere": {name: {"auc": 0.7, "predicted": s} for name, s in (("prose", speeds), ("poems", good))},
     }
-    told = train_disco.report(card)
+    told = train_disco.card_as_text(card)
     assert "slower than autoregressive on prose: train another classifier there" in told
     assert "slower than autoregressive on poems" not in told
     assert "one decision costs 10.0 µs, one drafted token 100 µs" in told
@@ -178,15 +180,6 @@ def test_a_plan_names_the_best_of_each_strategy_runs_it_and_translates_it(
     assert "Noisy: " not in told or told.endswith("before you rely on these figures.\n")  # others may use this machine
 
 
-def test_a_plan_warns_of_a_classifier_that_was_trained_for_another_sampling() -> None:
-    ready, bench = pair(), SimpleNamespace(sampling=Sampling(temperature=0.6))
-    assert plan.misfit_of(bench, SimpleNamespace(pair=ready)) == ""  # type: ignore[arg-type]
-    ready.classifier_at = lambda name: Path("disco")
-    ready.hold("", dataclasses.replace(some_classifier(), card={"sampling": Sampling().to_dict()}))
-    warned = plan.misfit_of(bench, SimpleNamespace(pair=ready))  # type: ignore[arg-type]
-    assert warned.startswith("This plan uses a classifier that was trained with temperature 0.0")
-
-
 def test_a_plan_says_before_its_figures_which_strategies_are_left_out() -> None:
     found = {"misfit": "It was trained elsewhere.", "left_out": {"ssd": "its simulation needs a fixed text"}}
     told = plan.remarks(found)
@@ -197,7 +190,10 @@ def test_a_plan_says_before_its_figures_which_strategies_are_left_out() -> None:
 def test_a_plan_prints_what_another_engine_does_in_another_way() -> None:
     exported = planning.elsewhere([planning.Prediction(choose("static"), 1.0, 1.0)])
     [vllm] = [one for one in exported if one["engine"] == "vLLM"]
-    assert vllm["note"] and plan.elsewhere({"elsewhere": [vllm]}).endswith(f"{vllm['setting']}\n    {vllm['note']}")
+    assert vllm["note"] and [*plan.elsewhere({"elsewhere": [vllm]})][2:] == [
+        f"    {vllm['setting']}",
+        f"    {vllm['note']}",
+    ]
 
 
 def test_a_plan_at_load_writes_the_document_that_rest_gives(
@@ -223,6 +219,7 @@ def test_a_projection_prints_every_batch_and_the_map_and_writes_both(
     for words in ("Simulated, not measured.", "1 at once", "16 at once", "ssd-disco:", "this pair on this card"):
         assert words in told
     found = json.loads(out.read_text())
+    assert set(found) == set(json.loads(GOLDEN.read_text())["projection"])
     assert len(found["map"]["fields"]) == 49
     assert "Left out: schedule (a search has no settings of it to try)." in told and "hybrid " in told
     assert told.count("[") == 2  # the field of the pair, and the key to it
@@ -268,6 +265,7 @@ def test_the_oracle_is_counted_and_drawn(
     names = {path.name for path in (tmp_path / "figures").iterdir()}
     assert names == {"one-sample.svg", "by-progress.svg", "histogram.svg", "oracle.json"}
     data = json.loads((tmp_path / "figures" / "oracle.json").read_text())
+    assert set(data) >= set(json.loads(GOLDEN.read_text())["oracle"])
     assert data["oracle"]["target"] == sum(data["histogram"])
     assert {"draft model", "lookup", "suffix", "best of each position"} <= {
         name.partition(":")[0] for name in data["sources"]
@@ -280,6 +278,32 @@ def test_the_oracle_is_counted_and_drawn(
         f"oracle {one['oracle']['target']} and {one['oracle']['draft']}, static:5 {one['static']['target']} and"
         in drawn
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Counting(PairOrder):
+    """An order that is interrupted at its second step, and looks for that between steps if it can."""
+
+    looks: bool = False
+
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+        for done in (1, 2, 3, 4):
+            if self.looks and cancelled():
+                return
+            emit(Step("counting", done, 4))
+            if done == 2:
+                signal.raise_signal(signal.SIGINT)
+        emit(Found({"count": 4}))
+
+
+@pytest.mark.parametrize("looks", [True, False])
+def test_ctrl_c_ends_a_job_after_the_step_in_hand(
+    tiny: list[Any], looks: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = read_recorded(parser_of("count", "").parse_args([*map(str, tiny), "--threads", "1"]), None)
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(Counting(bench.pair, bench.prompts, bench.sampling, looks), bench)
+    assert capsys.readouterr().err == "counting: 1/4\n"
 
 
 @pytest.mark.parametrize("main", [train_disco.main, plan.main, oracle.main])

@@ -32,7 +32,10 @@ def test_a_sound_model_becomes_ready(check):
     model = check()
     assert (model.state, model.reason) == ("ready", "")
     assert (model.facts["runner"], model.facts["model_type"]) == ("fast", "llama")
-    assert Job.objects.get().state == "succeeded"
+    job = Job.objects.get()
+    assert job.state == "succeeded"
+    said = list(job.events.values_list("sentence", flat=True))
+    assert {"Reading its files: 0 of 1.", "Loading its tokenizer: 0 of 1."} <= {*said}
 
 
 def test_no_file_of_another_folder_takes_the_place_of_the_models_own(team, make_worker, checkpoints):
@@ -57,6 +60,19 @@ def test_a_worker_tells_which_models_lie_on_its_disk(check, checkpoints, tmp_pat
     (one,) = materials.cached()
     assert one["bytes"] == sum(map(len, checkpoints["draft"].values()))
     assert one["teams"] == [str(LanguageModel.objects.get().team_id)]
+
+
+def modes(folder: Path) -> set[tuple[bool, int]]:
+    return {(path.is_dir(), path.stat().st_mode & 0o777) for path in (folder, *folder.rglob("*"))}
+
+
+def test_models_can_be_read_by_their_owner_alone_also_those_that_an_older_version_brought(check, tmp_path, make_worker):
+    check()
+    assert modes(tmp_path / "models") == {(True, 0o700), (False, 0o600)}
+    for path in (tmp_path / "models").rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    make_worker("w2")
+    assert modes(tmp_path / "models") == {(True, 0o700), (False, 0o600)}
 
 
 def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(check, checkpoints):

@@ -16,7 +16,7 @@ from webapp.registry.models import LanguageModel
 from webapp.studies import services as studies
 from webapp.studies.kinds import PAPERS
 from webapp.studies.models import Study
-from worker.engine.steps import Steps
+from worker.engine.steps import PhaseProgress
 from worker.jobs.papers import Kept, machine, made_of
 from worker.messages import LocalPair
 
@@ -100,7 +100,7 @@ def test_machines_of_equal_processors_are_told_apart_and_not_named():
 
 def test_what_an_earlier_attempt_finished_is_done_from_the_first_step_on():
     told = []
-    steps = Steps(told.append, {"recording": 10, "prices": 20, "running": 30}, kept={"running"})
+    steps = PhaseProgress(told.append, {"recording": 10, "prices": 20, "running": 30}, kept={"running"})
     for phase, done, due in (("recording", 0, 10), ("recording", 5, 10), ("prices", 4, 4), ("running", 30, 30)):
         steps(phase, done, due)
     steps("a phase of no samples", 1, 2)

@@ -102,6 +102,8 @@ def test_a_worker_proves_a_plan_on_the_real_llama_server(proof, make_worker, eng
     for side in ("ours", "theirs"):
         audit = proof.document[side]["audit"]
         assert (audit["identical"] + audit["tie"], audit["divergent"]) == (2, 0)
+    said = " ".join(proof.job.events.values_list("sentence", flat=True))
+    assert "Warming up: 0 of 4" in said and "Proving: 1 of 8" in said
     assert proof.job.done_count == proof.job.total_count == 8
     assert len(list(tmp_path.glob("gguf/*/model.gguf"))) == 2
     assert set(family(engine.pid)) <= {engine.pid}  # both servers have ended

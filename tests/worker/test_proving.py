@@ -13,11 +13,12 @@ import torch
 from decoding.errors import BadExport, BadServer, BadStrategy
 from decoding.models.checkpoints import load
 from decoding.pair import Pair
-from decoding.spec import choose
+from decoding.prompts.prompt import Prompt
+from decoding.spec import Sampling, choose
 from tests.decoding.models import LLAMA, save
 from worker.cache import Cache
 from worker.llama_server import VARIABLE, program, weights
-from worker.proving import Promise, promise_of, reasons, verdict
+from worker.proving import Promise, promise_of, prove, reasons, verdict
 
 STARTER = Path(__file__).parents[2] / "starter" / "pair"
 PROMISE = Promise(choose("static", {"lookahead": 4}), 1.5)
@@ -116,6 +117,17 @@ def test_a_proof_that_is_cancelled_while_it_writes_leaves_no_file(tmp_path: Path
     with pytest.raises(KeyboardInterrupt), ExitStack() as using:
         weights(pair_of(STARTER / "draft", STARTER / "draft"), cache, using, lambda: True)
     assert list(cache.folder.iterdir()) == []
+
+
+def test_a_proof_tells_its_steps_before_it_decodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(VARIABLE, shutil.which("false") or "")
+    pair, told = pair_of(STARTER / "draft", STARTER / "draft"), list[tuple[str, int, int]]()
+    with pytest.raises(BadServer, match="off ended with exit code"):
+        prove(
+            pair, [Prompt("p", "def")], Sampling(max_new_tokens=2), PROMISE, Cache(tmp_path / "gguf", 1 << 30),
+            on_step=lambda *step: told.append(step),
+        )  # fmt: skip
+    assert told == [("writing GGUF files", 0, 1), ("starting llama-server", 0, 2)]
 
 
 def test_a_pair_that_llama_cpp_would_run_otherwise_is_refused_with_the_reason(tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ def test_servers_run_alone_without_a_model_here(team, make_worker, honest):
         asked = {"strategies": [THEIRS, others], "sampling": {"max_new_tokens": 12}}
         spec = specify(dataset=dataset, **asked)
         comparison = comparisons.launch(name="alone", spec=spec, by=team)
-        make_worker(queue="light").look()
+        make_worker().look()
     comparison.job.refresh_from_db()
     assert comparison.job.state == "succeeded", comparison.job.reason
     shown = report(comparison)

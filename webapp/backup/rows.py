@@ -20,55 +20,44 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 
 from webapp.backup.archive import BackupProblem
+from webapp.core import edition
 
 LEFT_OUT = {"sessions.session", "jobs.worker"}  # sessions and running processes, which are true for one moment only
 ROWS_AT_ONCE = 200
 _SPELLED_TWO_WAYS = re.compile(rb"\de\+|-0\.0")  # numbers that PostgreSQL returns in another spelling
 
-Migration = tuple[str, str]
 
-
-def applied() -> list[Migration]:
+def applied() -> list[edition.Migration]:
     return sorted(MigrationRecorder(connection).applied_migrations())
 
 
-def require_known(migrations: Collection[Migration], maker: str) -> MigrationLoader:
-    """Return the graph that Django would use for a database with these migrations: a squashed migration is in it
-    where all that it replaces are applied, else those are. Raise BackupProblem if a newer Drafthouse made one."""
-    loader = MigrationLoader(None, replace_migrations=False)
-    unknown = [migration for migration in migrations if migration not in loader.graph.nodes]
-    if unknown:
+def require_known(migrations: Collection[edition.Migration], maker: str) -> MigrationLoader:
+    """Return the graph of this program's migrations. Raise BackupProblem if a newer Drafthouse made these, or one that
+    is too old."""
+    if one := edition.unknown(migrations):
         raise BackupProblem(
-            f"{maker} is of a newer Drafthouse: this one does not know {'.'.join(unknown[0])}. Install that version, "
-            "or a newer one."
+            f"{maker} is of a newer Drafthouse: this one does not know {one}. Install that version, or a newer one."
         )
-    for squashed, migration in loader.replacements.items():
-        if set(migration.replaces) <= set(migrations):
-            loader.graph.remove_replaced_nodes(squashed, migration.replaces)
-        else:
-            loader.graph.remove_replacement_node(squashed, migration.replaces)
-    return loader
+    if one := edition.lacking(migrations):
+        raise BackupProblem(
+            f"{maker} is of a Drafthouse before {one}, which this one no longer has. Check out commit "
+            f"{edition.LAST_THAT_MIGRATES}, restore and migrate there, and make another backup."
+        )
+    return MigrationLoader(None)
 
 
-def _nodes(loader: MigrationLoader, migrations: Collection[Migration]) -> set[Migration]:
-    """Return these migrations as nodes of the graph of `require_known`."""
-    return loader.graph.nodes.keys() & {*migrations, *loader.replacements}
-
-
-def latest(migrations: Collection[Migration], loader: MigrationLoader) -> list[Migration]:
+def latest(migrations: Collection[edition.Migration], loader: MigrationLoader) -> list[edition.Migration]:
     """Return the last migrations of each app: those that no other one of the app follows."""
-    nodes = _nodes(loader, migrations)
+    nodes = loader.graph.nodes.keys() & {*migrations}
     parents = {one: loader.graph.node_map[one].parents for one in nodes}
     return sorted(nodes - {node.key for one in nodes for node in parents[one] if node.key[0] == one[0]})
 
 
-def models_at(migrations: Collection[Migration], maker: str = "The database") -> dict[str, type[Model]]:
+def models_at(migrations: Collection[edition.Migration], maker: str = "The database") -> dict[str, type[Model]]:
     """Return the model of every table by its label, as these migrations define it."""
     loader = require_known(migrations, maker)
-    state = loader.project_state(sorted(_nodes(loader, migrations)))
-    # Between two migrations that move a model to another app, both apps have it: its table counts once.
-    tables = {model._meta.db_table: model for model in state.apps.get_models(include_auto_created=True)}
-    found = {model._meta.label_lower: model for model in tables.values()}
+    state = loader.project_state(latest(migrations, loader))
+    found = {model._meta.label_lower: model for model in state.apps.get_models(include_auto_created=True)}
     return {label: found[label] for label in sorted(found.keys() - LEFT_OUT)}
 
 

@@ -115,7 +115,8 @@ def _settings(facts: Mapping[str, list[str]]) -> dict[str, Any]:
 def _figures(runs: Sequence[Run]) -> list[tuple[Column, list[tuple[str, bool]]]]:
     """Return each figure that some of the runs have: how it is written for each, and whether its interval lies apart
     from that of the first."""
-    intervals = [{end: COLUMNS[f"speedup_{end}"].of(run) for end in ("low", "high")} for run in runs]
+    ends = {"ratio": "speedup", "low": "speedup_low", "high": "speedup_high"}
+    intervals = [{end: COLUMNS[name].of(run) for end, name in ends.items()} for run in runs]
     apart = [_is_apart(one, intervals[0]) for one in intervals]
     table = []
     for column in COLUMNS.values():
@@ -170,6 +171,14 @@ def _cell(row: Mapping[str, Any] | None, first: Mapping[str, Any] | None) -> Cel
 
 
 def _is_apart(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
-    if not one or not other or one["low"] is None or other["low"] is None:
+    (low, high), (least, most) = map(_ends, (one, other))
+    if low is None or high is None or least is None or most is None:
         return False
-    return bool(one["low"] > other["high"] or one["high"] < other["low"])
+    return low > most or high < least
+
+
+def _ends(gain: Mapping[str, Any] | None) -> tuple[float | None, float | None]:
+    """Ends of an interval. The baseline's own speed-up has none: it is 1 by definition."""
+    if not gain or gain["ratio"] == 1:
+        return (1.0, 1.0) if gain else (None, None)
+    return gain["low"], gain["high"]

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.gzip import gzip_page
 
-from decoding.public import ONE, Load, load_of
+from decoding.public import ONE, Load, load_of, ranked, usual_baseline
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import frames, trace
@@ -24,7 +24,7 @@ from webapp.comparisons.elsewhere import advice
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.packing import columns, columns_of, pack
 from webapp.comparisons.redaction import shown_by, without_categories, without_texts, without_words
-from webapp.comparisons.report import KEPT_SECONDS, names_of, pinned, so_far, usual_baseline
+from webapp.comparisons.report import KEPT_SECONDS, names_of, pinned, so_far
 from webapp.comparisons.what_if.asking import knobs
 from webapp.comparisons.what_if.grid import grids, knobs_of
 from webapp.comparisons.what_if.refusals import refusal
@@ -152,7 +152,7 @@ def _script(name: str, data: str) -> SafeString:
 def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
     """The report, and the parts of the table that its numbers call for: rows of a load fastest first."""
     runs = list(comparison.runs.all())
-    dashes, usual = _dashes(runs), usual_baseline(runs)
+    dashes, usual = _dashes(runs), usual_baseline(run.choice for run in runs)
     rows = [{**row, "dash": dashes[row["label"]], **_ranks(row, report)} for row in report["strategies"]]
     rows.sort(key=lambda row: -(row["speedup"] or {"ratio": 0})["ratio"])
     baseline = next(row for row in rows if row["is_baseline"])
@@ -207,11 +207,12 @@ def _rows_at(load: Load, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
 
 
 def _shown(report: dict[str, Any]) -> str:
-    """Label of the strategy whose text is shown first: the verdict's, else the first that could be deployed."""
+    """Label of the strategy whose text is shown first: the verdict's, before the first sample any that is ranked."""
     rows = report["strategies"]
-    return str(
-        report["ranking"]["leader"] or next((r["label"] for r in rows if r["role"] == "ranked"), rows[0]["label"])
-    )
+    leaders = [load["ranking"]["leader"] for load in report["loads"]]
+    fastest = [row["label"] for row in ranked(rows) if not row["is_baseline"]]
+    first = [row["label"] for row in rows if row["role"] == "ranked"]
+    return str(next(filter(None, [*leaders, *fastest, *first, rows[0]["label"]])))
 
 
 def _data(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:

@@ -8,25 +8,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from decoding.public import (
-    BASELINE,
     DEFINITIONS_VERSION,
     ENDED,
     Choice,
-    Judged,
     Load,
     Objective,
     Sampling,
     Stage,
     across_loads,
     device_counts,
-    is_heavy,
     overloaded,
     ranked,
     sample_from_dict,
     summary,
+    usual_baseline,
 )
 from webapp.comparisons.misfits import misfits
-from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.comparisons.models import Comparison, Sample
 from webapp.core.caching import cached
 from webapp.core.problems import Invalid
 from webapp.jobs.models import State
@@ -34,7 +32,6 @@ from webapp.jobs.models import State
 KEPT_SECONDS = 3600
 NOISY_SHARE = 0.2  # of the samples that a verdict compares; above it the verdict doubts itself
 PROMPTS_REPORTED_SINGLY = 32  # up to twice as many prompts, each finished one makes another report
-NO_RANKING: dict[str, Any] = {"leader": None, "as_fast": [], "held_out": None, "more_prompts": None, "sentence": ""}
 _CLASSIFIER = re.compile(r",classifier=[^, ]+")
 
 Rows = list[dict[str, Any]]
@@ -45,8 +42,8 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     relative to the strategy `baseline`, or to the usual one, at the same load, except `why`, which is relative to
     decoding without speculation."""
     runs = list(comparison.runs.all())
-    baseline = baseline or usual_baseline(runs)
     choices = [run.choice for run in runs]
+    baseline = baseline or usual_baseline(choices)
     finished = Sample.objects.filter(run__in=runs).finished().order_by("run__number", "prompt__number", "repeat")
     # Read once: while the comparison runs, a sample may finish before a second reading.
     found = list(finished.values_list("numbers", "device", "noise", "run__label"))
@@ -56,14 +53,8 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     objective = Objective(**comparison.slo)
     runners = {run.label: runner for run in runs}
     hardware = comparison.hardware.get("by_strategy", {})
-    stage = _stage(comparison)
     judged = summary.judge(
-        choices,
-        samples,
-        baseline,
-        usual=usual_baseline(runs),
-        planned=stage.planned,
-        is_withheld=is_heavy(noise for _, _, noise, _ in found),
+        choices, samples, baseline, stage=_stage(comparison), noises=[noise for _, _, noise, _ in found]
     )
     rows = summary.report(
         choices, runners, samples, baseline, objective, prices=comparison.prices, hardware=hardware, judged=judged
@@ -84,7 +75,7 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     warnings = misfits(used, Sampling.from_dict(comparison.sampling), machines)
     is_noisy = _is_noisy(rows, choices, base)
     return {
-        **_verdicts(rows, judged, is_noisy=is_noisy, stage=stage),
+        **across_loads(rows, judged, is_noisy=is_noisy),
         "objective": objective.to_dict(),
         "warnings": [*warnings, *overloaded(rows)],
         "is_noisy": is_noisy,
@@ -102,16 +93,7 @@ def _stage(comparison: Comparison) -> Stage:
     if comparison.job.state == State.SUCCEEDED:
         return ENDED
     conversations = sum(prompt.turn == 1 for prompt in comparison.prompts)
-    return Stage(conversations, is_over=comparison.job.is_final)
-
-
-def _verdicts(rows: Rows, judged: Judged, *, is_noisy: bool, stage: Stage) -> dict[str, Any]:
-    """Verdict, doubt and ranking: of the one load, or in one sentence of all."""
-    found = across_loads(rows, judged, is_noisy=is_noisy, stage=stage)
-    if len(judged.base) > 1:
-        return {**found, "verdict": found["sentence"], "ranking": NO_RANKING}
-    [alone] = found["loads"]
-    return {**found, **{name: alone[name] for name in ("verdict", "doubt", "ranking")}}
+    return Stage(conversations, is_over=comparison.job.is_final, repeats=comparison.repeats)
 
 
 def _add_names(rows: Rows, choices: Sequence[Choice]) -> None:
@@ -147,14 +129,7 @@ def pinned(comparison: Comparison, asked: str) -> str:
             f"No strategy of this comparison is called {asked[:80]!r}, so nothing can be relative to it.",
             field="baseline", hint=f"It can be {', '.join(dict.fromkeys(settings.values()))}.",
         )  # fmt: skip
-    return settings[asked] if asked else usual_baseline(comparison.runs.all())
-
-
-def usual_baseline(runs: Iterable[Run]) -> str:
-    """Return the strategy that results are relative to unless another is asked for: autoregressive, or of servers alone
-    the first."""
-    settings = [run.choice.settings for run in runs]
-    return BASELINE if BASELINE in settings else settings[0]
+    return settings[asked] if asked else usual_baseline(run.choice for run in comparison.runs.all())
 
 
 def _pin(strategies: Rows, baseline: str) -> None:

@@ -109,7 +109,7 @@ def asked_for(comparison: Comparison) -> dict[str, Any]:
         "sampling": comparison.sampling,
         "limit": comparison.limit,
         "repeats": comparison.repeats,
-        "queue": Queue(comparison.job.queue) if comparison.pair else Queue.CPU,
+        "queue": Queue.GPU if comparison.job.queue == Queue.GPU else Queue.CPU,  # servers alone once waited in `light`
     }
 
 

@@ -56,8 +56,9 @@ class Spec:
 
     @property
     def device_count(self) -> int:
-        """Devices that a worker reserves: a draft beside its target on a GPU has a core for itself."""
-        is_beside = any(choice.params.get("placement") in ("auto", "beside") for choice in self.choices)
+        """Devices that a worker reserves: a draft beside its target on a GPU has a core for itself. `auto` keeps it on
+        the GPU."""
+        is_beside = any(choice.params.get("placement") == "beside" for choice in self.choices)
         return 2 if self.queue == Queue.GPU and is_beside else 1
 
 
@@ -77,7 +78,6 @@ def specify(
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
 ) -> Spec:
-    queue = Queue.LIGHT if pair is None else queue  # servers alone need no device here
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     asked_loads = _loads(concurrency, rate, recorded, recipe)
     endpoints = serving.named_in(strategies, dataset, recipe.sampling)

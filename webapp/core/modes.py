@@ -1,7 +1,9 @@
-"""Permissions of files: the data folder and the database hold everybody's sessions, prompts and secrets."""
+"""Permissions of files: the data folder and the database hold everybody's sessions, prompts, models and
+secrets."""
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -20,6 +22,15 @@ def tighten(path: Path, mode: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def tighten_all(folder: Path) -> None:
+    """Restrict a folder and all that is in it. Links are left alone: what they lead to may be somebody else's."""
+    for at, _, names in os.walk(folder):
+        tighten(Path(at), FOLDER)
+        for path in (Path(at) / name for name in names):
+            if not path.is_symlink():
+                tighten(path, FILE)
 
 
 def tighten_database(path: Path) -> None:

@@ -27,7 +27,7 @@ def trouble(connection: BaseDatabaseWrapper) -> str:
     """Say why this program must not serve this database; empty if it may."""
     if told := fingerprints.mismatch(connection):
         told += " If you changed them on purpose, run `manage.py accept_secrets`."
-    return edition.newer(connection) or told
+    return edition.mismatch(connection) or told
 
 
 def look() -> None:
@@ -38,7 +38,7 @@ def look() -> None:
 def wait(logger: logging.Logger) -> None:
     """Look as soon as the database answers, for a process that hands out no secrets: scheduler or worker. A worker on
     another machine may have other secrets; all that it then cannot do is to read the keys of servers."""
-    until_it_answers("the database", logger, lambda: _end_if(edition.newer), (OperationalError, InterfaceError))
+    until_it_answers("the database", logger, lambda: _end_if(edition.mismatch), (OperationalError, InterfaceError))
     if told := fingerprints.mismatch(connection):
         logger.warning("%s Until then no job here can ask a server that needs a key.", told)
     connection.close()

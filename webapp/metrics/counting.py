@@ -33,6 +33,7 @@ in_flight = Gauge("drafthouse_http_requests_in_flight", "Requests that are waiti
 long_polls = Gauge("drafthouse_long_polls", "Requests that wait for news.", registry=own)
 sockets = Gauge("drafthouse_sockets", "Open sockets.", registry=own)
 own.register(counters.sign_ins_refused)
+own.register(counters.upload_requests_refused)
 database_errors = Counter("drafthouse_database_errors", "Queries of requests that failed.", ["kind"], registry=own)
 
 

@@ -16,10 +16,10 @@ from prometheus_client import Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from webapp.core import edition
+from webapp.core import broker, edition
 from webapp.core.version import version
 from webapp.metrics import counting
-from webapp.metrics.probes import Probe, ask_broker, ask_database, ask_store
+from webapp.metrics.probes import Probe, ask_database, ask_store
 
 PATH = "/metrics"
 
@@ -33,7 +33,7 @@ class Metrics:
     def __init__(self, application: Application) -> None:
         self._application = application
         self._database = Probe(ask_database)
-        self._broker = Probe(ask_broker)
+        self._broker = Probe(broker.answers)
         self._store = Probe(ask_store)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,10 +64,8 @@ class Metrics:
         await _send(send, 200, body if scope["method"] == "GET" else b"", kind=CONTENT_TYPE_PLAIN_0_0_4)
 
     async def _told(self) -> bytes:
-        found, broker, store = await asyncio.gather(
-            self._database.answer(), self._broker.answer(), self._store.answer()
-        )
-        return generate_latest(_All([*_process(found is not None, bool(broker), bool(store)), *(found or ())]))
+        found, *others = await asyncio.gather(self._database.answer(), self._broker.answer(), self._store.answer())
+        return generate_latest(_All([*_process(found is not None, *map(bool, others)), *(found or ())]))
 
 
 class _All:

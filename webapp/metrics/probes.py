@@ -10,8 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-import redis
-from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from prometheus_client import Metric
@@ -74,13 +72,3 @@ def _impatient(usual: BaseDatabaseWrapper) -> dict[str, Any]:
 def ask_store() -> bool:
     store.current().ask()
     return True
-
-
-def ask_broker() -> bool:
-    if not settings.REDIS_URL:
-        return False
-    client = redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
-    try:
-        return bool(client.ping())
-    finally:
-        client.close()

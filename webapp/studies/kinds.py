@@ -45,5 +45,5 @@ PAPERS = Kind(
     samples=workload.of_papers,
     page="study",
 )
-PROOF = Kind("proof", "Proof", parts="samples", page="study")  # of a plan, which launches it
+PROOF = Kind("proof", "Proof", parts="samples", samples=workload.of_proof, page="study")  # of a plan, which launches it
 KINDS = {kind.slug: kind for kind in (ORACLE, PLAN, PROJECTION, PAPERS, PROOF)}

@@ -128,19 +128,14 @@ def prove(*, plan: Study, by: Actor) -> Study:
             code="not-provable",
             hint="Prove a plan that has succeeded and has a setting of a static or a threshold strategy.",
         )
-    promise = {name: row[name] for name in ("strategy", "params", "speedup")}
-    return launch(
-        kind=PROOF,
-        pair=plan.pair,
-        dataset=plan.dataset,
-        by=by,
-        name=f"Proof: {plan.name}"[:200],
-        split=plan.split,
-        limit=plan.limit,
-        promise={"plan": str(plan.pk), **promise},
-        sampling=plan.sampling,
-        queue=Queue(plan.job.queue),
-    )
+    promise = {"plan": str(plan.pk), **{name: row[name] for name in ("strategy", "params", "speedup")}}
+    return launch(by=by, name=f"Proof: {plan.name}"[:200], promise=promise, **proof_of(plan))
+
+
+def proof_of(plan: Study) -> dict[str, Any]:
+    """Return what a proof takes over from its plan."""
+    taken = {name: getattr(plan, name) for name in ("pair", "dataset", "split", "limit", "sampling")}
+    return {**taken, "kind": PROOF, "queue": Queue(plan.job.queue)}
 
 
 def provable(plan: Study) -> Mapping[str, Any] | None:

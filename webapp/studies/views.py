@@ -130,6 +130,7 @@ def _plan(actor: Actor, found: Study) -> dict[str, Any]:
         "comparison": reading.comparison_of(found),
         "judged": _judged(found),
         "provable": services.provable(found),
+        "proof_plan": plans.of_proof(found),
         "proofs": [reading.proof(each) for each in services.proofs_of(found, actor)[:MOST_PROOFS]],
     }
 

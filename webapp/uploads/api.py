@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.core.api import Act, Nouns, once
+from webapp.core.counters import upload_requests_refused
 from webapp.core.rest import Body
 from webapp.uploads import serializers, services
 from webapp.uploads.models import Upload
@@ -28,7 +29,16 @@ class Bytes(BaseParser):
         return {"stream": stream}
 
 
-class Uploads(Nouns):
+class Counted(Nouns):
+    """Counts the requests that it refuses."""
+
+    def handle_exception(self, exc: Exception) -> Response:
+        answer = super().handle_exception(exc)
+        upload_requests_refused.labels(answer.data["code"]).inc()
+        return answer
+
+
+class Uploads(Counted):
     queryset = Upload.objects.select_related("team", "job")
     body = Body(bytes=settings.CHUNK_BYTES, values=2 * services.MOST_CHUNKS)  # a manifest names every chunk
     ordering_fields = ("created", "name", "state")
@@ -59,7 +69,7 @@ class Uploads(Nouns):
 SHA256 = OpenApiParameter("sha256", {"type": "string", "pattern": "^[0-9a-f]{64}$"}, OpenApiParameter.PATH)
 
 
-class Chunks(Nouns):
+class Chunks(Counted):
     queryset = Upload.objects.select_related("team")
     serializer_class = serializers.UploadOut
 

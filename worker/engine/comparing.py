@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from decoding.contestants.servers.alone import ServersAlone
-from decoding.errors import BrokenModel, DrafthouseError
+from decoding.errors import DrafthouseError
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, stints
@@ -110,17 +110,15 @@ def decode(comparison: Comparison, stint: Sequence[Key], tracing: Tracing, emit:
     """Decode these samples. One that breaks is reported, and the rest go on."""
     left = {which(key) for key in stint}
     try:
-        for key, sample in comparison.samples(stint):
+        for key, sample in comparison.tried(stint):
             left.discard(which(key))
-            if isinstance(sample, BrokenModel):
+            if isinstance(sample, DrafthouseError):
                 emit(Broke(which(key), str(sample)))
             elif sample.reason == "cancelled":
                 return
             else:
                 emit(Decoded(sample, tracing.finish(which(key))))
                 yield sample
-    except DrafthouseError as error:
-        _broke(left, str(error), emit)
     except Exception as error:
         logger.exception("an error of our own")
         last = "\n".join(traceback.format_exc().splitlines()[-LAST_LINES:])

@@ -10,7 +10,7 @@ from worker.messages import Emit, Step
 
 
 @dataclass
-class Steps:
+class PhaseProgress:
     """Say each step, and how much of all it is. `parts` are the phases in order, each with the samples it decodes; one
     that decodes none is quick. An earlier attempt has finished those in `kept`."""
 

@@ -1,4 +1,4 @@
-"""Make an oracle or a plan: record a pair on prompts once, and compute a document of plain data from that."""
+"""Make an oracle, a plan or a projection: record a pair on prompts once, and compute a document from that."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -25,19 +26,18 @@ from decoding.replay.planning_ahead import Simulating, has_both_placements, left
 from decoding.replay.tree_worth import tree_worth
 from decoding.spec import Choice
 from worker import noise
-from worker.engine.pairs import load_pair, recordable
+from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
-from worker.engine.steps import Steps
+from worker.engine.steps import PhaseProgress
 from worker.messages import Cancelled, Emit, Found, PairOrder
 
 ORACLE_FORMAT = "drafthouse.oracle/1"
 
 
 def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-    order = recordable(order)
-    pair, loaded = load_pair(order.pair, residents)
+    pair, loaded = load_pair(order.pair.recordable(), residents)
     emit(loaded)
-    steps = Steps(emit, {workload.RECORDING: len(order.prompts)})
+    steps = PhaseProgress(emit, {workload.RECORDING: len(order.prompts)})
     recorded = _recorded(order, pair, steps, cancelled, for_replay=False)
     if cancelled():
         return
@@ -47,20 +47,106 @@ def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, c
     emit(Found({**about, **dataclasses.asdict(found)}))
 
 
-def plan(order: PairOrder, loads: Sequence[int], residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-    order = recordable(order)
-    pair, loaded = load_pair(order.pair, residents)
+def plan(
+    order: PairOrder,
+    loads: Sequence[int],
+    residents: Residents,
+    emit: Emit,
+    cancelled: Cancelled,
+    *,
+    for_one: bool = True,
+) -> None:
+    pair, loaded = load_pair(order.pair.recordable(), residents)
     emit(loaded)
     with closing(pair):  # a draft beside the target has a process of its own
-        found = _planned(order, loads, pair, emit, cancelled)
-    if found:
+        found = _planned(order, loads, pair, emit, cancelled, for_one=for_one)
+    if not cancelled():
         emit(Found({**found, "hardware": loaded.hardware, "draft_left_out": pair.draft_left_out}))
 
 
-def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, cancelled: Cancelled) -> dict[str, Any]:
-    """The plan's document; empty if somebody cancels."""
+@dataclass
+class Planning:
+    """A recorded pair and the costs of its passes: a plan is made from both."""
+
+    order: PairOrder
+    pair: Pair
+    steps: PhaseProgress
+    cancelled: Cancelled
+    recorded: Study
+    costs: CostModel
+    classifiers: Mapping[str, Classifier]  # those that can decide here, at these costs
+    chosen: str | None  # name of the one that DISCO asks
+
+    @property
+    def classifier(self) -> Classifier | None:
+        return None if self.chosen is None else self.classifiers[self.chosen]
+
+    def predicted(self) -> list[Prediction]:
+        """Predict the speed of every setting. DISCO's settings name the classifier that decides."""
+        simulating = Simulating(
+            self.pair,
+            self.order.prompts,
+            self.order.sampling,
+            self.recorded,
+            self.costs,
+            self.chosen,
+            on_progress=lambda done: self.steps(workload.AHEAD, done, self.steps.parts[workload.AHEAD]),
+            cancelled=self.cancelled,
+        )
+        found = [
+            dataclasses.replace(
+                p, choice=Choice(p.choice.strategy, {**p.choice.params, "classifier": self.chosen or ""})
+            )
+            if "classifier" in p.choice.params
+            else p
+            for p in planning.predict(self.recorded, self.costs, self.classifier)
+        ]
+        return [*found, *predict_ahead(simulating)]
+
+    def for_one(self) -> dict[str, Any]:
+        """Plan for one user: run the best setting of each strategy."""
+        predictions = self.predicted()
+        if self.cancelled():
+            return {}
+        best = best_of_each(predictions)
+        due = len(to_run(best)) * len(self.order.prompts)
+        runs = confirm(
+            self.pair,
+            self.order.prompts,
+            self.order.sampling,
+            best,
+            on_progress=lambda done: self.steps(workload.CONFIRMING, done, due),
+            cancelled=self.cancelled,
+        )
+        if self.cancelled():
+            return {}
+        again = repriced(runs, best, self.recorded, self.costs, self.classifier)
+        trees = None if self.recorded.is_alone else tree_worth(self.recorded, self.costs).to_dict()
+        own = judged(self.recorded, self.costs, self.classifiers)
+        found = document_of(best, runs.rows, again, predictions, self.costs)
+        return {**found, "trees": trees, "classifiers": own}
+
+    def at_load(self, loads: Sequence[int]) -> dict[str, Any]:
+        self.steps(workload.JOINTLY, 0, 1)
+        return plan_at_load(
+            self.pair,
+            self.order.prompts,
+            self.order.sampling,
+            self.recorded,
+            self.costs,
+            loads,
+            self.chosen,
+            on_progress=lambda done, due: self.steps(workload.AT_LOAD, done, due),
+            cancelled=self.cancelled,
+        )
+
+
+def _planned(
+    order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, cancelled: Cancelled, *, for_one: bool
+) -> dict[str, Any]:
+    """The plan's document; not whole if somebody cancels."""
     usable = pair.usable(order.pair.classifiers)
-    chosen, count = next(iter(usable), None), len(order.prompts)
+    chosen = next(iter(usable), None)
     steps = _steps_of_plan(order, loads, chosen, pair, emit)
     recorded = _recorded(order, pair, steps, cancelled, for_replay=True)
     if cancelled():
@@ -68,98 +154,47 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, can
     before = noise.mark(os.getpid())
     costs = probing.probe(pair, order.prompts, order.sampling, chosen, partial(steps, workload.COSTS))
     classifiers = {name: pair.priced(name, costs, order.sampling) for name in usable}
-    simulating = Simulating(
-        pair,
-        order.prompts,
-        order.sampling,
-        recorded,
-        costs,
-        chosen,
-        on_progress=lambda done: steps(workload.AHEAD, done, steps.parts[workload.AHEAD]),
-        cancelled=cancelled,
-    )
-    predictions = [*_predicted(recorded, costs, chosen, classifiers), *predict_ahead(simulating)]
-    if cancelled():
-        return {}
-    best = best_of_each(predictions)
-    runs = confirm(
-        pair,
-        order.prompts,
-        order.sampling,
-        best,
-        on_progress=lambda done: steps(workload.CONFIRMING, done, len(to_run(best)) * count),
-        cancelled=cancelled,
-    )
-    at_load = _at_load(order, loads, pair, recorded, costs, chosen, steps, cancelled)
-    if cancelled():
-        return {}
-    noisy = noise.between(before, noise.mark(os.getpid()))
-    own = judged(recorded, costs, classifiers)
-    trees = None if recorded.is_alone else tree_worth(recorded, costs).to_dict()
-    again = repriced(runs, best, recorded, costs, classifiers[chosen] if chosen else None)
-    found = document_of(best, runs.rows, again, predictions, costs)
-    doubt = pair.misfit("This plan", chosen, order.sampling) if chosen else ""
-    about = {"noise": noisy, "misfit": doubt, "classifier": chosen, "classifiers": own}
-    missing = left_out(order.sampling, recorded)
-    return {**found, "at_load": at_load, "trees": trees, "left_out": missing, **about}
+    made = Planning(order, pair, steps, cancelled, recorded, costs, classifiers, chosen)
+    found = made.for_one() if for_one else {}
+    found["at_load"] = made.at_load(loads) if loads and not cancelled() else None
+    return {
+        **found,
+        "noise": noise.between(before, noise.mark(os.getpid())),
+        "misfit": "" if chosen is None else pair.misfit("This plan", chosen, order.sampling),
+        "left_out": left_out(order.sampling, recorded),
+        "classifier": chosen,
+    }
 
 
-def _at_load(
-    order: PairOrder,
-    loads: Sequence[int],
-    pair: Pair,
-    recorded: Study,
-    costs: CostModel,
-    chosen: str | None,
-    steps: Steps,
-    cancelled: Cancelled,
-) -> dict[str, Any] | None:
-    if not loads or cancelled():
-        return None
-    steps(workload.JOINTLY, 0, 1)
-    return plan_at_load(
-        pair,
-        order.prompts,
-        order.sampling,
-        recorded,
-        costs,
-        loads,
-        chosen,
-        on_progress=lambda done, due: steps(workload.AT_LOAD, done, due),
-        cancelled=cancelled,
-    )
-
-
-def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, pair: Pair, emit: Emit) -> Steps:
+def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, pair: Pair, emit: Emit) -> PhaseProgress:
     recipe = workload.Recipe(
         len(order.prompts),
         order.sampling,
         loads,
         has_classifier=chosen is not None,
         judges_copies=chosen is not None and pair.classifier(chosen).knows_copies,
-        is_alone=order.pair.draft is None,
+        is_alone=pair.draft is None,
         has_both_placements=has_both_placements(pair),
     )
-    return Steps(emit, workload.phases_of_plan(recipe))
+    return PhaseProgress(emit, workload.phases_of_plan(recipe))
 
 
 def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-    order = recordable(order)
-    pair, loaded = load_pair(order.pair, residents)
+    pair, loaded = load_pair(order.pair.recordable(), residents)
     emit(loaded)
-    steps = Steps(emit, {workload.RECORDING: len(order.prompts), PROJECTING: 0, MAPPING: 0})
+    steps = PhaseProgress(emit, {workload.RECORDING: len(order.prompts), PROJECTING: 0, MAPPING: 0})
     recorded = _recorded(order, pair, steps, cancelled, for_replay=True)
     if cancelled():
         return
     name = next(iter(pair.usable(order.pair.classifiers)), None)
-    material = Material.of(recorded, pair.vocab, pair.classifier(name, order.sampling) if name else None)
+    material = Material.of(recorded, pair.vocab, None if name is None else pair.classifier(name, order.sampling))
     found = document(material, card, order.sampling, on_progress=steps, cancelled=cancelled)
     if not cancelled():
         about = {"classifier": name, "hardware": loaded.hardware, "draft_left_out": pair.draft_left_out}
         emit(Found({**found, **about}))
 
 
-def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, *, for_replay: bool) -> Study:
+def _recorded(order: PairOrder, pair: Pair, steps: PhaseProgress, cancelled: Cancelled, *, for_replay: bool) -> Study:
     def on_progress(done: int) -> None:
         steps(workload.RECORDING, done, len(order.prompts))
 
@@ -172,16 +207,3 @@ def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, 
         on_progress=on_progress,
         cancelled=cancelled,
     )
-
-
-def _predicted(
-    recorded: Study, costs: CostModel, chosen: str | None, classifiers: Mapping[str, Classifier]
-) -> list[Prediction]:
-    """Settings with their predicted prices. DISCO's settings name the classifier that decides."""
-    found = planning.predict(recorded, costs, classifiers[chosen] if chosen else None)
-    return [
-        dataclasses.replace(p, choice=Choice(p.choice.strategy, {**p.choice.params, "classifier": chosen or ""}))
-        if "classifier" in p.choice.params
-        else p
-        for p in found
-    ]

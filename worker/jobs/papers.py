@@ -6,13 +6,16 @@ import hashlib
 import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from decoding.models.contents import contents
 from decoding.prompts.prompt import Prompt, first_turns
 from decoding.reproduce.figure import Asked
+from decoding.reproduce.shelf import InMemory, Reported, Shelf, Stopped
 from webapp.studies.kinds import PAPERS
+from worker import noise
 from worker.gpus import describe
 from worker.messages import Cancelled, Emit, Found, LocalPair, PairOrder, Report, Step
 
@@ -28,32 +31,40 @@ KIND = PAPERS
 class DrawFigures(PairOrder):
     """Order all figures. DISCO decides with the pair's classifier."""
 
-    kept: Mapping[str, Any]  # evidence and figures of an earlier attempt
+    shelf: Shelf  # with what an earlier attempt has finished
     asked: Asked
     own_set: str  # name of the set of its prompts
     also_set: str = ""
     also: Sequence[Prompt] = ()  # of that further set
+    figures: Sequence[str] = ()  # their slugs; none: all
 
     def memory(self) -> int:
         return replace(self, prompts=[*self.prompts, *self.also]).memory_to_run(is_recorded=True)
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+        from decoding.reproduce import drawing
+        from decoding.reproduce.evidence import Evidence
         from decoding.reproduce.recordings import PromptSet
-        from worker.engine.papers import draw
+        from worker.engine.pairs import load_pair
+        from worker.engine.steps import PhaseProgress
 
-        def keep(name: str, data: Any) -> None:
-            emit(Kept(name, data))
-
-        draw(
-            self,
-            (self.own_set, PromptSet(self.also_set, self.also)),
-            self.kept,
-            self.asked,
-            keep,
-            residents,
-            emit,
-            cancelled,
-        )
+        pair, loaded = load_pair(self.pair, residents)
+        emit(loaded)
+        figures, classifier = drawing.chosen(self.figures), next(iter(self.pair.classifiers), None)
+        shelf = Reported(self.shelf, lambda name, data: emit(Kept(name, data)))
+        evidence = Evidence(pair, self.prompts, self.sampling, shelf, cancelled=cancelled, classifier_name=classifier)
+        evidence.own_set, evidence.also = self.own_set, PromptSet(self.also_set, self.also)
+        every = drawing.phases(evidence, figures)
+        evidence.on_progress = PhaseProgress(emit, every, every.keys() - drawing.phases_due(evidence, figures).keys())
+        before, found = noise.mark(os.getpid()), list[dict[str, Any]]()
+        with closing(pair), suppress(Stopped):
+            for figure in drawing.draw(
+                evidence, figures, self.asked, lambda: noise.between(before, noise.mark(os.getpid()))
+            ):
+                found.append(figure)
+                emit(Drawn(figure))
+            facts = {"hardware": loaded.hardware, "noise": drawing.noises(shelf), "classifier": classifier}
+            emit(Found(drawing.document(found, facts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +73,13 @@ class Kept(Report):
 
     name: str
     data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn(Report):
+    """A figure is there: drawn just now or by an earlier attempt, or it lacks something."""
+
+    figure: Mapping[str, Any]
 
 
 def work(attempt: Attempt) -> None:
@@ -79,7 +97,9 @@ def work(attempt: Attempt) -> None:
     further = attempt.insist(lambda: first_turns(map(prompt_of, study.prompts_of(also)))) if also else []
     kept = attempt.insist(lambda: services.kept(job=attempt.job, made_of=evidence))
     asked = attempt.insist(lambda: repeating.asked(study, next(iter(newest), None)))
-    order = DrawFigures(pair, prompts, sampling, kept, asked, study.dataset.name, also.name if also else "", further)
+    order = DrawFigures(
+        pair, prompts, sampling, InMemory(kept), asked, study.dataset.name, also.name if also else "", further
+    )
     for report in attempt.reports(order):
         match report:
             case Step():

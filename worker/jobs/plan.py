@@ -23,6 +23,7 @@ class MakePlan(PairOrder):
     """Order a plan. DISCO runs with the first of the pair's classifiers; all are judged."""
 
     loads: tuple[int, ...] = ()  # numbers of users that it is made for too
+    for_one: bool = True
 
     def memory(self) -> int:
         """Bytes that it can need with the setting that prepares most, or with most users."""
@@ -34,7 +35,7 @@ class MakePlan(PairOrder):
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from worker.engine.studying import plan
 
-        plan(self, self.loads, residents, emit, cancelled)
+        plan(self, self.loads, residents, emit, cancelled, for_one=self.for_one)
 
 
 def work(attempt: Attempt) -> None:

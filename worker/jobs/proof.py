@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from decoding.replay import workload
 from decoding.spec import Choice, choose
 from webapp.studies.kinds import PROOF
 from worker.cache import Cache
-from worker.messages import Cancelled, Emit, PairOrder
+from worker.messages import Cancelled, Emit, Found, PairOrder
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -29,11 +31,26 @@ class Prove(PairOrder):
         return self.memory_to_run([self.choice])
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from worker.engine.proving import proof
-        from worker.proving import Promise
+        from worker.engine.pairs import load_pair
+        from worker.engine.steps import PhaseProgress
+        from worker.proving import PROVING, STEPS, Promise, prove
 
-        promise, cache = Promise(self.choice, self.speedup), Cache(self.gguf, self.gguf_bytes)
-        proof(self, promise, cache, residents, emit, cancelled)
+        pair, loaded = load_pair(self.pair, residents)
+        emit(loaded)
+        due = workload.of_proof(workload.Recipe(len(self.prompts), self.sampling))
+        steps = PhaseProgress(emit, {**dict.fromkeys(STEPS, 0), PROVING: due})
+        with closing(pair), suppress(KeyboardInterrupt):  # cancelled while it wrote files or waited for a server
+            found = prove(
+                pair,
+                self.prompts,
+                self.sampling,
+                Promise(self.choice, self.speedup),
+                Cache(self.gguf, self.gguf_bytes),
+                on_step=steps,
+                cancelled=cancelled,
+            )
+            if found:
+                emit(Found({**found, "hardware": loaded.hardware}))
 
 
 def work(attempt: Attempt) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decoding.disco.cards import OURS, SOURCES
-from decoding.prompts.prompt import first_turns
+from decoding.disco.texts import Texts
+from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Sampling
 from webapp.studies.kinds import TRAINING
 from worker.messages import Cancelled, Emit, PairOrder, Report, Step
@@ -27,6 +29,12 @@ class Train(PairOrder):
     folder: Path
     design: str = OURS
     start: str | None = None  # the name of the classifier to begin from
+    others: Mapping[str, Sequence[Prompt]] = field(default_factory=dict)  # sets to try it on, by name
+    texts: Texts = field(default_factory=dict)  # that earlier runs have written
+
+    def memory(self) -> int:
+        every = [*self.prompts, *(prompt for prompts in self.others.values() for prompt in prompts)]
+        return replace(self, prompts=every).memory_to_run(is_recorded=True)
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.disco import making
@@ -34,16 +42,17 @@ class Train(PairOrder):
         from decoding.disco.designs import How
         from decoding.disco.splits import Splits
         from decoding.replay.workload import samples_of_probe
-        from worker.engine.pairs import load_pair, recordable
-        from worker.engine.steps import Steps
+        from worker.engine.pairs import load_pair
+        from worker.engine.steps import PhaseProgress
 
         material = Splits.of(self.prompts)
         how = How(self.design, load_classifier(self.pair.classifiers[self.start]) if self.start else None)
-        order = recordable(self) if self.design == SOURCES else self  # other designs need drafts
-        is_alone = order.pair.draft is None
-        pair, loaded = load_pair(order.pair, residents)
+        how.check()
+        local = self.pair.recordable() if self.design == SOURCES else self.pair  # other designs need drafts
+        is_alone = local.draft is None
+        pair, loaded = load_pair(local, residents)
         emit(loaded)
-        steps = Steps(
+        steps = PhaseProgress(
             emit,
             {
                 "recording training": len(material.training),
@@ -62,7 +71,14 @@ class Train(PairOrder):
             steps(step.phase, step.done, step.due, step.detail, step.numbers)
 
         classifier = making.make_classifier(
-            pair, material, self.sampling, how=how, on_progress=on_progress, cancelled=cancelled
+            pair,
+            material,
+            self.sampling,
+            others=self.others,
+            texts=self.texts,
+            how=how,
+            on_progress=on_progress,
+            cancelled=cancelled,
         )
         if not cancelled():
             classifier.save(self.folder)

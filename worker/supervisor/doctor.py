@@ -70,7 +70,7 @@ def _parts(for_pages: bool) -> list[Part]:
 
     both = [
         Part("database", lambda: asked_apart(_answers)),
-        Part("migrations", lambda: asked_apart(lambda own: edition.newer(own) or readiness.not_migrated(own))),
+        Part("migrations", lambda: asked_apart(lambda own: edition.mismatch(own) or readiness.not_migrated(own))),
         Part("secrets", lambda: asked_apart(fingerprints.mismatch), is_vital=for_pages),
         Part("clock", lambda: asked_apart(_clock)),
         Part("broker", broker.trouble),

@@ -12,6 +12,7 @@ from decoding import alone
 from decoding.errors import BadStrategy
 from decoding.load import MOST_AT_ONCE, Load, loads
 from decoding.measure.latency import NO_OBJECTIVE, Objective, parse_objective
+from decoding.measure.summary import usual_baseline
 from decoding.measure.worst import USUAL
 from decoding.spec import Choice, choose, parse_choices
 from decoding.strategies import BASELINE
@@ -50,7 +51,6 @@ def read_arguments(argv: Sequence[str]) -> Arguments:
     servers = asked_servers(args.server, args.start)
     is_alone = args.servers_only
     strategies, remarks = _servers_alone(args, servers) if is_alone else _with_baseline(_choices(args, servers))
-    usual = strategies[0].label if is_alone else BASELINE
     bench = read_bench(args, args.split, has_turns=True)
     rates, speeds = [rate for rate, _ in args.rate if rate], [speed for rate, speed in args.rate if not rate]
     asked_loads = loads(args.concurrency, rates, speeds, [prompt.at for prompt in bench.prompts])
@@ -60,7 +60,7 @@ def read_arguments(argv: Sequence[str]) -> Arguments:
         choices=[choice.at(load) for load in asked_loads for choice in strategies],
         loads=asked_loads,
         objective=args.slo,
-        baseline=_baseline_label(args.baseline or usual, strategies),
+        baseline=_baseline_label(args.baseline or usual_baseline(strategies), strategies),
         repeats=args.repeats,
         trace=args.trace,
         json=args.json,

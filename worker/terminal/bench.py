@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from decoding import alone
-from decoding.models.fit import check_pair
 from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Sampling
 from decoding.vocabularies.scores import require_scores
 from decoding.vocabularies.shared import METHODS
+from worker.messages import LocalPair
 from worker.terminal.material import Material, material_of
 from worker.terminal.parser import BadArguments, Parser
 from worker.terminal.prompt_files import read_prompt_file
@@ -28,14 +28,10 @@ class Bench:
     """A pair, prompts for it, how tokens are chosen and where: what every command needs that runs models."""
 
     material: Material
+    pair: LocalPair  # with the classifier beside it
     prompts: list[Prompt]
     sampling: Sampling
     threads: int | None
-    device: str
-    dtype: str
-    runner: str
-    other_tokenizer: str
-    template: Path | None  # chat template in place of the target's own
 
 
 def read_bench(
@@ -55,13 +51,23 @@ def read_bench(
     prompts = read_prompt_file(material.prompts, material.split, args.limit, args.form)
     return Bench(
         material=material,
+        pair=_pair(args, material),
         prompts=prompts if has_turns else first_turns(prompts),
         sampling=_sampling(args, material),
         threads=args.threads,
+    )
+
+
+def _pair(args: argparse.Namespace, material: Material) -> LocalPair:
+    own = material.classifier_at("")
+    return LocalPair(
+        target=material.target,
+        draft=material.draft,
         device=args.device,
+        classifiers={"": own} if own else {},
+        other_tokenizer=args.other_tokenizer,
         dtype=args.dtype,
         runner=args.runner,
-        other_tokenizer=args.other_tokenizer,
         template=args.template,
     )
 
@@ -70,17 +76,13 @@ def read_recorded(
     args: argparse.Namespace, split: str | None, *, all_splits: bool = False, drafting: str = ""
 ) -> Bench:
     """Read the arguments of a command that records the pair. A draft that matches text (SLEM) cannot be recorded:
-    refuse `drafting`, which needs it, or else take the target alone."""
+    refuse `drafting`, which needs it. The order takes the target alone for anything else."""
     bench = read_bench(args, split, all_splits=all_splits, drafting=drafting)
-    material = bench.material
-    if material.draft is None:
-        return bench
-    report = check_pair(material.target, material.draft)
+    report = bench.material.report
     report.require()
     if drafting and report.shared:
-        require_scores(report.shared.method(bench.other_tokenizer), drafting)
-    left_out = report.draft_left_out(bench.other_tokenizer)
-    return replace(bench, material=replace(material, draft=None, draft_left_out=left_out)) if left_out else bench
+        require_scores(report.shared.method(bench.pair.other_tokenizer), drafting)
+    return bench
 
 
 def parser_of(command: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:

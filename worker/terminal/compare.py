@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from decoding.models.fit import check_pair
 from decoding.vocabularies.scores import check_scores
 from worker.terminal.arguments import read_arguments
 from worker.terminal.ending import ended
@@ -15,10 +14,10 @@ from worker.terminal.guarded import guarded
 def compare(argv: Sequence[str]) -> None:
     args = read_arguments(argv)
     if not args.is_alone:
-        report = check_pair(args.material.target, args.material.draft)
+        report = args.material.report
         report.require()
         if report.shared:
-            check_scores(report.shared.method(args.other_tokenizer), args.choices)
+            check_scores(report.shared.method(args.pair.other_tokenizer), args.choices)
     from worker.terminal.running import run  # loads torch, which takes seconds: slips are told before that
 
     if not run(args):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,12 +14,9 @@ from decoding.measure.crossover import across_loads
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.doubts import doubts
 from decoding.measure.latency import overloaded
-from decoding.measure.ranking import Ranking
 from decoding.measure.sample import Sample
-from decoding.measure.summary import judge, report
-from decoding.measure.verdict import ENDED, Stage, is_heavy
+from decoding.measure.summary import ENDED, Stage, judge, report
 from decoding.prompts.prompt import Prompt, first_turns
-from decoding.strategies import BASELINE
 from webapp.core.version import version
 from worker.terminal.arguments import Arguments
 
@@ -41,22 +37,17 @@ def document(
     prices: Mapping[str, Any],
 ) -> dict[str, Any]:
     stated = hardware["by_strategy"]
-    stage = ENDED if complete else Stage(len(first_turns(args.prompts)))
-    usual = args.choices[0].settings if args.is_alone else BASELINE
-    judged = judge(
-        args.choices, samples, args.baseline, usual=usual, planned=stage.planned, is_withheld=is_heavy([noise])
-    )
+    stage = ENDED if complete else Stage(len(first_turns(args.prompts)), repeats=args.repeats)
+    judged = judge(args.choices, samples, args.baseline, stage=stage, noises=[noise])
     strategies = report(
         args.choices, runners, samples, args.baseline, args.objective, prices=prices, hardware=stated, judged=judged
     )
-    verdicts = across_loads(strategies, judged, is_noisy=bool(noise), stage=stage)
-    alone = verdicts["loads"][0] if len(args.loads) == 1 else None
-    findings = alone or {**verdicts, "verdict": verdicts["sentence"], "ranking": dataclasses.asdict(Ranking())}
+    verdicts = across_loads(strategies, judged, is_noisy=bool(noise))
     return {
         "format": FORMAT,
         "drafthouse": version(),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        **{name: findings[name] for name in ("verdict", "doubt", "ranking")},
+        **{name: verdicts[name] for name in ("verdict", "doubt", "ranking")},
         "loads": verdicts["loads"],
         "crossovers": verdicts["crossovers"],
         "objective": args.objective.to_dict(),

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import transformers
 
 from decoding.contestants.servers.alone import ServersAlone
-from decoding.models.checkpoints import Loaded, load
-from decoding.models.devices import device_called, set_threads, usual_threads
-from decoding.models.fit import check_pair
-from decoding.pair import Pair
+from decoding.models.checkpoints import Loaded
+from decoding.models.devices import set_threads, usual_threads
 from decoding.spec import Choice
+from worker.engine.pairs import ready_pair
+from worker.engine.residents import Residents
 from worker.memory import lengths_of, run_size
-from worker.pairs import ReadyPair, describe_machine, pair_of
+from worker.pairs import ReadyPair, describe_machine
 from worker.terminal.arguments import Arguments
 from worker.terminal.bench import Bench
 from worker.terminal.guarded import allow
@@ -25,8 +24,7 @@ from worker.terminal.guarded import allow
 
 @dataclass(frozen=True)
 class LoadedPair(ReadyPair):
-    name: str
-    remarks: tuple[str, ...]  # what fits, but not quite
+    name: str = ""
 
     @property
     def threads(self) -> int:
@@ -74,31 +72,18 @@ def _size(parameters: int) -> str:
 
 
 def load_pair(bench: Bench) -> LoadedPair:
+    make_ready(bench, _need(bench))
+    ready = ready_pair(bench.pair, Residents())
+    ready.pair.classifier_at = bench.material.classifier_at
+    return LoadedPair(**vars(ready), name=bench.material.name)
+
+
+def make_ready(bench: Bench, memory: int) -> None:
+    """Set the threads, and allow the work so many bytes."""
     transformers.utils.logging.disable_progress_bar()  # we draw our own
     transformers.utils.logging.set_verbosity_error()
-    report = check_pair(bench.material.target, bench.material.draft)
-    report.require()
-    device = device_called(bench.device)
-    allow(_need(bench))
+    allow(memory)
     set_threads(bench.threads or usual_threads())
-    target, *others = (
-        load(folder, dtype=bench.dtype, device=device, runner=bench.runner) for folder in bench.material.folders
-    )
-    draft = others[0] if others else None
-    pair = pair_of(
-        target,
-        draft,
-        classifier_at=bench.material.classifier_at,
-        again=partial(_pair_again, replace(bench, prompts=[], threads=1)),
-        shared=report.shared,
-        method=bench.other_tokenizer,
-        dtype=bench.dtype,
-        runner=bench.runner,
-        template=bench.template,
-    )
-    pair.draft_left_out = bench.material.draft_left_out
-    remarks = tuple(finding.sentence for finding in report.findings if finding.level == "remark")
-    return LoadedPair(pair, target, draft, bench.material.name, remarks)
 
 
 def _need(bench: Bench) -> int:
@@ -106,11 +91,7 @@ def _need(bench: Bench) -> int:
     choices = bench.choices if isinstance(bench, Arguments) else ()
     is_recorded = not isinstance(bench, Arguments)
     lengths = lengths_of(bench.prompts, new_tokens)
-    return run_size(bench.material.folders, lengths, new_tokens, choices, is_recorded=is_recorded)
-
-
-def _pair_again(bench: Bench) -> Pair:
-    return load_pair(bench).pair
+    return run_size(bench.material.report.models, lengths, new_tokens, choices, is_recorded=is_recorded)
 
 
 def _about(model: Loaded) -> Mapping[str, Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
+from decoding.models.fit import PairReport, check_pair
 from worker.terminal.parser import BadArguments
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,11 +23,11 @@ class Material:
     prompts: Path
     split: str | None = None
     settings: Path | None = None  # JSON: how to sample, as far as nobody asks for anything else
-    draft_left_out: str = ""  # why it is the target alone, though a draft was named
 
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        return (self.target, self.draft) if self.draft else (self.target,)
+    @cached_property
+    def report(self) -> PairReport:
+        """Facts about the models and whether they fit each other, read once."""
+        return check_pair(self.target, self.draft)
 
     @property
     def own_classifier(self) -> Path:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from decoding.replay.oracle import DRAFT_MODEL, Analysis, Passes, analyse
+from decoding.replay.oracle import DRAFT_MODEL
 from decoding.strategies import remarks_on
+from worker.jobs.oracle import AskOracle
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import require_folder, whole_file
 from worker.terminal.guarded import guarded
@@ -28,76 +29,65 @@ def run(argv: Sequence[str]) -> None:
     bench = read_recorded(args, args.split)
     require_folder(args.out)
 
-    from decoding.disco.making import Step  # loads torch: slips are told before that
-    from decoding.replay.planning import study
-    from worker.terminal.studying import Steps, loaded
+    from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
-    steps, due = Steps(), len(bench.prompts)
-    pair = loaded(bench).pair
-    recorded = study(
-        pair, bench.prompts, bench.sampling, tails=False, on_progress=lambda n: steps(Step("recording", n, due))
-    )
-    steps.close()
-    names = [recording.prompt for recording in recorded.recordings]
-    found = analyse(names, recorded.drafted, args.lookahead, recorded.copied)
-    write(found, args.out, pair.draft_left_out)
+    found = carry_out(AskOracle(bench.pair, bench.prompts, bench.sampling, args.lookahead), bench)
+    write(found, args.out)
     print(summary(found))
     print(f"\nPictures and data are in {args.out}.")
 
 
-def summary(found: Analysis) -> str:
-    rows = [
-        ("oracle, one sample", found.one.oracle),
-        (f"static:{found.one.lookahead}, one sample", found.one.static),
-        ("oracle, all", found.oracle),
-        (f"static:{found.one.lookahead}, all", found.static),
-        *((f"oracle, {name}", passes) for name, passes in found.sources.items()),
-    ]
+def summary(found: Mapping[str, Any]) -> str:
+    static = f"static:{found['one']['lookahead']}"
+    rows = {
+        "oracle, one sample": found["one"]["oracle"],
+        f"{static}, one sample": found["one"]["static"],
+        "oracle, all": found["oracle"],
+        f"{static}, all": found["static"],
+        **{f"oracle, {name}": passes for name, passes in found["sources"].items()},
+    }
     lines = "\n".join(
         (
-            f"Oracle lookahead over {found.samples} samples: mean {found.mean:.2f}, standard deviation "
-            f"{found.deviation:.2f}.",
+            f"Oracle lookahead over {found['samples']} samples: mean {found['mean']:.2f}, standard deviation "
+            f"{found['deviation']:.2f}.",
             "",
             f"{'':30} {'target passes':>14} {'draft passes':>13} {'accepted':>9}",
-            *(_row(name, passes) for name, passes in rows),
+            *(f"{name:30} {p['target']:14,} {p['draft']:13,} {p['accepted']:9,}" for name, p in rows.items()),
         )
     )
-    notes = remarks_on(name.partition(":")[0] for name in found.sources)
-    if DRAFT_MODEL not in found.sources:
+    notes = remarks_on(name.partition(":")[0] for name in found["sources"])
+    if DRAFT_MODEL not in found["sources"]:
         notes.append("No draft was recorded: at each position both take the best copy.")
     return "\n\n".join([lines, *notes])
 
 
-def _row(name: str, passes: Passes) -> str:
-    return f"{name:30} {passes.target:14,} {passes.draft:13,} {passes.accepted:9,}"
+def _passes(count: Mapping[str, int]) -> str:
+    return f"{count['target']:,} and {count['draft']:,}"
 
 
-def _passes(count: Passes) -> str:
-    return f"{count.target:,} and {count.draft:,}"
-
-
-def write(found: Analysis, out: Path, draft_left_out: str = "") -> None:
+def write(found: Mapping[str, Any], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    one = found.one
+    one = found["one"]
+    static = f"static:{one['lookahead']}"
     pictures = {
         "one-sample.svg": steps(
-            one.lookaheads,
-            level=one.lookahead,
-            level_name=f"static:{one.lookahead}",
-            title=f"Oracle lookahead in each round of {one.prompt}, tokens",
-            across=f"round (passes of target and draft: oracle {_passes(one.oracle)}, "
-            f"static:{one.lookahead} {_passes(one.static)})",
+            one["lookaheads"],
+            level=one["lookahead"],
+            level_name=static,
+            title=f"Oracle lookahead in each round of {one['prompt']}, tokens",
+            across=f"round (passes of target and draft: oracle {_passes(one['oracle'])}, "
+            f"{static} {_passes(one['static'])})",
         ),
         "by-progress.svg": steps(
-            found.by_progress,
-            level=found.mean,
-            level_name=f"mean {found.mean:.2f}",
-            title=f"Mean oracle lookahead from the first round to the last, tokens, {found.samples} samples",
+            found["by_progress"],
+            level=found["mean"],
+            level_name=f"mean {found['mean']:.2f}",
+            title=f"Mean oracle lookahead from the first round to the last, tokens, {found['samples']} samples",
             across="progress through the sample, in twentieths",
         ),
         "histogram.svg": bars(
-            found.histogram,
-            title=f"Rounds by their oracle lookahead, {found.samples} samples",
+            found["histogram"],
+            title=f"Rounds by their oracle lookahead, {found['samples']} samples",
             across="oracle lookahead, tokens",
         ),
     }
@@ -105,7 +95,7 @@ def write(found: Analysis, out: Path, draft_left_out: str = "") -> None:
         with whole_file(out / name) as file:
             file.write(picture)
     with whole_file(out / "oracle.json") as file:
-        json.dump({**dataclasses.asdict(found), "draft_left_out": draft_left_out}, file, indent=1)
+        json.dump(found, file, indent=1)
 
 
 def main() -> int:

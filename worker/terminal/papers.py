@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import shlex
 import sys
-import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from decoding.models.contents import contents
 from decoding.papers import FIGURES
@@ -19,14 +18,12 @@ from decoding.prompts.prompt import Prompt, first_turns
 from decoding.reproduce.figure import Asked, Figure
 from decoding.reproduce.files import FILES
 from decoding.reproduce.methods import methods
-from worker import noise
+from worker.jobs.papers import DrawFigures, Drawn
+from worker.messages import Report
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import BadOutput, require_folder, whole_file
 from worker.terminal.guarded import guarded
 from worker.terminal.prompt_files import read_prompt_file
-
-if TYPE_CHECKING:
-    from worker.terminal.loading import LoadedPair
 
 USUAL_PROMPTS = 16
 KEPT = "evidence"  # folder of what a rerun need not make again
@@ -61,19 +58,38 @@ def run(argv: Sequence[str]) -> None:
     also = _further(args, bench.material.split) if args.also else []
     shelf = Folder(args.out / KEPT, _recipe(bench, also))
 
-    from worker.terminal.studying import loaded
+    from worker.terminal.studying import carry_out
 
-    ready = loaded(bench)
-    found, noisy = _draw(bench, ready, shelf, args, _asked(argv, args, len(bench.prompts)), also)
-    facts = _facts(bench, ready) | {"noise": noisy}
+    order = DrawFigures(
+        bench.pair,
+        bench.prompts,
+        bench.sampling,
+        shelf,
+        _asked(argv, args, len(bench.prompts)),
+        bench.material.prompts.name,
+        args.also.name if also else "",
+        also,
+        [figure.slug for figure in args.figures],
+    )
+    found = carry_out(order, bench, on_report=partial(_on_report, args.out))
+    facts = {**found, **_facts(bench)}
     if also:
         facts["prompts"]["also"] = {"set": args.also.name, "count": len(also)}
-    text = methods(facts, found)
-    _write(args.out, "papers.json", json.dumps({**facts, "methods": text, "figures": found}, indent=1))
+    text = methods(facts, found["figures"])
+    _write(args.out, "papers.json", json.dumps({**facts, "methods": text}, indent=1))
     _write(args.out, "methods.txt", text + "\n")
     print(f"\n{text}\n\nFigures, data and scripts are in {args.out}.")
-    if noisy:
-        print(f"Noisy: {noisy} Measured points need a quiet machine.")
+    if found["noise"]:
+        print(f"Noisy: {found['noise']} Measured points need a quiet machine.")
+
+
+def _on_report(out: Path, report: Report) -> None:
+    """Print a figure, and write its files if it could be drawn."""
+    if isinstance(report, Drawn):
+        figure = report.figure
+        print(described(figure))
+        for ending, make in FILES.items() if not figure["needs"] else ():
+            _write(out, f"{figure['slug']}.{ending}", make(figure))
 
 
 def _further(args: argparse.Namespace, split: str | None) -> list[Prompt]:
@@ -120,14 +136,14 @@ class Folder:
 def _recipe(bench: Bench, also: Sequence[Prompt]) -> dict[str, str]:
     """Hash each part of what decides the numbers, apart from the machine."""
     further = [["", ""], *([prompt.id, prompt.content] for prompt in also)] if also else []
-    material, classifier = bench.material, bench.material.classifier_at("")
-    files = [path.read_bytes().hex() for path in (bench.template,) if path and path.is_file()]
+    pair, classifier = bench.pair, bench.material.classifier_at("")
+    files = [path.read_bytes().hex() for path in (pair.template,) if path and path.is_file()]
     parts = {
-        "pair": [*map(contents, filter(Path.is_dir, material.folders)), *files, bench.other_tokenizer],
+        "pair": [*map(contents, filter(Path.is_dir, pair.folders)), *files, pair.other_tokenizer],
         "classifier": contents(classifier) if classifier else "",
         "prompts": [*([prompt.id, prompt.content] for prompt in bench.prompts), *further],
         "sampling": bench.sampling.to_dict(),
-        "run": [bench.device, bench.dtype, bench.runner, bench.threads],
+        "run": [pair.device, pair.dtype, pair.runner, bench.threads],
     }
     return {name: hashlib.sha256(json.dumps(part).encode()).hexdigest() for name, part in parts.items()}
 
@@ -139,29 +155,6 @@ def _read(recipe: Path) -> Mapping[str, str]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _draw(
-    bench: Bench, ready: LoadedPair, shelf: Folder, args: argparse.Namespace, asked: Asked, also: Sequence[Prompt]
-) -> tuple[list[Mapping[str, Any]], str]:
-    """Return the figures, and what else used the machine meanwhile."""
-    from decoding.reproduce import drawing
-    from decoding.reproduce.evidence import Evidence
-    from decoding.reproduce.recordings import PromptSet
-
-    evidence = Evidence(ready.pair, bench.prompts, bench.sampling, shelf)
-    if also:
-        evidence.own_set, evidence.also = bench.material.prompts.name, PromptSet(args.also.name, also)
-    evidence.on_progress = progress = Progress(drawing.phases_due(evidence, args.figures))
-    found, before = [], noise.mark(os.getpid())
-    for figure in drawing.draw(evidence, args.figures, asked, lambda: noise.between(before, noise.mark(os.getpid()))):
-        progress.clear()
-        print(described(figure))
-        found.append(figure)
-        for ending, make in FILES.items() if not figure["needs"] else ():
-            _write(args.out, f"{figure['slug']}.{ending}", make(figure))
-    ready.pair.close()
-    return sorted(found, key=lambda figure: [*FIGURES].index(figure["slug"])), drawing.noises(shelf)
 
 
 def described(figure: Mapping[str, Any]) -> str:
@@ -183,36 +176,6 @@ def _value(point: Mapping[str, Any]) -> str:
     return f"{point['y']:.3g}{interval}"
 
 
-class Progress:
-    """One line, redrawn in place on a terminal: phase, share of all samples, and the time left."""
-
-    def __init__(self, phases: Mapping[str, int]) -> None:
-        """`phases` are those that are not finished, each with its samples."""
-        self.phases, self.done = phases, dict[str, float]()
-        self.began, self.redraws, self.phase = time.monotonic(), sys.stderr.isatty(), ""
-
-    def __call__(self, phase: str, done: int, due: int) -> None:
-        self.done[phase] = self.phases.get(phase, 0) * done / max(1, due)
-        line = f"{phase}: {done}/{due}, {self.left()}"
-        if self.redraws:
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-        elif phase != self.phase or done == due:
-            print(line, file=sys.stderr, flush=True)
-        self.phase = phase
-
-    def left(self) -> str:
-        """Time left, if the rest takes as long for each sample as what is done."""
-        whole, done = sum(self.phases.values()), sum(self.done.values())
-        if not done:
-            return "time left unknown yet"
-        seconds = (time.monotonic() - self.began) * (whole - done) / done
-        return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"
-
-    def clear(self) -> None:
-        if self.redraws:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
 def _asked(argv: Sequence[str], args: argparse.Namespace, prompts: int) -> Asked:
     """The user's own options, which mean the same to every command, without those of this one alone."""
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -223,14 +186,12 @@ def _asked(argv: Sequence[str], args: argparse.Namespace, prompts: int) -> Asked
     return Asked(options, args.split or "", also=str(args.also or ""))
 
 
-def _facts(bench: Bench, ready: LoadedPair) -> dict[str, Any]:
+def _facts(bench: Bench) -> dict[str, Any]:
     prompts = {"set": bench.material.prompts.name, "split": bench.material.split, "count": len(bench.prompts)}
-    model = ready.target.runner.facts
-    hardware = {**ready.hardware([]), "dtype": model.dtype, "runner": model.runner}
     own = bench.material.classifier_at("")
     classifier = {"name": f"{own.parent.name}/{own.name}"} if own else None
-    made_of = {"pair": ready.name, "prompts": prompts, "sampling": bench.sampling.to_dict()}
-    return {**made_of, "classifier": classifier, "hardware": hardware}
+    made_of = {"pair": bench.material.name, "prompts": prompts, "sampling": bench.sampling.to_dict()}
+    return {**made_of, "classifier": classifier}
 
 
 def _write(out: Path, name: str, content: str | bytes) -> None:

@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from decoding.disco.making import Step
 from decoding.load import Load
 from decoding.measure.crossover import paying
-from decoding.replay.plan_at_load import plan_at_load
 from decoding.strategies import remarks_on
 from decoding.words import change
-from worker.terminal.studying import Material, Steps
 
 
-def planned_at_load(material: Material, users: Sequence[int]) -> dict[str, Any]:
-    """Predict, run the best, print promise and truth, and return the document."""
-    bench, steps = material.bench, Steps()
-    found = plan_at_load(
-        material.ready.pair,
-        bench.prompts,
-        bench.sampling,
-        material.study,
-        material.costs,
-        users,
-        material.classifier,
-        on_progress=lambda done, due: steps(Step("confirming", done, due)),
-    )
-    steps.close()
-    print("\n".join(_lines(found)))
-    return found
-
-
-def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+def lines_at_load(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a plan for numbers of users as lines."""
     yield f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8}   95 % interval"
     for users in found["users"]:
         yield from ("", str(Load(users)))

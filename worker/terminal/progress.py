@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from worker.messages import Step
+
 BAR = 24
 PLAIN_EVERY_S = 10.0  # a log wants to see that it goes on, not every sample
 
@@ -60,6 +62,45 @@ class Progress(Bar):
         self.done += 1
         self.tokens += tokens
         self.show(self.done, self.total, f"samples · {self.tokens / self.spent:.0f} tokens/s", label, says_end=True)
+
+
+class StepLines:
+    """Lines about the steps of a job. A terminal redraws one line for each phase; elsewhere a phase has a line for its
+    first step and one for its last."""
+
+    def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
+        self.stream = stream
+        self.now = now
+        self.redraws = stream.isatty()
+        self._phase = ""
+        self._first: tuple[float, int] | None = None  # when the first step came, and samples done until then
+
+    def show(self, step: Step) -> None:
+        line = f"{step.phase}: {step.done}/{step.due} {step.detail}".rstrip() + self._left(step)
+        is_new = step.phase != self._phase
+        if self.redraws:
+            new_line = "\n" if is_new and self._phase else ""
+            self.stream.write(f"{new_line}\r\x1b[K{line}")
+        elif is_new or step.done == step.due:
+            self.stream.write(f"{line}\n")
+        self.stream.flush()
+        self._phase = step.phase
+
+    def close(self) -> None:
+        """End the line: somebody else writes next."""
+        if self.redraws and self._phase:
+            self.stream.write("\n")
+        self._phase = ""
+
+    def _left(self, step: Step) -> str:
+        """Say how long the rest takes if each of its samples takes as long as those that this process decoded."""
+        if step.whole is None:
+            return ""
+        done, due = step.whole
+        began, before = self._first = self._first or (self.now(), done)
+        if not step.is_counted or done <= before:
+            return ""
+        return f", about {duration((self.now() - began) / (done - before) * (due - done))} left"
 
 
 def duration(seconds: float) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from decoding.prices.machine_card import Card, card_called, published
+from decoding.prices.machine_card import card_called, published
 from decoding.strategies import STRATEGIES, remarks_on
-from worker.terminal.bench import Bench, parser_of, read_recorded
+from worker.jobs.projection import Project
+from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import guarded
 
@@ -33,36 +35,13 @@ def run(argv: Sequence[str]) -> None:
     args = parser.parse_args(argv)
     card = card_called(args.card)
     bench = read_recorded(args, args.split)
-    if args.json is None:
-        print(as_text(projected(bench, card)))
-        return
-    with whole_file(args.json) as file:
-        found = projected(bench, card)
-        json.dump(found, file, indent=1)
+    with whole_file(args.json) if args.json else nullcontext() as file:
+        from worker.terminal.studying import carry_out  # loads torch: slips are told before that
+
+        found = carry_out(Project(bench.pair, bench.prompts, bench.sampling, card), bench)
+        if file:
+            json.dump(found, file, indent=1)
     print(as_text(found))
-
-
-def projected(bench: Bench, card: Card) -> dict[str, Any]:
-    from decoding.disco.making import Step
-    from decoding.projecting.document import document
-    from decoding.projecting.projecting import Material
-    from worker.terminal.plan import recorded, usable_classifier
-    from worker.terminal.studying import Steps, loaded
-
-    ready = loaded(bench)
-    pair = ready.pair
-    study = recorded(bench, ready)
-    name = usable_classifier(pair)
-    classifier = None if name is None else pair.classifier(name, bench.sampling)
-    steps = Steps()
-    found = document(
-        Material.of(study, pair.vocab, classifier),
-        card,
-        bench.sampling,
-        on_progress=lambda phase, done, due: steps(Step(phase, done, due)),
-    )
-    steps.close()
-    return {**found, "draft_left_out": pair.draft_left_out}
 
 
 def as_text(found: Mapping[str, Any]) -> str:

@@ -4,47 +4,38 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from decoding.disco.making import Step
 from decoding.measure.summary import so_few
-from decoding.pair import Pair
-from decoding.spec import Choice
+from decoding.spec import choose
 from decoding.words import change
-from worker.cache import GIB, Cache
-from worker.proving import promise_of, prove, samples_of
+from worker.cache import GIB
+from worker.engine.residents import Residents
+from worker.jobs.proof import Prove
+from worker.proving import promise_of
 from worker.terminal.bench import Bench
-from worker.terminal.guarded import spare
 from worker.terminal.material import ROOT
-from worker.terminal.studying import Steps, say
+from worker.terminal.studying import carry_out, say
 
 
-def prove_and_print(bench: Bench, pair: Pair, settings: Iterable[tuple[Choice, float]]) -> dict[str, Any]:
-    promise = promise_of(settings)
+def proved(bench: Bench, plan: Mapping[str, Any], residents: Residents) -> Mapping[str, Any]:
+    """Prove the plan's best setting that llama.cpp can be given, and print what came of it."""
+    promise = promise_of((choose(row["strategy"], row["params"]), row["speedup"]) for row in plan["settings"])
     say(f"Proving {promise.choice.label} on llama-server: {promise.options}")
-    steps, due = Steps(), samples_of(len(bench.prompts))
-    found = prove(
-        pair,
-        bench.prompts,
-        bench.sampling,
-        promise,
-        cache(),
-        on_start=spare,
-        on_progress=lambda done: steps(Step("proving", done, due)),
-    )
-    steps.close()
+    order = Prove(bench.pair, bench.prompts, bench.sampling, promise.choice, promise.speedup, *kept())
+    found = carry_out(order, bench, residents=residents)
     print(as_text(found))
     return found
 
 
-def cache() -> Cache:
-    """GGUF files that earlier proofs wrote, in the data folder."""
+def kept() -> tuple[Path, int]:
+    """The folder of GGUF files that earlier proofs wrote, and the bytes that they may take."""
     data = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data").expanduser()
     data.mkdir(parents=True, exist_ok=True)
     most = int(os.environ.get("DRAFTHOUSE_MODEL_CACHE_GB") or 0) * GIB
-    return Cache(data / "gguf", most or shutil.disk_usage(data).total)
+    return data / "gguf", most or shutil.disk_usage(data).total
 
 
 def as_text(found: Mapping[str, Any]) -> str:

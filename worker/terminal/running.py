@@ -231,8 +231,8 @@ def decode_all(
             if trace:
                 trace.prompt_done()
     progress.close()
-    if not samples:
-        raise KeyboardInterrupt  # before the first prompt was done: there is nothing to show
+    if not samples:  # there is nothing to show
+        raise KeyboardInterrupt if comparison.cancelled() or not comparison.left_out else comparison.left_out[0][1]
     return samples, noise.between(before, noise.mark(os.getpid(), beside))
 
 

@@ -1,57 +1,70 @@
-"""Shared parts of the commands that record a pair on prompts: loading, and showing progress."""
+"""Carry out a job's order in this process, as the engine of a worker does, and show its steps."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from typing import Any
 
-from decoding.disco.making import Step
-from decoding.prices.cost_model import CostModel
-from decoding.replay.planning import Study
+from decoding.errors import Cancelled
+from worker.engine.residents import Residents
+from worker.messages import Found, Loaded, PairOrder, Report, Step
 from worker.terminal.bench import Bench
-from worker.terminal.loading import LoadedPair, load_pair
+from worker.terminal.interrupt import Interrupt
+from worker.terminal.loading import make_ready
+from worker.terminal.progress import StepLines
 
 
-def loaded(bench: Bench) -> LoadedPair:
-    ready = load_pair(bench)
-    facts = ready.target.runner.facts
-    threads = f"{facts.threads} thread" + ("s" if facts.threads > 1 else "")
-    say(f"{ready.name} on {facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype}")
-    if ready.pair.draft_left_out:
-        say(ready.pair.draft_left_out)
-    return ready
+def carry_out(
+    order: PairOrder,
+    bench: Bench,
+    *,
+    on_report: Callable[[Report], None] = lambda report: None,
+    residents: Residents | None = None,
+) -> dict[str, Any]:
+    """Return the document that the order makes. `on_report` gets what else it makes on the way. Models that are
+    resident are not loaded again. Ctrl-C ends it after the step in hand, and a second one at once."""
+    make_ready(bench, order.memory())
+    listener = Listener(bench.material.name, interrupt := Interrupt(), on_report)
+    with interrupt, suppress(Cancelled), closing(listener):
+        order.carry_out(residents or Residents(), listener.emit, interrupt)
+    if interrupt.is_asked:
+        raise KeyboardInterrupt
+    return listener.document
 
 
-@dataclass(frozen=True)
-class Material:
-    """Recorded prompts, and the costs of passes on this machine: a plan is made from both."""
+class Listener:
+    """Shows the steps of a job in the terminal and keeps its document."""
 
-    bench: Bench
-    ready: LoadedPair
-    study: Study
-    costs: CostModel
-    classifier: str | None  # name of the one that DISCO asks
+    def __init__(self, name: str, interrupt: Interrupt, on_report: Callable[[Report], None]) -> None:
+        self.document: dict[str, Any] = {}
+        self._name, self._interrupt, self._on_report = name, interrupt, on_report
+        self._lines = StepLines(sys.stderr)
 
-
-class Steps:
-    """One line per phase, redrawn in place on a terminal."""
-
-    def __init__(self) -> None:
-        self.redraws = sys.stderr.isatty()
-        self.phase = ""
-
-    def __call__(self, step: Step) -> None:
-        line = f"{step.phase}: {step.done}/{step.due} {step.detail}".rstrip()
-        if self.redraws:
-            new_line = "\n" if self.phase not in ("", step.phase) else ""
-            print(f"{new_line}\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-        elif step.done == step.due:
-            say(line)
-        self.phase = step.phase
+    def emit(self, report: Report) -> None:
+        if self._interrupt.is_asked:
+            raise KeyboardInterrupt
+        match report:
+            case Step():
+                self._lines.show(report)
+            case Loaded():
+                say(described(self._name, report.hardware))
+                if report.draft_left_out:
+                    say(report.draft_left_out)
+            case Found():
+                self.document.update(report.document)
+            case _:
+                self._lines.close()
+                self._on_report(report)
 
     def close(self) -> None:
-        if self.redraws and self.phase:
-            say("")
+        self._lines.close()
+
+
+def described(name: str, hardware: Mapping[str, Any]) -> str:
+    threads = f"{hardware['threads']} thread" + ("s" if hardware["threads"] > 1 else "")
+    return f"{name} on {hardware['device_name']}, {threads}, {hardware['runner']} runner, {hardware['dtype']}"
 
 
 def say(words: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,10 @@ from decoding.disco.texts import Texts, texts_of
 from decoding.errors import BadPrompts
 from decoding.prompts.prompt import Prompt
 from decoding.words import percent
-from worker.terminal.bench import parser_of, read_recorded
+from worker.jobs.training import Train
+from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import require_folder
 from worker.terminal.guarded import guarded
-from worker.terminal.material import Material
 from worker.terminal.parser import BadArguments
 from worker.terminal.prompt_files import read_prompt_file
 
@@ -42,32 +44,24 @@ def run(argv: Sequence[str]) -> None:
     bench = read_recorded(args, None, all_splits=True, drafting=drafting)
     others = {path.name: _tested_on(read_prompt_file(path, None, args.limit)) for path in args.also}
     texts = _texts(args.texts) if args.texts else {}
-    out = args.out or _beside(bench.material)
+    out = args.out or _beside(bench)
     require_folder(out)
 
-    from decoding.disco import making
-    from decoding.disco.classifier import load_classifier  # loads torch: slips are told before that
-    from decoding.disco.designs import How
-    from decoding.disco.splits import Splits
-    from worker.terminal.studying import Steps, loaded
+    from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
-    material = Splits.of(bench.prompts)
-    how = How(args.design, load_classifier(args.start) if args.start else None)
-    how.check()
-    steps = Steps()
-    classifier = making.make_classifier(
-        loaded(bench).pair, material, bench.sampling, others=others, texts=texts, how=how, on_progress=steps
-    )
-    steps.close()
-    classifier.save(out)
-    print(report(classifier.card))
+    pair, start = bench.pair, str(args.start) if args.start else None
+    if start:
+        pair = replace(pair, classifiers={start: args.start})
+    order = Train(pair, bench.prompts, bench.sampling, out, args.design, start, others, texts)
+    carry_out(order, bench)
+    print(card_as_text(json.loads((out / "card.json").read_text(encoding="utf-8"))))
     print(f"\nStored in {out}.")
 
 
-def _beside(material: Material) -> Path:
+def _beside(bench: Bench) -> Path:
     """Return the folder beside the target. On a target alone, refuse to replace what may be a pair's classifier."""
-    own = material.own_classifier
-    if material.draft is None and own.is_dir():
+    own = bench.material.own_classifier
+    if own.is_dir() and bench.pair.recordable().draft is None:
         raise BadArguments(
             f"{own} holds a classifier, perhaps of a draft for this target. Give --out DIR; --out {own} replaces it."
         )
@@ -91,7 +85,7 @@ def _tested_on(prompts: Sequence[Prompt]) -> Sequence[Prompt]:
     return [prompt for prompt in prompts if prompt.split == "test"] or prompts
 
 
-def report(card: Mapping[str, Any]) -> str:
+def card_as_text(card: Mapping[str, Any]) -> str:
     found, costs = card["metrics"], card["costs"]
     lines = [
         f"{card['labelled']['training']:,} labelled tokens of {card['prompts']['training']} prompts; "

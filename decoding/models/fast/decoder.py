@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from decoding.models.fast.fused import Gate, Kernels
-from decoding.models.fast.linear import Add, Apply, Layout, fastest, prepare, prepare_adding
+from decoding.models.fast.linear import Add, Apply, Layout, Linear, Summing, fastest, prepare, prepare_adding
 from decoding.models.fast.rope import turn, turns
 from decoding.models.fast.shape import GELU_TANH, Shape
 from decoding.models.fast.weights import LayerWeights, ModelWeights, Part
@@ -52,13 +52,12 @@ class Feed:
     activation: Apply
     width: int | None = None  # of the gate, the first half of what `inner` returns; None: there is no gate
 
-    def __call__(self, rows: Tensor, residual: Tensor, kernel: Gate | None = None) -> Tensor:
+    def opened(self, rows: Tensor, kernel: Gate | None) -> Tensor:
+        """Return what `down` takes."""
         both, width = self.inner(rows), self.width
         if width is None:
-            return self.down(self.activation(both), residual)
-        if kernel:
-            return self.down(kernel(both), residual)
-        return self.down(self.activation(both[:, :width]).mul_(both[:, width:]), residual)
+            return self.activation(both)
+        return kernel(both) if kernel else self.activation(both[:, :width]).mul_(both[:, width:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,24 +109,47 @@ class Decoder:
 
     def layered(self, hidden: Tensor, turns: Tensor | None, memory: Memory) -> Tensor:
         """Take rows [rows, hidden] through all layers."""
+        tile = self.kernels.tiles_for(len(hidden)).get
         for number, layer in enumerate(self.layers):
-            queries = self.place(number, layer, layer.qkv(layer.norm_1(hidden)), turns, memory)
-            attended = memory.attend(number, queries)
-            hidden = layer.out(attended.to(self.layout.dtype), hidden)
-            hidden = layer.feed(layer.norm_2(hidden), hidden, self.kernels.gate)
+            heads = self.normed(layer.norm_1, layer.qkv, hidden, tile("qkv"))
+            attended = memory.attend(number, self.place(number, layer, heads, turns, memory))
+            hidden = self.added(layer.out, attended.to(self.layout.dtype), hidden, tile("out"))
+            hidden = self.added(layer.feed.down, self.opened(layer, hidden, tile("inner")), hidden, tile("down"))
         return hidden
+
+    # With a tile, a step is one launch of our kernel.
+
+    def normed(self, norm: Apply, product: Apply, rows: Tensor, tile: int | None) -> Tensor:
+        return product(norm(rows)) if tile is None else self._tiled(product, rows, tile, norm)
+
+    def opened(self, layer: Layer, rows: Tensor, tile: int | None) -> Tensor:
+        """Take rows through the norm and the first half of the feed-forward part."""
+        if tile is None:
+            return layer.feed.opened(layer.norm_2(rows), self.kernels.gate)
+        return self._tiled(layer.feed.inner, rows, tile, layer.norm_2, is_gated=layer.feed.width is not None)
+
+    def added(self, product: Add, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
+        return product(rows, residual) if tile is None else self._tiled(product, rows, tile, residual=residual)
+
+    def _tiled(self, product: object, rows: Tensor, tile: int, norm: object = None, **more: Any) -> Tensor:
+        assert self.kernels.product and isinstance(product, Linear | Summing)
+        if norm is not None:
+            assert isinstance(norm, RmsNorm | SmallNorm)
+            more |= {"norm": norm.weight, "eps": norm.eps}
+        return self.kernels.product(rows, product.weight, product.bias, tile=tile, **more)
 
     def logits(self, hidden: Tensor, need: int | Tensor) -> Tensor:
         needed = hidden[len(hidden) - need :] if isinstance(need, int) else hidden[need]
-        return self.head(self.norm(needed)).float()
+        return self.normed(self.norm, self.head, needed, self.kernels.tiles_for(len(needed)).get("head")).float()
 
     def place(self, number: int, layer: Layer, mixed: Tensor, turns: Tensor | None, memory: Memory) -> Tensor:
         """Norm and turn queries and keys, write keys and values, and return the queries. The arithmetic is float32,
         whatever the linear layers use."""
         shape, kernel = self.shape, self.kernels.place
         heads = mixed.view(-1, shape.heads + 2 * shape.kv_heads, shape.head_dim)
-        if kernel and turns is not None and layer.head_norm is None and isinstance(memory, Slotted):
-            return kernel(heads, turns, memory.slots, memory.storage(number))
+        if kernel and turns is not None and isinstance(memory, Slotted):
+            storage = memory.storage(number)
+            return kernel(heads, turns, memory.slots, storage, head_norm=layer.head_norm, eps=shape.norm_eps)
         heads = heads.float()
         turned = heads[:, : shape.heads + shape.kv_heads]
         if layer.head_norm is not None:
@@ -179,7 +201,16 @@ class Decoder:
             return lambda rows: F.layer_norm(rows, (size,), weight, bias, eps)
         if self.device.type == "cpu" and dtype == torch.float32:
             return SmallNorm(weight, eps)
-        return lambda rows: F.rms_norm(rows, (size,), weight, eps)
+        return RmsNorm(weight, eps)
+
+
+@dataclass(frozen=True, slots=True)
+class RmsNorm:
+    weight: Tensor
+    eps: float
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        return F.rms_norm(rows, self.weight.shape, self.weight, self.eps)
 
 
 class SmallNorm:

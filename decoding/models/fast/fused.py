@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -23,12 +24,31 @@ from decoding.models.fast.rope import turn
 from decoding.models.fast.shape import Shape
 
 Gate = Callable[[Tensor], Tensor]  # [n, 2 * inner] -> [n, inner]
-Place = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # heads, turns, slots, storage -> queries
 
+NO_TILES: Mapping[str, int] = MappingProxyType({})
 TEXTS, SLOTS = 3, 512  # of the slab that kernels are tried on
 WINDOW = 20  # that attention is tried with: one key too many shows
 LONGEST_REASON = 300
 CLOSE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}  # relative error
+
+
+class Place(Protocol):
+    """Norm, if there is one for each head, and turn queries and keys, write keys and values to their slots, and return
+    the queries."""
+
+    def __call__(
+        self, heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor, *,
+        head_norm: Tensor | None = None, eps: float = 0.0,
+    ) -> Tensor: ...  # fmt: skip
+
+
+class Product(Protocol):
+    """[n, width], [size, width] -> [n, size], or [n, size / 2] if it is gated. See `triton_kernels.product`."""
+
+    def __call__(
+        self, rows: Tensor, weight: Tensor, bias: Tensor | None, *, tile: int,
+        norm: Tensor | None = None, eps: float = 0.0, is_gated: bool = False, residual: Tensor | None = None,
+    ) -> Tensor: ...  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -38,36 +58,60 @@ class Kernels:
     gate: Gate | None = None
     place: Place | None = None
     attend: AttendChains | None = None  # in chains, without a mask
+    product: Product | None = None  # of a few rows, where it has tiles
+    tiles: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # by rows, then by part of the decoder
+    timed: Mapping[str, str] = field(default_factory=dict)  # how long the products of each part take
     unused: Mapping[str, str] = field(default_factory=dict)  # why the others are not used, by their name
 
     @property
     def names(self) -> list[str]:
-        return [name for name in ("gate", "place", "attend") if getattr(self, name)]
+        return [name for name in ("gate", "place", "attend") if getattr(self, name)] + ["product"] * bool(self.tiles)
 
     @property
     def told(self) -> dict[str, str]:
-        return dict.fromkeys(self.names, "used") | dict(self.unused)
+        return dict.fromkeys(self.names, "used") | dict(self.timed) | dict(self.unused)
+
+    def tiles_for(self, rows: int) -> Mapping[str, int]:
+        """Return the tiles of products of so many rows, of those parts for which our kernel is faster."""
+        return self.tiles.get(1 << (rows - 1).bit_length(), NO_TILES)
 
 
 def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
     try:
         from decoding.models.fast import triton_kernels
     except ImportError as error:  # torch brings Triton along for GPUs, not on every system
-        return Kernels(unused=dict.fromkeys(("gate", "place", "attend"), reason(error)))
+        return Kernels(unused=dict.fromkeys(("gate", "place", "attend", "product"), reason(error)))
     device, refusals = capturing.device, dict[str, str | None]()
     if shape.activation in ("silu", "swish"):
         tried_gate = gate_trial(shape, layout, device)
         refusals["gate"] = why_not(triton_kernels.gate, silu_gate, tried_gate, capturing)
     if shape.rope is not None:
         tried_place = place_trial(shape, layout, device)
-        refusals["place"] = why_not(in_slab(triton_kernels.place), in_slab(place), tried_place, capturing)
+        normed = partial(partial, head_norm=head_norm_trial(shape, device), eps=shape.norm_eps)
+        ours, torchs = (in_slab(normed(each)) for each in (triton_kernels.place, place))
+        refusals["place"] = why_not(ours, torchs, tried_place, capturing)
     refusals["attend"] = _first(
         why_wrong(partial(triton_kernels.attend, window=window), partial(attend_chains, window=window), tried)
         for window in {window and WINDOW for window in shape.windows}
         for tried in attend_trials(shape, layout, device)
     )
+    if layout.dtype == torch.float32:
+        refusals["product"] = "It is for 16-bit weights."
+    else:
+        refusals["product"] = None  # `products` times it, once there are weights
     used = {name: getattr(triton_kernels, name) for name, refusal in refusals.items() if refusal is None}
     return Kernels(**used, unused={name: refusal for name, refusal in refusals.items() if refusal})
+
+
+def product(
+    rows: Tensor, weight: Tensor, bias: Tensor | None, *, tile: int,
+    norm: Tensor | None = None, eps: float = 0.0, is_gated: bool = False, residual: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Do in torch's launches what a kernel does in one."""
+    rows = rows if norm is None else F.rms_norm(rows, norm.shape, norm, eps)
+    found = F.linear(rows, weight, bias)
+    found = silu_gate(found) if is_gated else found
+    return found if residual is None else residual.add_(found)
 
 
 def silu_gate(both: Tensor) -> Tensor:
@@ -75,11 +119,15 @@ def silu_gate(both: Tensor) -> Tensor:
     return F.silu(both[:, :width]).mul_(both[:, width:])
 
 
-def place(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
-    """Turn queries and keys, write keys and values to their slots, and return the queries."""
+def place(
+    heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor, *,
+    head_norm: Tensor | None = None, eps: float = 0.0,
+) -> Tensor:  # fmt: skip
     keys = storage.shape[1]
     queries = heads.shape[1] - 2 * keys
     turned = heads.to(torch.float32, copy=True)
+    if head_norm is not None:
+        turned[:, : queries + keys] = F.rms_norm(turned[:, : queries + keys], heads.shape[2:], None, eps) * head_norm
     turn(turned[:, : queries + keys], turns)
     turned = turned.to(storage.dtype)
     new = turned[:, queries:].view(len(heads), 2, keys, -1)
@@ -87,17 +135,17 @@ def place(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tenso
     return turned[:, :queries]
 
 
-def in_slab(place: Place) -> Place:
+def in_slab(place: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Let `place` write to the second text of a slab [2, kv_heads, texts, slots, head_dim], and leave the others."""
     return lambda heads, turns, slots, slab: place(heads, turns, slots, slab[:, :, 1])
 
 
 def gate_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Tensor]:
-    return (_spread(2, 2 * shape.inner, dtype=layout.dtype, device=device),)
+    return (spread(2, 2 * shape.inner, dtype=layout.dtype, device=device),)
 
 
 def place_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    heads = _spread(2, shape.heads + 2 * shape.kv_heads, shape.head_dim, dtype=layout.dtype, device=device)
+    heads = spread(2, shape.heads + 2 * shape.kv_heads, shape.head_dim, dtype=layout.dtype, device=device)
     angles = torch.linspace(0, 3, shape.head_dim, device=device).view(2, 1, -1)
     turns = torch.polar(torch.ones_like(angles), angles)
     slots = torch.tensor([7, SLOTS - 1], device=device)
@@ -105,12 +153,18 @@ def place_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Ten
     return heads, turns, slots, slab
 
 
+def head_norm_trial(shape: Shape, device: torch.device) -> Tensor | None:
+    if shape.family != "qwen3":
+        return None
+    return spread(shape.heads + shape.kv_heads, shape.head_dim, dtype=torch.float32, device=device)
+
+
 def attend_trials(shape: Shape, layout: Layout, device: torch.device) -> list[tuple[Tensor, Tensor, Tensor]]:
     """One row and several of each text of a slab, and texts of many lengths, one of them a single token."""
-    slab = _spread(2, shape.kv_heads, TEXTS, SLOTS, shape.head_dim, dtype=layout.dtype, device=device)
+    slab = spread(2, shape.kv_heads, TEXTS, SLOTS, shape.head_dim, dtype=layout.dtype, device=device)
     trials = []
     for rows in (1, 5, 24):
-        queries = _spread(TEXTS * rows, shape.heads, shape.head_dim, dtype=layout.dtype, device=device)
+        queries = spread(TEXTS * rows, shape.heads, shape.head_dim, dtype=layout.dtype, device=device)
         firsts = torch.tensor([SLOTS - rows, 0, 130], device=device)
         trials.append((queries, slab, (firsts[:, None] + torch.arange(rows, device=device)).flatten()))
     return trials
@@ -161,7 +215,7 @@ def _off(got: Tensor, want: Tensor) -> float:
     return float(torch.nan_to_num((got.double() - want.double()).norm() / scale, nan=torch.inf))
 
 
-def _spread(*size: int, **where: Any) -> Tensor:
+def spread(*size: int, **where: Any) -> Tensor:
     """Numbers of many sizes and both signs."""
     count = torch.Size(size).numel()
     return (torch.arange(count, device=where["device"], dtype=torch.float64) * 2.4).sin().mul(3).view(size).to(**where)

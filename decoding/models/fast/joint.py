@@ -91,7 +91,7 @@ def _read(slab: Slab, feeds: Sequence[Feed]) -> list[Tensor]:
     rows = []
     for runner, tokens, need in feeds:
         assert isinstance(runner, FastRunner) and isinstance(runner.cache, SlabCache)
-        ids = runner.take(tokens, need)
+        ids = runner.noted(tokens, need)
         rows.append(SlabFeed(runner.cache, runner.advance(len(ids)), ids))
     found = slab.read(rows)
     return [logits[-need:] for logits, (_, _, need) in zip(found, feeds, strict=True)]

@@ -65,7 +65,18 @@ def prepare(weight: Tensor, bias: Tensor | None, layout: Layout) -> Apply:
     if layout.way == "packed":
         apply, blocked = _mkldnn._linear_pointwise.default, _mkldnn._reorder_linear_weight(weight, 8)
         return lambda rows: apply(rows, blocked, bias, "none", [], "")
-    return lambda rows: F.linear(rows, weight, bias)
+    return Linear(weight, bias)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A matrix as torch has it, and its product with rows."""
+
+    weight: Tensor
+    bias: Tensor | None
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        return F.linear(rows, self.weight, self.bias)
 
 
 @dataclass(slots=True)
@@ -145,15 +156,24 @@ class Adding:
         return self.product(rows).add_(residual)
 
 
+@dataclass(frozen=True, slots=True)
+class Summing:
+    """A product that is added to a residual in its own launch."""
+
+    weight: Tensor
+    bias: Tensor | None
+
+    def __call__(self, rows: Tensor, residual: Tensor) -> Tensor:
+        if self.bias is not None:
+            residual.add_(self.bias)
+        return residual.addmm_(rows, self.weight.t())
+
+
 def prepare_adding(weight: Tensor, bias: Tensor | None, layout: Layout) -> Add:
     """Make a function that adds the product of rows to a residual."""
     if not layout.is_fused:
         return Adding(prepare(weight, bias, layout))
-    turned = weight.to(layout.dtype).t()
-    if bias is None:
-        return lambda rows, residual: residual.addmm_(rows, turned)
-    offset = bias.to(layout.dtype)
-    return lambda rows, residual: residual.add_(offset).addmm_(rows, turned)
+    return Summing(weight.to(layout.dtype), None if bias is None else bias.to(layout.dtype))
 
 
 def fits_half(weight: Tensor) -> bool:

@@ -16,6 +16,7 @@ from decoding.models.fast.kv import Cache
 from decoding.models.fast.lean import Lean
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.passes import Passes, SlicedPasses, StaticPasses
+from decoding.models.fast.products import with_tiles
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.slab import Slab, SlabCache, SlabPasses
@@ -53,8 +54,10 @@ class FastModel:
         self._capturing = capturing or (Capturing(self.device) if self.device.type == "cuda" else None)
         kernels = chosen(shape, layout, self._capturing) if self._capturing and self._is_static else None
         self.decoder = Decoder(shape, weights, layout, self.context, self.device, kernels)
+        if self._capturing and self._is_static:
+            self.decoder.kernels = with_tiles(self.decoder, self._capturing)
         self._lean = Lean(self.decoder)
-        told = kernels.told if kernels else None
+        told = self.decoder.kernels.told
         self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context, told)
 
     def new_runner(self) -> FastRunner:

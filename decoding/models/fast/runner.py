@@ -95,6 +95,11 @@ class FastRunner:
 
     def take(self, tokens: Sequence[int] | Tensor, need: int) -> Tensor:
         """Check the tokens, note them, and return their ids on the device. A pass must follow."""
+        ids = self.noted(tokens, need)
+        return ids if isinstance(ids, Tensor) else sent_to(self.device, ids)
+
+    def noted(self, tokens: Sequence[int] | Tensor, need: int) -> Tensor | list[int]:
+        """Do the same, and leave ids on the host that are there."""
         check_extend(self._length, len(tokens), need, self.context)
         self._close()
         return self._ids(tokens)
@@ -137,8 +142,8 @@ class FastRunner:
         self._branches = FastBranches(self, lengths)
         return self._branches
 
-    def _ids(self, tokens: Sequence[int] | Tensor) -> Tensor:
-        """Put the ids on the device. Note them now, or when `tokens` is next asked for."""
+    def _ids(self, tokens: Sequence[int] | Tensor) -> Tensor | list[int]:
+        """Note the ids now, or, if they are on a device, when `tokens` is next asked for."""
         if isinstance(tokens, Tensor) and tokens.device == self.device and self.device.type != "cpu":
             ids = tokens.clone()  # the caller may write the next ids over these
             self._unread.append(ids)
@@ -146,7 +151,7 @@ class FastRunner:
         listed = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
         check_ids(listed, self.vocab_size)
         self.tokens.extend(listed)
-        return sent_to(self.device, listed)
+        return listed
 
     def _pass(self, ids: Tensor, need: int) -> Tensor:
         start, count = self._length, len(ids)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from decoding.capturing import Capturing
+from decoding.models.devices import sent_to
 from decoding.models.fast.attention import attend_texts, hide
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Cache
@@ -34,7 +35,7 @@ class Feed:
 
     cache: SlabCache
     start: int  # tokens that the cache holds
-    ids: Tensor
+    ids: Tensor | list[int]
 
     @property
     def place(self) -> int:
@@ -69,9 +70,9 @@ class Slab:
         joint.uses += 1
         if self._capturing and joint.uses > 1 and joint.graph is None:
             self._capture(joint.form, self._capturing)
-        index = joint.fill(feeds)
+        joint.fill(feeds)
         logits = joint.launch() if joint.graph is None else joint.replay()
-        return [logits[rows] for rows in index]
+        return [logits[rows] for rows in map(joint.rows_of, feeds)]
 
     def _form_of(self, feeds: Sequence[Feed]) -> JointForm:
         slots = SHORTEST
@@ -179,23 +180,26 @@ class JointPass(StaticPass):
             window: mask.view(form.texts, 1, self._rows * group, form.slots) for window, mask in self.masks.items()
         }
 
-    def fill(self, feeds: Sequence[Feed]) -> list[Tensor]:
-        """Write the rows to the buffers, and return the rows' numbers of each feed."""
-        width, rows = self._values.shape[4], self._rows
-        ids = torch.zeros(self.form.rows, dtype=torch.long, device=self.ids.device)
-        positions = [0] * self.form.rows
-        slots = [self._scratch[number // rows] for number in range(self.form.rows)]
-        index = []
+    def rows_of(self, feed: Feed) -> slice:
+        first = feed.place * self._rows
+        return slice(first, first + len(feed.ids))
+
+    def fill(self, feeds: Sequence[Feed]) -> None:
+        """Write the rows to the buffers, with one copy for all ids that are on the host."""
+        slots_of_text = self._values.shape[4]
+        ids, positions = [0] * self.form.rows, [0] * self.form.rows
+        slots = [self._scratch[number // self._rows] for number in range(self.form.rows)]
         for feed in feeds:
-            at, count = feed.place * rows, len(feed.ids)
-            ids[at : at + count] = feed.ids
-            positions[at : at + count] = range(feed.start, feed.start + count)
-            slots[at : at + count] = range(feed.place * width + feed.start, feed.place * width + feed.start + count)
-            index.append(_numbers(range(at, at + count), self.ids.device))
-        self.ids.copy_(ids)
-        self.positions.copy_(_numbers(positions, self.ids.device), non_blocking=True)
-        self.slots.copy_(_numbers(slots, self.ids.device), non_blocking=True)
-        return index
+            own, first = self.rows_of(feed), feed.place * slots_of_text
+            positions[own] = range(feed.start, feed.end)
+            slots[own] = range(first + feed.start, first + feed.end)
+            ids[own] = [0] * len(feed.ids) if isinstance(feed.ids, Tensor) else feed.ids
+        numbers = sent_to(self.ids.device, [ids, positions, slots])
+        for buffer, values in zip((self.ids, self.positions, self.slots), numbers, strict=True):
+            buffer.copy_(values)
+        for feed in feeds:
+            if isinstance(feed.ids, Tensor):
+                self.ids[self.rows_of(feed)] = feed.ids
 
     def capture_into(self, logits: Tensor, capturing: Capturing) -> None:
         """Record a run over padding. The rows of an earlier round must not be written again."""
@@ -236,8 +240,3 @@ def _up(count: int, most: int) -> int:
 def _sizes(most: int) -> list[int]:
     """All powers of two below `most`, and `most`."""
     return sorted({_up(count, most) for count in range(1, most + 1)})
-
-
-def _numbers(values: Sequence[int] | range, device: torch.device) -> Tensor:
-    numbers = torch.tensor(list(values), pin_memory=device.type == "cuda")
-    return numbers.to(device, non_blocking=True)

@@ -3,15 +3,21 @@
 `fused` decides whether they are used.
 """
 
+from functools import cache
+
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 BLOCK = 1024
-KEYS_AT_ONCE = 64  # that a program attends to
+HOPPER = 232448, True  # limits of an H100
+# Keys that a program attends to at once, and the stages of their loading, by preference
+KEYS_AND_STAGES = ((64, 3), (64, 2), (32, 3), (32, 2), (16, 2))
 MOST_ROWS = 64  # of queries in a program
 PROGRAMS = 256  # fill a large card: where texts and heads make fewer, several share the keys of a text
+MOST_FEW = 16  # rows of a product, which a tensor core takes at once
+WIDTH_AT_ONCE = 256  # of a matrix: 512 bytes of each of its rows in a row
 
 
 def gate(both: Tensor) -> Tensor:
@@ -22,17 +28,21 @@ def gate(both: Tensor) -> Tensor:
     return out
 
 
-def place(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
-    """Turn the queries and keys of heads [n, queries + 2 * kv_heads, head_dim] by complex turns [n, 1, head_dim / 2].
-    Write keys and values to their slots of storage [2, kv_heads, slots, head_dim], which has gaps if it is a place of a
-    slab. Return the queries."""
+def place(
+    heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor, *,
+    head_norm: Tensor | None = None, eps: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """Turn the queries and keys of heads [n, queries + 2 * kv_heads, head_dim] by complex turns [n, 1, head_dim / 2],
+    normed before if there is a norm [queries + kv_heads, head_dim]. Write keys and values to their slots of storage
+    [2, kv_heads, slots, head_dim], which has gaps if it is a place of a slab. Return the queries."""
     rows, count, width = heads.shape
     keys = storage.shape[1]
     queries = torch.empty(rows, count - 2 * keys, width, dtype=storage.dtype, device=heads.device)
     pairs = width // 2
     _place[(rows, count)](
-        heads, torch.view_as_real(turns), slots, storage, queries, *storage.stride()[:3],
-        QUERIES=count - 2 * keys, KEYS=keys, PAIRS=pairs, PADDED=triton.next_power_of_2(pairs),
+        heads, torch.view_as_real(turns), heads if head_norm is None else head_norm, slots, storage, queries, eps,
+        *storage.stride()[:3], QUERIES=count - 2 * keys, KEYS=keys, PAIRS=pairs, PADDED=triton.next_power_of_2(pairs),
+        NORMS=head_norm is not None,
     )  # fmt: skip
     return queries
 
@@ -45,18 +55,108 @@ def attend(queries: Tensor, storage: Tensor, positions: Tensor, window: int | No
     own = rows // texts * heads // kv_heads  # queries of a text that share a key head
     block = min(MOST_ROWS, max(16, triton.next_power_of_2(own)))
     crowd = texts * kv_heads * triton.cdiv(own, block)
-    parts = triton.next_power_of_2(min(triton.cdiv(slots, KEYS_AT_ONCE), max(1, PROGRAMS // crowd)))
     padded = max(16, triton.next_power_of_2(width))
+    keys, stages = keys_and_stages(block, padded, storage.element_size(), *_limits(queries.device))
+    parts = triton.next_power_of_2(min(triton.cdiv(slots, keys), max(1, PROGRAMS // crowd)))
     found = torch.empty(parts, rows * heads, width, dtype=torch.float32, device=queries.device)
     weights = torch.empty(2, parts, rows * heads, dtype=torch.float32, device=queries.device)
     _attend_to_part[(texts * kv_heads, parts, triton.cdiv(own, block))](
         queries, storage, positions, found, weights, rows // texts, window or slots, width**-0.5,
         queries.stride(0), *storage.stride()[:4],
-        GROUP=heads // kv_heads, KEYS=kv_heads, WIDTH=width, PADDED=padded, ROWS=block, BLOCK=KEYS_AT_ONCE,
+        GROUP=heads // kv_heads, KEYS=kv_heads, WIDTH=width, PADDED=padded, ROWS=block, BLOCK=keys,
+        num_stages=stages,
     )  # fmt: skip
     out = torch.empty(rows, heads * width, dtype=storage.dtype, device=queries.device)
     _combine[(rows * heads,)](found, weights, out, rows * heads, WIDTH=width, PADDED=padded, PARTS=parts)
     return out
+
+
+def product(
+    rows: Tensor, weight: Tensor, bias: Tensor | None, *, tile: int,
+    norm: Tensor | None = None, eps: float = 0.0, is_gated: bool = False, residual: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Multiply a few rows [n, width] by a weight [size, width]. The same launch norms the rows first, gates the product
+    as `gate` does (then without a bias), or adds it to the residual. A program makes `tile` outputs of all rows, so a
+    row's numbers do not depend on the others."""
+    count, width = rows.shape
+    size = weight.shape[0] // (2 if is_gated else 1)
+    out = torch.empty(count, size, dtype=rows.dtype, device=rows.device) if residual is None else residual
+    _product[(triton.cdiv(size, tile),)](
+        rows, weight, weight if bias is None else bias, weight if norm is None else norm, out, count, width, size, eps,
+        ROWS=MOST_FEW, TILE=tile, BLOCK=WIDTH_AT_ONCE, HAS_BIAS=bias is not None, NORMS=norm is not None,
+        GATES=is_gated, ADDS=residual is not None, num_stages=4,
+    )  # fmt: skip
+    return out
+
+
+@triton.jit(do_not_specialize=["count", "size"])
+def _product(
+    given, weight, bias, norm, out, count, width, size, eps, ROWS: tl.constexpr, TILE: tl.constexpr,
+    BLOCK: tl.constexpr, HAS_BIAS: tl.constexpr, NORMS: tl.constexpr, GATES: tl.constexpr, ADDS: tl.constexpr,
+):  # fmt: skip
+    number = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    row = tl.arange(0, ROWS)
+    matrix = weight + number.to(tl.int64)[:, None] * width
+    found, up, squares = _multiply(
+        given + row[:, None] * width, matrix, norm, width, (row < count)[:, None], (number < size)[:, None],
+        size.to(tl.int64) * width, ROWS, TILE, BLOCK, NORMS, GATES,
+    )  # fmt: skip
+    if NORMS:
+        scale = tl.rsqrt(squares / width + eps)[:, None]
+        found, up = found * scale, up * scale
+    if HAS_BIAS:
+        found += tl.load(bias + number, mask=number < size, other=0.0).to(tl.float32)[None, :]
+    if GATES:
+        found = found * tl.sigmoid(found) * up
+    at = out + row[:, None] * size + number[None, :]
+    is_out = (row < count)[:, None] & (number < size)[None, :]
+    if ADDS:
+        found += tl.load(at, mask=is_out, other=0.0).to(tl.float32)
+    tl.store(at, found, mask=is_out)
+
+
+@triton.jit
+def _multiply(
+    given, matrix, norm, width, is_row, is_number, to_second, ROWS: tl.constexpr, TILE: tl.constexpr,
+    BLOCK: tl.constexpr, NORMS: tl.constexpr, GATES: tl.constexpr,
+):  # fmt: skip
+    """Return the products with the matrix, those with the second matrix of a gate, and the sums of squared rows."""
+    found, up = tl.zeros([ROWS, TILE], tl.float32), tl.zeros([ROWS, TILE], tl.float32)
+    squares = tl.zeros([ROWS], tl.float32)
+    for start in range(0, width, BLOCK):
+        column = start + tl.arange(0, BLOCK)
+        inside = column < width
+        part = tl.load(given + column[None, :], mask=is_row & inside[None, :], other=0.0)
+        if NORMS:
+            wide = part.to(tl.float32)
+            squares += tl.sum(wide * wide, 1)
+            part = (wide * tl.load(norm + column, mask=inside, other=0.0).to(tl.float32)[None, :]).to(part.dtype)
+        there, is_there = matrix + column[None, :], is_number & inside[None, :]
+        found = tl.dot(part, tl.trans(tl.load(there, mask=is_there, other=0.0)), found)
+        if GATES:
+            up = tl.dot(part, tl.trans(tl.load(there + to_second, mask=is_there, other=0.0)), up)
+    return found, up, squares
+
+
+def keys_and_stages(rows: int, width: int, item: int, shared: int, has_wgmma: bool) -> tuple[int, int]:
+    """Choose as many keys and stages as the shared memory of a program holds, in bytes. If none fits, the compiler
+    refuses the last."""
+    is_direct = has_wgmma and rows == MOST_ROWS and item == 2
+    for keys, stages in KEYS_AND_STAGES:
+        scores = 0 if is_direct else rows * (item * keys + 16)
+        buffers = stages if is_direct else stages - 1
+        if item * width * (2 * buffers * keys + rows) + scores <= shared:
+            break
+    return keys, stages
+
+
+@cache
+def _limits(device: torch.device) -> tuple[int, bool]:
+    """Return the shared memory that a program may have, in bytes, and whether large products read from it (wgmma)."""
+    if device.type == "cpu":  # Triton's interpreter has no limit
+        return HOPPER
+    properties = triton.runtime.driver.active.utils.get_device_properties(device.index)
+    return int(properties["max_shared_mem"]), torch.cuda.get_device_capability(device)[0] == 9
 
 
 @triton.jit
@@ -147,8 +247,8 @@ def _gate(both, out, width, BLOCK: tl.constexpr):
 
 @triton.jit
 def _place(
-    heads, turns, slots, storage, queries, by_kind, by_head, by_slot,
-    QUERIES: tl.constexpr, KEYS: tl.constexpr, PAIRS: tl.constexpr, PADDED: tl.constexpr,
+    heads, turns, head_norm, slots, storage, queries, eps, by_kind, by_head, by_slot,
+    QUERIES: tl.constexpr, KEYS: tl.constexpr, PAIRS: tl.constexpr, PADDED: tl.constexpr, NORMS: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1)
@@ -157,8 +257,13 @@ def _place(
     source = heads + (row * (QUERIES + 2 * KEYS) + head) * 2 * PAIRS + 2 * pair
     even = tl.load(source, mask=inside, other=0.0).to(tl.float32)
     odd = tl.load(source + 1, mask=inside, other=0.0).to(tl.float32)
-    by = turns + (row * PAIRS + pair) * 2
     is_turned = head < QUERIES + KEYS
+    if NORMS:
+        length = tl.rsqrt((tl.sum(even * even, 0) + tl.sum(odd * odd, 0)) / (2 * PAIRS) + eps)
+        weight = head_norm + head * 2 * PAIRS + 2 * pair
+        even *= tl.where(is_turned, length * tl.load(weight, mask=inside & is_turned, other=0.0), 1.0)
+        odd *= tl.where(is_turned, length * tl.load(weight + 1, mask=inside & is_turned, other=0.0), 1.0)
+    by = turns + (row * PAIRS + pair) * 2
     cosine = tl.where(is_turned, tl.load(by, mask=inside, other=1.0), 1.0)
     sine = tl.where(is_turned, tl.load(by + 1, mask=inside, other=0.0), 0.0)
     new_even, new_odd = even * cosine - odd * sine, even * sine + odd * cosine

@@ -252,7 +252,7 @@ def unpack_postscripts(octets: bytearray) -> list[Postscript]:
 # The board ------------------------------------------------------------------------------------------------------------
 
 # The speculator posts the drafts that are ready for the next verdict, and the target looks its verdict up: most hits
-# need no answer (docs/decisions/0030). The board holds integers alone, since scores never travel this way.
+# need no answer (docs/decisions/0018). The board holds integers alone, since scores never travel this way.
 _FIXED = 4  # integers of an entry before its drafted tokens
 
 

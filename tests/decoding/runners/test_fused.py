@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import product
@@ -17,7 +19,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from decoding.models import fast
-from decoding.models.fast import fused
+from decoding.models.fast import fused, products
 from decoding.models.fast.attention import attend_chains
 from decoding.models.fast.fused import Kernels, chosen, in_slab, is_right, silu_gate, why_not, why_wrong
 from decoding.models.fast.linear import Layout
@@ -29,7 +31,8 @@ from tests.decoding.runners.test_static_passes import CASES, LONG, assert_near, 
 
 ROOT = Path(__file__).parents[3]
 CPU = torch.device("cpu")
-PLAIN = Kernels(silu_gate, fused.place, attend_chains)
+TILES = {rows: dict.fromkeys(("qkv", "out", "inner", "down", "head"), 16) for rows in products.ROWS}
+PLAIN = Kernels(silu_gate, fused.place, attend_chains, fused.product, TILES)
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 
 
@@ -49,7 +52,7 @@ def clock(kernel_takes: float) -> Any:
 
 @pytest.mark.parametrize("model_type", [name for name in CASES if name != "gpt2"])
 def test_a_pass_with_kernels_is_the_sliced_one(tmp_path: Path, model_type: str) -> None:
-    """Torch's own launches stand in for kernels; a family whose heads are normed has none for them."""
+    """Torch's own launches stand in for kernels."""
     folder = save(tmp_path, model_type, **CASES[model_type])
     runner = fast_runner(folder, static=True)
     runner.decoder.kernels = PLAIN
@@ -103,7 +106,7 @@ def test_a_chain_keeps_its_mask_where_that_is_faster(tmp_path: Path) -> None:
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
     runner.decoder.kernels = Kernels(attend=slow)
     rehearsal = rehearse(runner)
-    rehearsal.time = lambda work: (before := asked, work(), float(asked > before))[2]  # type: ignore[method-assign]
+    rehearsal.time = lambda work, calls=1: (before := asked, work(), float(asked > before))[2]  # type: ignore[method-assign]
     for start in range(8):
         runner.extend([start])
     assert asked == 1
@@ -175,7 +178,7 @@ def takes_the_wrong_half(both: Tensor) -> Tensor:
     return silu_gate(both.roll(both.shape[1] // 2, 1))
 
 
-def breaks(*tensors: Tensor, window: int | None = None) -> Tensor:
+def breaks(*tensors: Tensor | None, **how: object) -> Tensor:
     raise SyntaxError("at 24:8\n    there = storage\n    ^\nno compiler")
 
 
@@ -217,6 +220,45 @@ def test_attention_that_is_wrong_or_breaks_is_not_used(dtype: torch.dtype) -> No
         assert any(why_wrong(partial(wrong, window=window), plain, one) for one in tried)
 
 
+def multiplying(tmp_path: Path, dtype: str = "bfloat16", **changed: Any) -> Any:
+    """A decoder whose kernel for products is torch's own launches."""
+    decoder = fast_runner(save(tmp_path, "llama", **LLAMA | changed), static=True, dtype=dtype).decoder
+    decoder.kernels = Kernels(product=fused.product)
+    return decoder
+
+
+def prefers(*liked: int) -> Any:
+    """Capturing in which a part's launches take 1 ms with these tiles, and else 2 ms."""
+    made: Any = Rehearsal()
+    order = itertools.cycle((None, *products.TILES))
+    made.time = lambda work, calls: (work(), 1.0 if next(order) in liked else 2.0)[1]
+    return made
+
+
+def test_products_of_a_few_rows_take_the_tiles_that_are_fastest(tmp_path: Path) -> None:
+    decoder = multiplying(tmp_path)
+    decoder.kernels = found = products.with_tiles(decoder, prefers(32))
+    assert found.tiles == {rows: dict.fromkeys(products.parts_of(decoder), 32) for rows in products.ROWS}
+    assert found.tiles_for(3) == found.tiles[4] and found.tiles_for(9) and not found.tiles_for(17)
+    assert "1 row: torch 666.7, tiles of 16 666.7, tiles of 32 333.3 µs; 4 rows: " in found.told["product of qkv"]
+    assert found.told["product"] == "used"
+
+
+def test_products_stay_torchs_where_tiles_are_slower_wrong_or_fail(tmp_path: Path) -> None:
+    decoder = multiplying(tmp_path)
+    assert not products.with_tiles(decoder, prefers()).tiles
+    decoder.kernels = Kernels(product=lambda rows, *more, **how: fused.product(rows + 1, *more, **how))
+    assert "Its numbers are not torch's." in products.with_tiles(decoder, prefers(16)).told["product of out"]
+    decoder.kernels = Kernels(product=breaks)
+    found = products.with_tiles(decoder, prefers(16))
+    assert not found.names and found.told["product of head"].count("SyntaxError") == len(products.TILES)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_norms_are_scaled_last_only_where_no_number_can_overflow(tmp_path: Path, dtype: str) -> None:
+    assert {*products.parts_of(multiplying(tmp_path, dtype))} == {"out", "down"}
+
+
 def test_without_triton_torchs_launches_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "triton", None)
     monkeypatch.delitem(sys.modules, "decoding.models.fast.triton_kernels", raising=False)
@@ -230,8 +272,8 @@ def test_without_triton_torchs_launches_are_used(monkeypatch: pytest.MonkeyPatch
 def test_a_model_says_why_kernels_are_not_used(tmp_path: Path) -> None:
     """Triton has no way to run them on a CPU."""
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=Rehearsal())
-    assert {*runner.facts.kernels} == {"gate", "place", "attend"}
-    assert all("Error: " in why for why in runner.facts.kernels.values())
+    assert {*runner.facts.kernels} == {"gate", "place", "attend", "product"}
+    assert all("Error: " in why or "16-bit" in why for why in runner.facts.kernels.values())
 
 
 # numpy 2.4 makes no int of an array of one element, which Triton's interpreter asks for at the ends of loops.
@@ -255,6 +297,8 @@ interpreter.InterpreterBuilder.create_masked_store = stored
 """
 
 INTERPRETED = """
+from dataclasses import replace
+from functools import partial
 import torch
 from decoding.models.fast import fused, triton_kernels
 from decoding.models.fast.linear import Layout
@@ -265,27 +309,26 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
     for changed in ({}, {"hidden_size": 144, "num_key_value_heads": 6, "intermediate_size": 1500}):
         layout = Layout("plain", dtype, is_fused=True)
         gate, place = (trial(shape(**changed), layout, device) for trial in (fused.gate_trial, fused.place_trial))
+        norm = fused.head_norm_trial(replace(shape(**changed), family="qwen3"), device)
         print(fused.is_right(triton_kernels.gate, fused.silu_gate, gate))
-        print(fused.is_right(fused.in_slab(triton_kernels.place), fused.in_slab(fused.place), place))
-        alone = (*place[:3], place[3][:, :, 0].contiguous())
-        print(fused.is_right(triton_kernels.place, fused.place, alone))
+        for how in ({}, {"head_norm": norm, "eps": 1e-6}):
+            ours, plain = (partial(each, **how) for each in (triton_kernels.place, fused.place))
+            print(fused.is_right(fused.in_slab(ours), fused.in_slab(plain), place))
+            print(fused.is_right(ours, plain, (*place[:3], place[3][:, :, 0].contiguous())))
 """
 
 
 def test_tritons_kernels_are_right() -> None:
     """Without a GPU, Triton's interpreter runs them. Triton reads that when it is first imported: hence the process."""
-    assert interpreted(INTERPRETED).split() == ["True"] * 18
+    assert interpreted(INTERPRETED).split() == ["True"] * 30
 
 
-ATTENDING = """
+MULTIPLYING = """
 import numpy as np
 import torch
 from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 from triton import language as tl
 from decoding.models.fast import fused, triton_kernels
-from decoding.models.fast.attention import attend_chains
-from decoding.models.fast.linear import Layout
-from tests.decoding.runners.test_fused import shape
 
 multiply = InterpreterBuilder.create_dot
 
@@ -295,8 +338,45 @@ def widened(handle):
 
 # The interpreter keeps bfloat16 as 16 bits, and would multiply them as integers.
 InterpreterBuilder.create_dot = lambda self, a, b, *rest: multiply(self, widened(a), widened(b), *rest)
-
 device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+"""
+
+PRODUCTS = (
+    MULTIPLYING
+    + """
+torch.manual_seed(1)
+forms = (torch.bfloat16, 256, 64, 16), (torch.bfloat16, 280, 84, 32), (torch.float16, 280, 84, 16)
+for dtype, width, size, tile in forms:
+    given, residual, weight, norm, bias = (
+        torch.randn(*of, dtype=dtype, device=device) for of in ((5, width), (5, size), (size, width), (width,), (size,))
+    )
+    normed, _ = {"norm": norm, "eps": 1e-5}, weight.mul_(width**-0.5)
+    for bias, more, adds in (
+        (None, normed, False), (bias, normed, False), (None, normed | {"is_gated": True}, False), (bias, {}, False),
+        (None, {}, True), (bias, {}, True),
+    ):
+        def of(kernel, given, residual):
+            return kernel(given, weight, bias, tile=tile, residual=residual if adds else None, **more)
+        ours, plain = (lambda *t, k=kernel: of(k, *t) for kernel in (triton_kernels.product, fused.product))
+        print(fused.is_right(ours, plain, (given, residual)))
+        print(torch.equal(ours(given[1:2], residual[1:2].clone()), ours(given, residual.clone())[1:2]))
+"""
+)
+
+
+@on_a_gpu
+def test_tritons_products_are_right_and_a_row_does_not_depend_on_the_others(device: torch.device) -> None:
+    """Without a GPU, in Triton's interpreter."""
+    assert interpreted(PRODUCTS).split() == ["True"] * 3 * 6 * 2
+
+
+ATTENDING = (
+    MULTIPLYING
+    + """
+from decoding.models.fast.attention import attend_chains
+from decoding.models.fast.linear import Layout
+from tests.decoding.runners.test_fused import shape
+
 narrow, wide = shape(), shape(hidden_size=144, num_key_value_heads=6)
 for dtype, form, window, which in (
     (torch.float32, narrow, None, 0), (torch.float32, narrow, fused.WINDOW, 2), (torch.float32, wide, None, 1),
@@ -306,6 +386,7 @@ for dtype, form, window, which in (
     tried = fused.attend_trials(form, Layout("plain", dtype, is_fused=True), device)[which]
     print(fused.is_right(lambda *of: triton_kernels.attend(*of, window), lambda *of: attend_chains(*of, window), tried))
 """
+)
 
 
 def test_tritons_attention_is_right() -> None:
@@ -335,47 +416,70 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from decoding.models.fast import triton_kernels
 
-HOPPER = GPUTarget("cuda", 90, 32)
-POINTERS = {"positions": "*i64", "slots": "*i64", "turns": "*fp32", "found": "*fp32", "weights": "*fp32"}
-LONG = ("queries", "storage", "heads", "both", "out")
+LIMITS = {"80": (166912, False), "89": (101376, False), "90": triton_kernels.HOPPER}  # A100, L4, H100
+ITEMS = {"bf16": 2, "fp16": 2, "fp32": 4}
+POINTERS = {"positions": "*i64", "slots": "*i64"} | dict.fromkeys(("turns", "head_norm", "found", "weights"), "*fp32")
+LONG = ("queries", "storage", "heads", "both", "out", "given", "weight", "bias", "norm")
 
-def compiled(kernel, dtype, **constants):
+def compiled(kernel, target, dtype, stages=3, **constants):
     signature = {
         name: "constexpr" if name in constants else POINTERS.get(name, "*" + dtype if name in LONG else "i32")
         for name in kernel.arg_names
     }
-    if "scale" in signature:
-        signature["scale"] = "fp32"
-    wide = [name for name in kernel.arg_names if signature[name][0] == "*" or name.startswith("by_")]
+    signature |= {name: "fp32" for name in ("scale", "eps") if name in signature}
+    wide = [n for n in kernel.arg_names if signature[n][0] == "*" or n.startswith("by_") or n == "width"]
     made = triton.compile(
         ASTSource(
             fn=kernel, signature=signature,
             constexprs={(kernel.arg_names.index(name),): value for name, value in constants.items()},
             attrs={(kernel.arg_names.index(name),): [["tt.divisibility", 16]] for name in wide},
         ),
-        target=HOPPER,
+        target=GPUTarget("cuda", int(target), 32), options={"num_stages": stages},
     )
-    print(made.metadata.shared <= 232448 and len(made.asm["cubin"]) > 0)
+    print(made.metadata.shared <= LIMITS[target][0] and len(made.asm["cubin"]) > 0)
 
 for form in sys.argv[1:]:
-    dtype, width, group, rows = (int(part) if part.isdigit() else part for part in form.split("-"))
-    compiled(triton_kernels._attend_to_part, dtype, GROUP=group, KEYS=8, WIDTH=width, PADDED=width, ROWS=rows, BLOCK=64)
-    compiled(triton_kernels._combine, dtype, WIDTH=width, PADDED=width, PARTS=rows)
-    compiled(triton_kernels._place, dtype, QUERIES=8 * group, KEYS=8, PAIRS=width // 2, PADDED=width // 2)
-    compiled(triton_kernels._gate, dtype, BLOCK=1024)
+    target, dtype, *sizes = form.split("-")
+    width, group, rows = map(int, sizes)
+    keys, stages = triton_kernels.keys_and_stages(rows, width, ITEMS[dtype], *LIMITS[target])
+    sizes = {"GROUP": group, "KEYS": 8, "WIDTH": width, "PADDED": width, "ROWS": rows, "BLOCK": keys}
+    compiled(triton_kernels._attend_to_part, target, dtype, stages, **sizes)
+    if target != "90":
+        continue
+    compiled(triton_kernels._combine, target, dtype, WIDTH=width, PADDED=width, PARTS=rows)
+    pairs = {"PAIRS": width // 2, "PADDED": width // 2, "NORMS": rows == 16}
+    compiled(triton_kernels._place, target, dtype, QUERIES=8 * group, KEYS=8, **pairs)
+    compiled(triton_kernels._gate, target, dtype, BLOCK=1024)
+    for how in range(4 if dtype != "fp32" else 0):
+        constants = {"HAS_BIAS": how == 1, "NORMS": how > 1, "GATES": how == 3, "ADDS": how == 0}
+        constants |= {"ROWS": 16, "TILE": 16 if rows == 16 else 32, "BLOCK": 256}
+        compiled(triton_kernels._product, target, dtype, 4, **constants)
 """
 FORMS = [
-    f"{dtype}-{width}-{group}-{rows}"
+    f"90-{dtype}-{width}-{group}-{rows}"
     for dtype, width, group, rows in product(("bf16", "fp16", "fp32"), (64, 128, 256), (1, 4, 7), (16, 32, 64))
 ]
-FEW = ["bf16-64-7-16", "bf16-128-4-16", "bf16-128-1-32", "bf16-256-4-64", "fp16-128-4-32", "fp32-64-4-16"]
+FEW = [
+    "90-bf16-64-7-16",
+    "90-bf16-128-4-16",
+    "90-bf16-128-1-32",
+    "90-bf16-256-4-64",
+    "90-fp16-128-4-32",
+    "90-fp32-64-4-16",
+]
 
 
 def test_tritons_kernels_compile_for_a_hopper_gpu(tmp_path: Path) -> None:
-    """No GPU is needed for that. DRAFTHOUSE_ALL_KERNELS=1 compiles all 81 forms, for more than 4 minutes on a busy
-    machine."""
+    """No GPU is needed for that. DRAFTHOUSE_ALL_KERNELS=1 compiles all 81 forms."""
     forms = FORMS if os.environ.get("DRAFTHOUSE_ALL_KERNELS") else FEW
-    assert run(COMPILED, *forms, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * 4 * len(forms)
+    assert run(COMPILED, *forms, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * sum(
+        4 if "fp32" in form else 8 for form in forms
+    )
+
+
+def test_tritons_attention_fits_into_the_shared_memory_of_smaller_gpus(tmp_path: Path) -> None:
+    forms = ["80-bf16-256-4-64", "80-fp32-256-4-16", "89-bf16-256-4-64", "89-fp32-128-4-16"]
+    assert run(COMPILED, *forms, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * len(forms)
 
 
 IN_A_SLAB = """
@@ -435,13 +539,26 @@ def test_a_layer_of_a_static_pass_is_at_most_13_launches(tmp_path: Path) -> None
     assert counts[1] - counts[0] <= 13
 
 
+def test_a_step_of_several_texts_is_no_more_launches_than_one_of_few(tmp_path: Path) -> None:
+    counts = []
+    for texts in (2, 5):
+        model = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=Rehearsal()).model
+        runners = model.new_runners(texts)
+        for _ in range(3):
+            with Launches() as seen:
+                model.extend_all([(runner, [1, 2], 2) for runner in runners])
+        counts.append(len(seen.names))
+    assert counts[0] == counts[1]
+
+
 @on_a_gpu
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_on_a_gpu_kernels_are_tried_and_passes_are_near(tmp_path: Path, dtype: str, device: torch.device) -> None:
     folder = save(tmp_path, "llama", dtype=torch.bfloat16, **LONG)
     runner = captured_runner(folder, device, dtype=dtype)
     want = walk(fast_runner(folder, dtype="float32"))
-    for kernels in (runner.decoder.kernels, Kernels()):
+    own = runner.decoder.kernels
+    for kernels in (own, replace(own, tiles=TILES if own.product else {}), Kernels()):
         runner.decoder.kernels = kernels
         again = runner.model.new_runner()
         assert_near(walk(again).cpu(), want)

@@ -66,6 +66,7 @@ def test_only_intervals_that_do_not_overlap_lie_apart(world, two):
     assert difference._is_apart(gain, {"ratio": 1.2, "low": 1.1, "high": 1.3})
     assert not difference._is_apart(gain, {"ratio": 1.3, "low": 1.1, "high": 1.45})
     assert not difference._is_apart(gain, {"ratio": 1.3, "low": None, "high": None})
+    assert difference._is_apart(gain, {"ratio": 1.0, "low": None, "high": None}), "the baseline is 1 by definition"
     cells = [cells for _, cells in world.page(world.bob).get(address(*two)).context["rows"]]
     assert [[cell.is_apart for cell in row] for row in cells] == [[False, False]] * 2
     assert [row[1].ratio for row in cells] == [pytest.approx(1.0)] * 2

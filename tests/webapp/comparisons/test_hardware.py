@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoding.measure.devices import devices_in
+from decoding.measure.devices import devices_in, works_at_once
 from tests.webapp import make
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import report
@@ -21,17 +21,20 @@ def comparison(world):
 
 
 @pytest.mark.parametrize(
-    ("words", "count"),
+    ("words", "count", "at_once"),
     [
-        ("1 core", 1),
-        ("2 cores: target on 0, draft on 1", 2),
-        ("12 cores, one of them for the draft; this system does not let us choose which", 12),
-        ("cuda:0", 1),
-        ("cuda:0 for the target, core 1 for the draft", 2),
+        ("1 core", 1, False),
+        ("4 cores", 4, False),
+        ("2 cores: target on 0, draft on 1", 2, True),
+        ("12 cores, one of them for the draft; this system does not let us choose which", 12, True),
+        ("cuda:0", 1, False),
+        ("cuda:0 for the target, core 1 for the draft", 2, True),
+        ("cuda:0, shared by target and draft on two streams", 1, True),
     ],
 )
-def test_devices_are_counted_as_the_engine_states_them(words, count):
+def test_devices_are_counted_as_the_engine_states_them(words, count, at_once):
     assert devices_in(words) == count
+    assert works_at_once(words) is at_once
 
 
 def test_a_speed_up_bought_with_a_second_device_is_shared_out(world, comparison):

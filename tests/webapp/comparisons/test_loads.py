@@ -7,16 +7,14 @@ import html
 import io
 import json
 import re
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.db import IntegrityError, transaction
 
 from decoding.load import ONE, Load
 from decoding.measure.request_times import PER_OCTAVE
 from tests.webapp import make
-from webapp.comparisons.figures import sum_up, sum_up_ended, verdicts
+from webapp.comparisons.figures import sum_up, verdicts
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample
 from webapp.comparisons.report import pinned, report
 from webapp.core.problems import Invalid
@@ -186,16 +184,6 @@ def test_runs_of_unlike_loads_are_never_compared(decoded):
         assert figures.gap_p95 == pytest.approx(1.05, abs=0.01)
         assert figures.conditions.load == figures.run.load
         assert figures.tokens_per_s_user > 0 and figures.ttft_p95 >= figures.ttft_p50 > 0
-
-
-def test_figures_of_older_definitions_are_made_anew(decoded):
-    sum_up(decoded)
-    found = sorted(Figures.objects.values_list("run__label", "tokens_per_s_device"))
-    Figures.objects.update(tokens_per_s_device=-1.0)
-    import_module("webapp.comparisons.migrations.0015_total_times").forget(apps, None)
-    sum_up_ended(seconds=60)
-    assert report(decoded)["definitions_version"] == 4
-    assert sorted(Figures.objects.values_list("run__label", "tokens_per_s_device")) == found
 
 
 def test_runs_can_be_listed_filtered_and_sorted_by_load_and_latency(world, decoded):

@@ -131,6 +131,14 @@ def test_the_verdict_is_about_those_that_are_not_pinned(world, decoded):
 
 
 @pytest.mark.django_db
+def test_the_text_shown_first_is_that_of_the_strategy_that_the_verdict_names(world):
+    """The page used to show the first strategy's where none was a gain."""
+    comparison = decoded_at(world, {"autoregressive": 100.0, "static:2": 40.0, "static:4": 60.0})
+    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/")
+    assert "static:4 comes closest" in page.context["report"]["verdict"] and page.context["shown_label"] == "static:4"
+
+
+@pytest.mark.django_db
 def test_report_table_and_page_are_relative_to_what_the_address_pins(world, decoded):
     bob, path = world.api(world.bob), f"/api/v1/comparisons/{decoded.pk}"
     assert bob.get(f"{path}/report/").json()["baseline"] == "autoregressive"

@@ -71,15 +71,14 @@ def test_a_run_is_called_by_its_classifier_s_name_not_by_an_id(world, ready):
     assert Run.objects.get(strategy="disco").label in client.get("/runs/").context["in_words"], "one that is gone"
 
 
-def test_intervals_that_were_once_made_of_few_prompts_are_forgotten(world, ready):
-    by = world.actor(world.bob)
-    few, many = ended(by, **ready), ended(by, pair=ready["pair"], dataset=make.dataset(by, 6, name="six"))
-    Figures.objects.filter(run__comparison=few).update(speedup_low=1.9, speedup_high=2.1)
-    importlib.import_module("webapp.comparisons.migrations.0005_no_interval_of_few_prompts").forget(apps, None)
-    assert figures.sum_up_ended(seconds=60) == 1
-    of_few = Figures.objects.filter(run__comparison=few, speedup_low__isnull=False)
-    assert [one.run.label for one in of_few] == ["autoregressive"]  # the baseline's own is 1 to 1
-    assert Figures.objects.filter(run__comparison=many, speedup_low__isnull=False).count() == 2
+def test_the_interval_that_a_baseline_once_had_is_forgotten(world, ready):
+    ended(world.actor(world.bob), **ready)
+    own = Figures.objects.filter(run__strategy="autoregressive")
+    assert list(own.values_list("speedup", "speedup_low", "speedup_high")) == [(1, None, None)]
+    own.update(speedup_low=1, speedup_high=1)
+    importlib.import_module("webapp.comparisons.migrations.0002_no_interval_of_the_baseline").forget(apps, None)
+    assert list(own.values_list("speedup_low", "speedup_high")) == [(None, None)]
+    assert world.api(world.bob).get("/api/v1/runs/line/").json()["sentence"].count("too few prompts") == 1
 
 
 def test_figures_are_made_once_after_each_end(world, ready):

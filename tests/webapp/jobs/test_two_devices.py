@@ -141,7 +141,8 @@ def test_an_operator_may_let_both_measure_at_once(world, workers, settings):
 @pytest.mark.parametrize(
     ("queue", "strategy", "count"),
     [
-        ("gpu", {"strategy": "ssd"}, 2),
+        ("gpu", {"strategy": "ssd", "params": {"placement": "beside"}}, 2),
+        ("gpu", {"strategy": "ssd"}, 1),
         ("gpu", {"strategy": "ssd", "params": {"placement": "in-turn"}}, 1),
         ("gpu", {"strategy": "static"}, 1),
         ("cpu", {"strategy": "ssd"}, 1),

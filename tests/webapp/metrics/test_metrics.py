@@ -22,6 +22,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.webapp import make
 from tests.webapp.everything import in_other_states, one_of_everything
+from tests.webapp.live.conftest import valkey  # noqa: F401
+from tests.webapp.uploads.test_sending_files import manifest
 from webapp.comparisons.models import Comparison
 from webapp.core import tallies
 from webapp.core.version import version
@@ -122,9 +124,10 @@ def test_queues_leases_jobs_and_workers_are_told(world: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_build_its_schema_and_whether_the_store_answers_are_told(settings: Any) -> None:
+def test_the_build_its_schema_and_whether_store_and_broker_answer_are_told(settings: Any, valkey: str) -> None:  # noqa: F811
+    settings.REDIS_URL = valkey
     found = told()
-    assert found["drafthouse_store_up"][()] == 1
+    assert found["drafthouse_store_up"][()] == found["drafthouse_broker_up"][()] == 1
     [(_, schema, build)] = found["drafthouse_info"]
     assert build == version() and re.search(r"\bjobs\.\d{4}\b", schema)
     settings.S3_BUCKET, settings.S3_ENDPOINT = "uploads", "http://127.0.0.1:1"
@@ -177,6 +180,17 @@ def test_attempts_deaths_backups_and_wrong_sign_ins_are_counted(world: Any, tmp_
     assert all(refused[by,] == before.get((by,), 0) + 1 for by in ("password", "token"))
     assert found["drafthouse_backups_total"][()] == 1
     assert 0 <= found["drafthouse_backup_age_seconds"][()] < 3600
+
+
+@pytest.mark.django_db(transaction=True)
+def test_refused_requests_about_uploads_are_counted_by_their_code(world: Any) -> None:
+    script, before = world.script("submit"), told().get("drafthouse_upload_requests_refused_total", {})
+    upload = script.post("/api/v1/uploads/", manifest(a_json=b"{}")).json()["id"]
+    for path in ("", f"{upload}/complete/"):
+        assert 400 <= script.post(f"/api/v1/uploads/{path}").status_code < 500
+    after = told()["drafthouse_upload_requests_refused_total"]
+    grown = {code: count - before.get((code,), 0) for (code,), count in after.items()}
+    assert (grown["invalid"], grown["chunks-missing"]) == (1, 1)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -273,6 +287,13 @@ def test_alerts_and_dashboard_ask_for_metrics_that_are_told(name: str) -> None:
     asked = {re.sub("_bucket$", "", metric) for metric in re.findall(r"\bdrafthouse_\w+", text)}
     listed = set(re.findall(r"^\| `(drafthouse_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE))
     assert asked and asked - listed == set()
+
+
+def test_each_part_that_must_be_up_has_an_alert_and_a_panel() -> None:
+    parts = re.findall(r"^\| `(drafthouse_\w+_up)`", (DOCS / "metrics.md").read_text(), re.MULTILINE)
+    texts = [(DOCS.parent / "docker" / "monitoring" / name).read_text() for name in ("alerts.yml", "dashboard.json")]
+    assert len(parts) == 3
+    assert [part for part in parts for text in texts if part not in text] == []
 
 
 def test_every_alert_says_how_grave_it_is_what_happens_and_what_to_do() -> None:

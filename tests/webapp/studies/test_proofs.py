@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 import pytest
@@ -42,7 +43,8 @@ def test_a_proof_runs_the_largest_promise_that_llama_cpp_can_be_given(world, pla
 
 def test_the_plans_page_launches_a_proof_and_then_shows_what_came_of_it(world, plan):
     page = world.page(world.bob)
-    assert "Prove on llama.cpp" in page.get(f"/studies/{plan.pk}/").content.decode()
+    before = page.get(f"/studies/{plan.pk}/").content.decode()
+    assert "Prove on llama.cpp" in before and "8 samples." in before
     went = page.post(f"/studies/{plan.pk}/prove/")
     proof = finished(Study.objects.exclude(pk=plan.pk).get())
     assert went["Location"] == f"/studies/{proof.pk}/"
@@ -56,6 +58,13 @@ def test_the_plans_page_launches_a_proof_and_then_shows_what_came_of_it(world, p
         whole = page.get(f"/api/v1/studies/{study.pk}/file/").content.decode().replace(NARROW, " ")
         assert escape(document["verdict"]) in whole and "Prove on llama.cpp" not in whole
     assert page.get(f"/api/v1/studies/{proof.pk}/document/").json()["format"] == "drafthouse.proof/1"
+
+
+def test_the_plans_page_says_how_long_a_proof_takes_where_the_pair_was_measured(world, plan):
+    by = world.actor(world.bob)
+    make.decode_all(make.comparison(by, pair=plan.pair))
+    shown = world.page(world.bob).get(f"/studies/{plan.pk}/").content.decode()
+    assert re.search(r"8 samples, about [\d.]+\s", shown)
 
 
 def test_those_who_may_only_look_see_no_button_and_are_refused(world, plan):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import importlib
 import json
 import re
 
 import pytest
-from django.apps import apps
 
 from decoding.public import paying
 from decoding.replay.oracle import analyse
@@ -219,19 +217,6 @@ def test_a_plan_that_gained_nothing_does_not_boast(world):
     assert reading.verdict_of_plan(few).startswith("static:2 ran 1.30 times as fast as autoregressive on 3 prompts")
     assert "too few to say how sure" in reading.verdict_of_plan(few)
     assert [[row["is_advised"] for row in reading.settings(plan)] for plan in (doubtful, sure, few)] == [[0], [1], [0]]
-
-
-def test_a_plan_from_when_speed_ups_were_medians_is_shown_with_them(world, ready):
-    study = make.study(world.actor(world.bob), PLAN, pair=ready[0], dataset=ready[1])
-    gain = {"median": 1.3, "low": 1.2, "high": 1.4, "prompts": 9}
-    rows = [{**row, "measured": row["measured"] and gain} for row in study.document["settings"]]
-    study.document = {**study.document, "settings": rows, "at_load": None}
-    study.save()
-    importlib.import_module("webapp.studies.migrations.0005_ratios").forth(apps, None)
-    study.refresh_from_db()
-    assert " ran 1.30 times as fast" in reading.verdict_of_plan(study.document)
-    assert {row["measured"]["ratio"] for row in study.document["settings"] if row["measured"]} == {1.3}
-    assert ">1.30×<" in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
 
 
 def test_the_setting_that_a_plan_advises_is_marked_and_its_headline_breaks_at_no_per_cent_sign(world, ready):

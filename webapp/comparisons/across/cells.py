@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.templatetags.static import static
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.comparisons.across.charts import Group
@@ -39,7 +39,7 @@ HEAD = """<tr class="s-{strategy}">
 class Table:
     shown: Sequence[Column]
     groups: Mapping[UUID, Group]  # by their conditions
-    link_to: Callable[[UUID], str]  # address of the runs under these conditions
+    alike: str  # address of the runs under conditions whose id follows
 
     def rows(self, runs: Sequence[Run], names: Mapping[UUID, str]) -> list[SafeString]:
         marks = static("marks.svg")
@@ -47,7 +47,7 @@ class Table:
             format_html(
                 HEAD, strategy=run.strategy, pk=run.pk, name=names[run.pk], comparison=run.comparison.name,
                 address=page_of(run), label=run.label, marks=marks,
-                cells=format_html_join("\n", "{}", ((self._cell(column, run),) for column in self.shown)),
+                cells=mark_safe("\n".join(self._cell(column, run) for column in self.shown)),
             )
             for run in runs
         ]  # fmt: skip
@@ -65,7 +65,7 @@ class Table:
     def _letter(self, group: Group | None) -> SafeString:
         if group is None:
             return NONE
-        link = self.link_to(group.conditions.pk)
+        link = f"{self.alike}{group.conditions.pk}"
         return format_html('<td><a href="{}" title="{}">{}</a></td>', link, group.sentence, group.letter)
 
 

@@ -13,10 +13,14 @@ from decoding.public import ONE, STRATEGIES
 from webapp.comparisons.across import naming
 from webapp.comparisons.across.columns import AXES, COSTS, Column
 from webapp.comparisons.across.filters import points
-from webapp.comparisons.models import SERVERS_ALONE, Conditions, Figures, Run, RunQuerySet
+from webapp.comparisons.models import SERVERS_ALONE, Conditions, Figures, RunQuerySet
 
 MOST_POINTS = 300  # nobody can follow more lines
 MOST_GROUPS = 200
+DRAWN = (
+    "figures__is_mixed", "figures__noisy_count", "figures__exactness", "figures__speedup_low", "figures__speedup_high",
+    *(axis.source for axis in AXES if axis.source.startswith("figures__")),
+)  # fmt: skip
 OUT = "each is a bound or a peer, or was noisy, mixed or divergent"
 
 
@@ -98,22 +102,23 @@ def front(points: Sequence[tuple[Any, float, float]]) -> set[Any]:
     return found
 
 
-def is_ranked(run: Run, figures: Figures, noisy_too: bool) -> bool:
+def is_ranked(run: Any, noisy_too: bool) -> bool:
     """Whether the run may stand on the Pareto line. Bounds, peers and unfair measurements may not."""
-    fair = not figures.is_mixed and figures.exactness != "divergent" and (noisy_too or not figures.noisy_count)
+    is_quiet = noisy_too or not run.figures__noisy_count
+    fair = is_quiet and not run.figures__is_mixed and run.figures__exactness != "divergent"
     return fair and STRATEGIES[run.strategy].role in ("ranked", "baseline")
 
 
 def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> dict[str, Any]:
     """Return the chart of the newest runs under these conditions: axes, values, and the runs on the Pareto line."""
-    alike = points(rows.filter(figures__conditions=conditions))
+    alike = points(rows.filter(figures__conditions=conditions), *DRAWN)
     found = list(alike.order_by("-comparison__created", "number")[:MOST_POINTS])
-    ranked = [run for run in found if is_ranked(run, run.figures, noisy_too)]
+    ranked = [run for run in found if is_ranked(run, noisy_too)]
     newest = {run.label: run for run in reversed(ranked)}  # judge a label by its last run, not by the luckiest
-    known = [(run.pk, getattr(run.figures, cost), run.figures.speedup) for run in newest.values()]
+    known = [(run.pk, getattr(run, f"figures__{cost}"), run.figures__speedup) for run in newest.values()]
     on_line = front([(pk, spent, gain) for pk, spent, gain in known if spent is not None and gain is not None])
     shown = {run.pk for run in ({run.label: run for run in reversed(found)} | newest).values()}
-    values = {axis.name: [axis.of(run) for run in found] for axis in AXES}
+    values = {axis.name: [_value(axis, run) for run in found] for axis in AXES}
     axes = [axis for axis in AXES if _tells_apart(axis, values[axis.name])]
     names = naming.names_of(found)
     return {
@@ -123,7 +128,7 @@ def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> di
             _point(run, names[run.pk])
             | {
                 "values": {axis.name: _short(values[axis.name][at]) for axis in axes},
-                "is_ranked": is_ranked(run, run.figures, noisy_too),
+                "is_ranked": is_ranked(run, noisy_too),
                 "is_newest": run.pk in shown,
                 "is_on_line": run.pk in on_line,
             }
@@ -132,23 +137,26 @@ def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> di
     }
 
 
+def _value(axis: Column, run: Any) -> Any:
+    return getattr(run, axis.source) if axis.source in DRAWN else run.params.get(axis.name)
+
+
 def _tells_apart(axis: Column, values: Sequence[Any]) -> bool:
     """Whether the axis tells runs apart. A parameter that only one run has, or that is equal in all, does not."""
     return len({*map(_short, values)} - {None}) > (1 if axis.source.startswith("params__") else 0)
 
 
-def _point(run: Run, name: str) -> dict[str, Any]:
-    figures = run.figures
+def _point(run: Any, name: str) -> dict[str, Any]:
     return {
         "id": str(run.pk),
         "label": run.label,
         "name": name,
         "strategy": run.strategy,
-        "comparison": run.comparison.name,
+        "comparison": run.comparison__name,
         "address": naming.page_of(run),
-        "is_noisy": figures.noisy_count > 0,
-        "low": figures.speedup_low,
-        "high": figures.speedup_high,
+        "is_noisy": run.figures__noisy_count > 0,
+        "low": run.figures__speedup_low,
+        "high": run.figures__speedup_high,
     }
 
 
@@ -176,10 +184,9 @@ def in_words(chart: dict[str, Any]) -> str:
 
 
 def times(median: float, low: float | None, high: float | None) -> str:
-    doubt = (
-        f" ({low:.2f} to {high:.2f})" if low is not None and high is not None else " (too few prompts for an interval)"
-    )
-    return f"{median:.2f}×{doubt}"
+    """Write a speed-up and its interval. The baseline's own has none: it is 1 by definition."""
+    few = "" if median == 1 else " (too few prompts for an interval)"
+    return f"{median:.2f}×{few if low is None or high is None else f' ({low:.2f} to {high:.2f})'}"
 
 
 def _count(number: int, noun: str) -> str:

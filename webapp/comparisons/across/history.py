@@ -9,15 +9,15 @@ from typing import Any
 
 from django.db.models import Count, Max
 
-from webapp.comparisons.across import naming
+from decoding.public import STRATEGIES
+from webapp.comparisons.across import filters, naming
 from webapp.comparisons.across.charts import times, under_load
-from webapp.comparisons.models import Conditions, Run, RunQuerySet
+from webapp.comparisons.models import Conditions, RunQuerySet
 
 MOST_RUNS, MOST_QUESTIONS, MOST_CHANGES = 200, 50, 5
 SHOWN = (
-    "strategy", "params", "label", "concurrency", "rate", "recorded", "comparison__name", "comparison__created",
-    "figures__speedup", "figures__speedup_low", "figures__speedup_high", "figures__tokens_per_s", "figures__versions",
-    "figures__noisy_count", "figures__is_mixed", "figures__conditions__device",
+    "comparison__created", "figures__speedup", "figures__speedup_low", "figures__speedup_high", "figures__tokens_per_s",
+    "figures__versions", "figures__noisy_count", "figures__is_mixed", "figures__conditions__device",
 )  # fmt: skip
 
 
@@ -56,31 +56,29 @@ def questions(rows: RunQuerySet) -> list[Question]:
 def history(rows: RunQuerySet, question: str) -> dict[str, Any]:
     """Return the newest runs on one question, oldest first."""
     found = rows.filter(figures__conditions__question=question, figures__speedup__isnull=False)
-    found = found.select_related(None).select_related("comparison", "figures__conditions").only(*SHOWN)
-    newest = list(found.order_by("-comparison__created", "-number")[:MOST_RUNS])
+    newest = list(filters.points(found, *SHOWN).order_by("-comparison__created", "-number")[:MOST_RUNS])
     names = naming.names_of(newest)
-    points = [_point(run, names[run.pk]) for run in reversed(newest)]
-    return {"points": points, "changes": _changes(points), "is_cut": len(newest) == MOST_RUNS}
+    moments = [_moment(run, names[run.pk]) for run in reversed(newest)]
+    return {"points": moments, "changes": _changes(moments), "is_cut": len(newest) == MOST_RUNS}
 
 
-def _point(run: Run, name: str) -> dict[str, Any]:
-    figures = run.figures
+def _moment(run: Any, name: str) -> dict[str, Any]:
     return {
         "run": str(run.pk),
         "label": run.label,
         "name": name,
         "strategy": run.strategy,
-        "role": run.choice.spec.role,
-        "comparison": run.comparison.name,
+        "role": STRATEGIES[run.strategy].role,
+        "comparison": run.comparison__name,
         "address": naming.page_of(run),
-        "at": run.comparison.created,
-        "speedup": figures.speedup,
-        "low": figures.speedup_low,
-        "high": figures.speedup_high,
-        "tokens_per_s": figures.tokens_per_s,
-        "device": figures.conditions.device,
-        "versions": figures.versions,
-        "is_noisy": figures.noisy_count > 0 or figures.is_mixed,
+        "at": run.comparison__created,
+        "speedup": run.figures__speedup,
+        "low": run.figures__speedup_low,
+        "high": run.figures__speedup_high,
+        "tokens_per_s": run.figures__tokens_per_s,
+        "device": run.figures__conditions__device,
+        "versions": run.figures__versions,
+        "is_noisy": run.figures__noisy_count > 0 or run.figures__is_mixed,
     }
 
 

@@ -3,34 +3,47 @@ their ids, which means nothing to anybody; the name here has the classifier's na
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.urls import reverse
 
-from webapp.comparisons.models import Run
+from decoding.public import STRATEGIES, Choice, load_of
 from webapp.studies.models import Classifier
 
 
-def names_of(runs: Sequence[Run]) -> dict[UUID, str]:
+class Named(Protocol):
+    """A run, or those columns of one that names are made of."""
+
+    pk: UUID
+    comparison_id: UUID
+    strategy: str
+    params: dict[str, Any]
+    label: str
+    concurrency: int | None
+    rate: float | None
+    recorded: bool
+
+
+def names_of(runs: Sequence[Named]) -> dict[UUID, str]:
     """Names of runs. Read classifiers once, and not at all if none decides."""
     called = {str(one.pk): one.name for one in _classifiers(runs)}
     return {run.pk: _name(run, called.get(run.params.get("classifier", ""))) for run in runs}
 
 
-def classifiers_of(runs: Iterable[Run]) -> list[str]:
+def classifiers_of(runs: Iterable[Named]) -> list[str]:
     """Names of the classifiers that decide in these runs, each with the start of its id: two may share a name."""
     return sorted(f"{one.name} ({str(one.pk)[:8]})" for one in _classifiers(runs))
 
 
-def _classifiers(runs: Iterable[Run]) -> Iterable[Classifier]:
+def _classifiers(runs: Iterable[Named]) -> Iterable[Classifier]:
     ids = {run.params["classifier"] for run in runs if run.params.get("classifier")}
     return Classifier.objects.filter(pk__in=ids) if ids else []
 
 
-def page_of(run: Run) -> str:
+def page_of(run: Named) -> str:
     """Address of the run's comparison. Hundreds are shown at once, and each resolved anew takes as long as its row."""
     return _page().replace(str(UUID(int=0)), str(run.comparison_id))
 
@@ -40,9 +53,10 @@ def _page() -> str:
     return reverse("comparison", args=[UUID(int=0)])
 
 
-def _name(run: Run, classifier: str | None) -> str:
+def _name(run: Named, classifier: str | None) -> str:
     if classifier is None:  # the run uses none, or it is gone
         return run.label
-    usual = {param.name: param.default for param in run.choice.spec.params}
-    rest = dataclasses.replace(run.choice, params={**run.params, "classifier": usual["classifier"]})
+    load = load_of({"concurrency": run.concurrency, "rate": run.rate, "recorded": run.recorded})
+    usual = {param.name: param.default for param in STRATEGIES[run.strategy].params}
+    rest = Choice(run.strategy, {**run.params, "classifier": usual["classifier"]}, load)
     return f"{rest.label} with {classifier}"

@@ -22,7 +22,6 @@ from decoding.public import (
     Verified,
     ahead_of,
     costs_from,
-    devices_in,
     drafting_is_clear,
     from_dict,
     prepared_along,
@@ -32,6 +31,7 @@ from decoding.public import (
     with_loads,
     with_mixes,
     with_trees,
+    works_at_once,
 )
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
@@ -141,9 +141,9 @@ def _at_load(comparison: Comparison, strategies: Collection[str]) -> Iterator[tu
 
 
 def _is_beside(comparison: Comparison) -> bool:
-    """Whether SSD's draft had a device of its own here."""
+    """Whether SSD's draft worked beside the target here."""
     stated = comparison.hardware.get("by_strategy", {})
-    return any(devices_in(stated.get(run.label, "")) > 1 for run in comparison.runs.all() if run.strategy in AHEAD)
+    return any(works_at_once(stated.get(run.label, "")) for run in comparison.runs.all() if run.strategy in AHEAD)
 
 
 def _places(text: Mapping[str, Any], before: str, room: int) -> Places:

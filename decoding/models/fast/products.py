@@ -1,0 +1,114 @@
+"""Choice of the fastest product for each matrix of a model, at the few rows of a token or of a verification.
+
+A library may read a matrix at half of a card's bandwidth if there are few rows. Our kernel also does what comes before
+or after the product: norm, gate or residual. Each part of the decoder is timed on the model's own matrices, over so
+many layers that they do not fit into a GPU's cache.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from decoding.capturing import Capturing
+from decoding.models.fast.decoder import Decoder, Layer, RmsNorm
+from decoding.models.fast.fused import Kernels, spread, why_wrong
+from decoding.models.fast.linear import Linear, Summing
+
+ROWS = (1, 4, 8, 2, 16)  # that are timed, in this order; numbers between them do as the next larger
+TILES = (16, 32)  # outputs of a program: so few that the narrowest matrix of a large model fills a card
+SECONDS = 2.0  # most that timing takes, without compiling
+READ = 512 << 20  # bytes of matrices that one timed call reads, if the model has as many
+
+Step = Callable[[Tensor, Tensor, int | None], Tensor]  # rows, residual, tile (None: torch's launches)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The products of one kind, of some layers."""
+
+    weight: Tensor  # of the first
+    steps: Sequence[Step]
+
+    @classmethod
+    def of(cls, product: object, steps: Sequence[Step]) -> Part:
+        assert isinstance(product, Linear | Summing)
+        return cls(product.weight, steps[: -(-READ // product.weight.nbytes)])
+
+    def given(self, rows: int) -> tuple[Tensor, Tensor]:
+        weight = self.weight
+        sizes = (rows, weight.shape[1]), (rows, weight.shape[0])
+        return spread(*sizes[0], dtype=weight.dtype, device=weight.device), weight.new_zeros(sizes[1])
+
+    def why_wrong(self, tile: int) -> str | None:
+        """Return why tiles of this size cannot be used; None if their numbers are right."""
+        ours, torchs = (partial(self._first, by) for by in (tile, None))
+        return next((wrong for rows in (1, 5) if (wrong := why_wrong(ours, torchs, self.given(rows)))), None)
+
+    def _first(self, tile: int | None, rows: Tensor, residual: Tensor) -> Tensor:
+        return self.steps[0](rows, residual, tile)
+
+    def microseconds(self, rows: int, tile: int | None, capturing: Capturing) -> float:
+        given = self.given(rows)
+        try:
+            return 1e3 * capturing.time(lambda: [step(*given, tile) for step in self.steps], 2) / len(self.steps)
+        except Exception:  # it may run, and not be captured
+            return math.inf
+
+
+def with_tiles(decoder: Decoder, capturing: Capturing) -> Kernels:
+    """Return the decoder's kernels, with the tiles of all products that take less time than torch's launches."""
+    if decoder.kernels.product is None or not decoder.layout.is_fused:
+        return decoder.kernels
+    parts = parts_of(decoder)
+    wrong = {name: {tile: part.why_wrong(tile) for tile in TILES} for name, part in parts.items()}
+    told = {name: [f"tiles of {tile}: {why}" for tile, why in whys.items() if why] for name, whys in wrong.items()}
+    tiles: dict[int, dict[str, int]] = {rows: {} for rows in ROWS}
+    deadline = time.perf_counter_ns() + int(1e9 * SECONDS)
+    for rows, name in ((rows, name) for rows in ROWS for name in parts if None in wrong[name].values()):
+        if time.perf_counter_ns() > deadline:
+            break
+        right = [tile for tile, why in wrong[name].items() if not why]
+        us = {tile: parts[name].microseconds(rows, tile, capturing) for tile in (None, *right)}
+        best = min(us, key=us.__getitem__)
+        if best is not None:
+            tiles[rows][name] = best
+        each = ", ".join(f"{f'tiles of {tile}' if tile else 'torch'} {took:.1f}" for tile, took in us.items())
+        told[name].append(f"{rows} row{'s' * (rows > 1)}: {each} µs")
+    timed = {f"product of {name}": "; ".join(lines) for name, lines in told.items()}
+    return replace(decoder.kernels, tiles={rows: found for rows, found in tiles.items() if found}, timed=timed)
+
+
+def parts_of(decoder: Decoder) -> dict[str, Part]:
+    """Return the parts that our kernel knows. It scales normed rows last, when float16 may have overflowed."""
+    layers, first = decoder.layers, decoder.layers[0]
+    found = {
+        "out": Part.of(first.out, [partial(_added, decoder, layer.out) for layer in layers]),
+        "down": Part.of(first.feed.down, [partial(_added, decoder, layer.feed.down) for layer in layers]),
+    }
+    if decoder.layout.dtype != torch.bfloat16 or not isinstance(decoder.norm, RmsNorm):
+        return found
+    found["qkv"] = Part.of(first.qkv, [partial(_normed, decoder, layer.norm_1, layer.qkv) for layer in layers])
+    found["head"] = Part.of(decoder.head, [partial(_normed, decoder, decoder.norm, decoder.head)])
+    if decoder.shape.activation in ("silu", "swish") and getattr(first.feed.inner, "bias", None) is None:
+        found["inner"] = Part.of(first.feed.inner, [partial(_opened, decoder, layer) for layer in layers])
+    return found
+
+
+def _added(decoder: Decoder, product: Any, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
+    return decoder.added(product, rows, residual, tile)
+
+
+def _normed(decoder: Decoder, norm: Any, product: Any, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
+    return decoder.normed(norm, product, rows, tile)
+
+
+def _opened(decoder: Decoder, layer: Layer, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
+    return decoder.opened(layer, rows, tile)
