@@ -24,9 +24,10 @@ from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key
 from decoding.measure.speedups import speedup
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import decision_cost
 from decoding.prompts.prompt import Prompt
 from decoding.replay import probing
-from decoding.replay.costs import Costs, decision_cost
 from decoding.replay.planning import CAP, Study, best, predict, tuned
 from decoding.spec import Choice, Sampling, choose
 from decoding.strategies.disco import RULES, Priced
@@ -81,7 +82,7 @@ class Run:
         return sum(s.audit.outcome == "divergent" for of_one in self.samples.values() for s in of_one if s.audit)
 
 
-def chosen_on(validation: Study, costs: Costs, classifier: Classifier) -> Settings:
+def chosen_on(validation: Study, costs: CostModel, classifier: Classifier) -> Settings:
     found = predict(validation, costs, classifier)
     counts = tuned(validation, validation.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
     speeds = {
@@ -93,7 +94,7 @@ def chosen_on(validation: Study, costs: Costs, classifier: Classifier) -> Settin
     return Settings(best(found, "static").choice, best(found, "threshold").choice, tuple(rules))
 
 
-def predicted(test: Study, costs: Costs, classifier: Classifier, settings: Settings) -> dict[str, float]:
+def predicted(test: Study, costs: CostModel, classifier: Classifier, settings: Settings) -> dict[str, float]:
     """Predicted speed-up of each setting that was run, by label."""
     baseline = test.play(AUTOREGRESSIVE)
     of_rules = tuned(test, test.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
@@ -106,7 +107,7 @@ def predicted(test: Study, costs: Costs, classifier: Classifier, settings: Setti
     return speeds
 
 
-def as_it_ran(test: Study, costs: Costs, done: Run) -> float:
+def as_it_ran(test: Study, costs: CostModel, done: Run) -> float:
     """The oracle's speed-up by replay, less what its peeking takes from the draft's caches. That cost is measured on
     this run, since nothing else peeks."""
     peeking = decision_cost(done.traces[ORACLE.label], done.queued)
@@ -157,7 +158,13 @@ def _times(trace: Sequence[Event]) -> list[int]:
 
 
 def bars_of(
-    done: Run, elsewhere: Run, settings: Settings, costs: Costs, asked: float, promised: dict[str, float], bound: float
+    done: Run,
+    elsewhere: Run,
+    settings: Settings,
+    costs: CostModel,
+    asked: float,
+    promised: dict[str, float],
+    bound: float,
 ) -> list[Bar]:
     """Bars of one run. `asked` is the share of a draft's time that decisions take; `bound` is the oracle's speed-up if
     its peeking left no cold caches."""
@@ -169,7 +176,7 @@ def bars_of(
         Bar(f"{disco.params['rule']} / best static ({static.label})", done.ratio(disco, static), 1.10),
         Bar("share of the gap to the oracle by replay", (gain - least) / (bound - least), 0.5),
         Bar(f"{disco.params['rule']} / heuristic", done.ratio(disco, HEURISTIC), 1.30),
-        Bar("a decision, timed alone / a drafted token", costs.decision / costs.draft, 0.03, at_most=True),
+        Bar("a decision, timed alone / a drafted token", costs.decision / costs.draft(1), 0.03, at_most=True),
         Bar("a draft with decisions, longer by", asked, 0.03, at_most=True),
         Bar("replay's worst prediction, off by", worst, 0.05, at_most=True),
         Bar("texts that diverge", done.divergent + elsewhere.divergent, 0, at_most=True),
@@ -181,7 +188,7 @@ def measure(pair: Pair, material: Splits, other: Sequence[Prompt], sampling: Sam
     recorded = making.record(pair, material, sampling, on_progress=say)
     classifier = making.learn(pair, recorded, material, sampling, on_progress=say)
     pair.hold(OURS, classifier)
-    validation, test, costs = recorded.validation, recorded.test, Costs(**classifier.card["costs"])
+    validation, test, costs = recorded.validation, recorded.test, CostModel.from_dict(classifier.card["costs"])
     settings = chosen_on(validation, costs, classifier)
     promised = predicted(test, costs, classifier, settings)
     replayed = ceiling(validation, test, costs, classifier)
@@ -198,7 +205,7 @@ def measure(pair: Pair, material: Splits, other: Sequence[Prompt], sampling: Sam
         "auc": classifier.card["metrics"]["auc"],
         "ablations": classifier.card["ablations"],
         "thresholds": classifier.card["thresholds"],
-        "costs": dataclasses.asdict(costs),
+        "costs": costs.for_one(),
         "settings": [
             {"label": c.label, "predicted": promised.get(c.label), "measured": done.ratio(c, AUTOREGRESSIVE)}
             for c in settings.all
@@ -225,7 +232,7 @@ def show(result: dict[str, Any], title: str) -> None:
         f"decision {micros['decision']:.1f} µs, looking at the draft's own probability {micros['reading']:.1f} µs, ",
         end="",
     )
-    print(f"one more row {Costs(**costs).row() * 1e6:.0f} µs")
+    print(f"one more row {CostModel.from_dict(costs).row() * 1e6:.0f} µs")
     print(f"  {'':44} predicted  measured")
     for row in result["settings"]:
         promise = f"{row['predicted']:9.2f}" if row["predicted"] else f"{'':9}"

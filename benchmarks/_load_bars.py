@@ -30,10 +30,11 @@ from decoding.measure.schedule import Key, stints
 from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit_ahead import prepared_in
 from decoding.prompts.prompt import Prompt
 from decoding.replay.at_load import Run, play
 from decoding.replay.confirming import run_all
-from decoding.replay.joint_costs import JointCosts
 from decoding.replay.joint_probing import Probing, measure
 from decoding.replay.planning import ALONE, study
 from decoding.replay.planning_at_load import Material
@@ -42,9 +43,8 @@ from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.accounting import answers_of
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
-from decoding.ssd.simulation.preparing import Preparing
 from decoding.ssd.simulation.recording import plan_of, track_of
-from decoding.ssd.simulation.together import Tracked
+from decoding.ssd.simulation.together import Tracked, simulate_together
 from decoding.ssd.simulation.track import Track
 from decoding.ssd.theory import without_hits
 from worker.engine.tracing import Tracing
@@ -138,9 +138,9 @@ def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> lis
     return bars
 
 
-def without_prompts(costs: JointCosts, rows: Rows) -> list[Bar]:
+def without_prompts(costs: CostModel, rows: Rows) -> list[Bar]:
     """Rounds of autoregressive alone: a prompt takes as long for each of many texts as for one."""
-    one, many = (costs.verifying(texts, texts) + costs.resting(texts) for texts in (1, BATCH))
+    one, many = (costs.verify(texts, texts) + costs.fixed(texts) for texts in (1, BATCH))
     samples = rows[ALONE.label]["samples"]
     reading, growing = (sum(sample[part] for sample in samples) for part in ("prefill_ns", "decode_ns"))
     most = BATCH * (reading + growing) / (BATCH * reading + growing)
@@ -250,7 +250,7 @@ def replayed(
     estimates = recorded.estimates(classifier)
     found = []
     for count, probed in probing.items():
-        material = Material(recorded, probed.costs(), costs, classifier)
+        material = Material(recorded, probed.costs(costs), classifier)
         alone, base = rows[ALONE.at(Load(count)).label], material.run(ALONE, count).tokens_per_s_device
         print(f"autoregressive at {count}: predicted {base:.0f} tokens/s, measured {alone['tokens_per_s_device']:.0f}")
         for choice in choices[1:]:
@@ -283,13 +283,13 @@ def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequen
         alone, plain = (rows[choice.at(Load(count)).label] for choice in (ALONE, fixed))
         for own in (in_turn, *beside):
             row = rows[own.at(Load(count)).label]
-            preparing = Preparing.of([row], alone, simulated.costs, count)
-            said, hits = simulated.over_fixed(own, preparing, count)
+            prices = prepared_in([row], alone, simulated.costs, count)
+            said, hits = simulated.over_fixed(own, prices, count)
             expected = _corollary_16(row, plain, count)
             measured = paired(rows, own.settings, fixed.settings, Load(count))
             print(
                 f"{own.settings} / {fixed.settings} at {count}: measured {measured:.2f}, Corollary 16 {expected:.2f}, "
-                f"simulated {said:.2f}; hits {row['hit_rate']:.2f}, simulated {hits:.2f}{_beside(own, preparing)}"
+                f"simulated {said:.2f}; hits {row['hit_rate']:.2f}, simulated {hits:.2f}{_beside(own, prices)}"
             )
         for other in others:
             ratio = paired(rows, other.settings, fixed.settings, Load(count))
@@ -305,7 +305,7 @@ class _Simulated:
     pair: Pair
     fixed: Choice
     tracks: Sequence[Track]
-    costs: JointCosts
+    costs: CostModel
 
     @classmethod
     def of(cls, pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, fixed: Choice, users: int) -> _Simulated:
@@ -313,22 +313,21 @@ class _Simulated:
         joint = measure(pair, Places(pair.target.model, pair.require_draft("SSD").model), users, sampling)
         return cls(pair, fixed, [track_of(recording) for recording in recorded.recordings], joint)
 
-    def over_fixed(self, own: Choice, preparing: Preparing, users: int) -> tuple[float, float]:
+    def over_fixed(self, own: Choice, prices: CostModel, users: int) -> tuple[float, float]:
         """Speed relative to the fixed lookahead, and hit rate."""
         plan, placement = plan_of(own, self.pair.vocab, None), ANYTIME if self.pair.process_of(own) else IN_TURN
         texts = [Tracked(track.record, len(track.prompt), track=track) for track in self.tracks]
-        ahead = preparing.simulate(texts, plan, self.costs, users, placement)
+        ahead = simulate_together(texts, plan, prices, users, placement)
         fixed = play(texts, self.fixed.source, self.costs, users)
         return ahead.tokens_per_s_device / fixed.tokens_per_s_device, ahead.hit_rate
 
 
-def _beside(own: Choice, preparing: Preparing) -> str:
+def _beside(own: Choice, prices: CostModel) -> str:
     """Prices of a draft that works beside the target."""
     if own.params["placement"] != "beside":
         return ""
-    found = preparing.beside
     return (
-        f"; a verification {found.slower:.2f} times as long beside the draft, an answer {found.answering * 1e3:.2f} ms"
+        f"; a verification {prices.slower:.2f} times as long beside the draft, an answer {prices.answer * 1e3:.2f} ms"
     )
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import truediv
 from typing import TypeVar
 
-from decoding.replay.joint_costs import JointCosts
+from decoding.prices.cost_model import CostModel
+from decoding.prices.running import RunningMean
 
 MEMORY = 16  # rounds that the running means look back
 ODDS = 0.8  # of acceptance, before any verdict
@@ -23,24 +24,17 @@ LONGEST = 8  # lookahead that the exchange rate considers
 Common = TypeVar("Common")
 
 
-class Odds:
-    """How often something happens: a running mean that begins quickly."""
-
-    def __init__(self) -> None:
-        self.mean = ODDS
-        self._seen = DOUBTS
-
-    def learn(self, happened: bool) -> None:
-        self._seen = min(VERDICTS, self._seen + 1)
-        self.mean += (happened - self.mean) / self._seen
+def _odds() -> RunningMean:
+    """Return how often something happens: a mean that begins quickly."""
+    return RunningMean(VERDICTS, ODDS, DOUBTS, caps=False)
 
 
 class Crowd:
-    def __init__(self, costs: JointCosts | None = None) -> None:
+    def __init__(self, costs: CostModel | None = None) -> None:
         self.costs = costs  # None: no policy asks for them
         self.running = 1  # texts that take part in this round
         self.round = 0
-        self._first, self._follows = Odds(), Odds()
+        self._first, self._follows = _odds(), _odds()
         self._wanting: list[float] = []  # by depth: texts for which a step would pay, lately
         self._wants: list[int] = []  # the same in this round
         self._common: dict[Callable[[], object], object] = {}
@@ -56,12 +50,12 @@ class Crowd:
     @property
     def first(self) -> float:
         """How often a draft's first token is accepted."""
-        return self._first.mean
+        return self._first.value
 
     @property
     def follows(self) -> float:
         """How often a token after an accepted one is accepted."""
-        return self._follows.mean
+        return self._follows.value
 
     def begin(self, running: int) -> None:
         """Begin a round of so many texts."""
@@ -108,7 +102,7 @@ class Crowd:
             costs, texts = self.costs, self.running
             assert costs, "no policy prices rounds"
             self._times[texts] = [
-                costs.resting(texts) + costs.drafted(texts, k) + costs.verifying(texts, texts * (k + 1))
+                costs.fixed(texts) + costs.drafted(texts, k) + costs.verify(texts, texts * (k + 1))
                 for k in range(LONGEST + 1)
             ]
         return self._times[self.running]
@@ -118,7 +112,7 @@ class Crowd:
         """Price of one more row in the verification, in tokens."""
         if self._row is None:
             assert self.costs, "no policy prices rounds"
-            self._row = self.pace * self.costs.row(self.running)
+            self._row = self.pace * self.costs.row(self.running, few=2, many=5)
         return self._row
 
     def price(self, depth: int) -> float:
@@ -133,7 +127,7 @@ class Crowd:
         assert self.costs, "no policy prices rounds"
         together = self._wanting[depth] if depth and depth < len(self._wanting) else self.running
         together = min(max(1.0, together), self.running)
-        return self.costs.drafting(together) / together
+        return self.costs.draft(together) / together
 
     def wants(self, depth: int) -> None:
         """Count a text for which a step at this depth pays if all others share it. Counting those that did draft would
@@ -152,9 +146,9 @@ class Crowd:
     def learn(self, drafted: int, accepted: int) -> None:
         """Learn from a verdict. Tokens after the first refusal were not judged."""
         if drafted:
-            self._first.learn(accepted > 0)
+            self._first.add(accepted > 0)
         for depth in range(1, min(drafted, accepted + 1)):
-            self._follows.learn(accepted > depth)
+            self._follows.add(accepted > depth)
 
     def played(self, drafted: Sequence[int]) -> None:
         """Learn from a round: the drafts' lengths."""

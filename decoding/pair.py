@@ -22,7 +22,7 @@ from decoding.errors import BadPair, BadStrategy
 from decoding.measure.misfit import misfit
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.source import Words
 from decoding.spec import Choice, Sampling
 from decoding.ssd.transport.draft_process import DraftProcess, placed
@@ -157,7 +157,7 @@ class Pair:
         """Let a classifier that is not stored yet be asked for by name."""
         self._classifiers[name] = classifier
 
-    def priced(self, name: str, costs: Costs, sampling: Sampling) -> Classifier:
+    def priced(self, name: str, costs: CostModel, sampling: Sampling) -> Classifier:
         """Let a classifier use its prices at these costs from now on. Return it as it estimates under the sampling."""
         prices = self.classifier(name, sampling).at(costs).prices
         self.hold(name, dataclasses.replace(self.classifier(name), prices=prices))

@@ -36,28 +36,27 @@ from decoding.models.config_bounds import check_against_tensors, check_numbers
 from decoding.models.fit import Finding as PairFinding
 from decoding.models.fit import check_pair
 from decoding.params import LONGEST_TEXT, Param
-from decoding.projecting.card import BadCard, Card, card_in_the_box, published, read_card
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import MOST_USERS as MOST_USERS_ASKED
+from decoding.prices.fit import costs_from, drafting_is_clear, reading_cost, with_loads, with_mixes, with_trees
+from decoding.prices.fit_ahead import prepared_along
+from decoding.prices.machine_card import BadCard, Card, card_in_the_box, published, read_card
 from decoding.prompts import containers as prompt_containers
 from decoding.prompts import prompt as prompts
 from decoding.prompts.forms import FORMS, form_of
 from decoding.prompts.prompt import Prompt
 from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
-from decoding.replay.costs import Costs, costs_from, drafting_is_clear, with_mixes, with_trees
-from decoding.replay.joint_costs import JointCosts
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
 from decoding.reproduce import published as papers
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory
-from decoding.ssd.simulation.preparing import Preparing
 from decoding.strategies import BASELINE, STRATEGIES, remarks_on
 from decoding.strategy import LLAMA_CPP, Slider, Strategy
 from decoding.vocabularies.scores import lacks_scores
 from decoding.vocabularies.shared import METHODS
 from decoding.what_if.ahead import Ahead, Played, Stood, ahead_of, stood, surer
 from decoding.what_if.at_load import AtLoad, simulate_at_load
-from decoding.what_if.joint_prices import MOST_USERS as MOST_USERS_ASKED
-from decoding.what_if.joint_prices import Shared, reading_cost, shared
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import Simulation, oracle, simulate

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from math import exp, log
 
-from decoding.ssd.policy.pace import RecentMean
+from decoding.prices.running import RunningMean
 
 BINS, LOWEST, WIDTH = 10, -2.5, 1.0  # of estimates, in log-odds
 LEAST_ODDS = exp(LOWEST)
@@ -22,19 +22,8 @@ MARGIN = 0.5  # or half as often as would pay for one more row
 FORGET = 1.0 - 1.0 / RECENT
 
 
-class Mean:
-    """Mean of recent values, with a prior."""
-
-    def __init__(self, prior: float) -> None:
-        self._weight, self._sum = PRIOR, PRIOR * prior
-
-    @property
-    def value(self) -> float:
-        return self._sum / self._weight
-
-    def add(self, value: float) -> None:
-        self._weight = self._weight * FORGET + 1.0
-        self._sum = self._sum * FORGET + value
+def _mean(prior: float) -> RunningMean:
+    return RunningMean(RECENT, prior, PRIOR, forget=FORGET, caps=False)
 
 
 class Calibration:
@@ -43,7 +32,7 @@ class Calibration:
 
     def __init__(self) -> None:
         middles = (LOWEST + (bin + 0.5) * WIDTH for bin in range(BINS))
-        self._shares = [Mean(1.0 / (1.0 + exp(-middle))) for middle in middles]
+        self._shares = [_mean(1.0 / (1.0 + exp(-middle))) for middle in middles]
 
     def calibrated(self, raw: float) -> float:
         return self._of(raw).value
@@ -51,7 +40,7 @@ class Calibration:
     def learn(self, raw: float, is_accepted: bool) -> None:
         self._of(raw).add(is_accepted)
 
-    def _of(self, raw: float) -> Mean:
+    def _of(self, raw: float) -> RunningMean:
         odds = raw / max(1.0 - raw, 1e-9)
         bin = int((log(odds) - LOWEST) / WIDTH) if odds > LEAST_ODDS else 0
         return self._shares[min(BINS - 1, bin)]
@@ -61,7 +50,7 @@ class RowCosts:
     """Time of a pass by its rows: a line through the means of recent times."""
 
     def __init__(self) -> None:
-        self._means: dict[int, RecentMean] = defaultdict(RecentMean)
+        self._means: dict[int, RunningMean] = defaultdict(RunningMean)
         self._times: dict[int, float] = {}  # by rows that were measured: between their mean and the line
         self._added = self._due = 0
         self.row = self._base = 0.0
@@ -99,10 +88,10 @@ class Knowledge:
     def __init__(self) -> None:
         self.copies = Calibration()
         self.drafts = Calibration()  # of the draft model's tokens, by what is seen of them
-        self.follows = Mean(USUAL)  # acceptance of a token of the model after an accepted one
-        self.drafted, self.accepted = Mean(2.5), Mean(1.6)  # tokens of a draft by the model
+        self.follows = _mean(USUAL)  # acceptance of a token of the model after an accepted one
+        self.drafted, self.accepted = _mean(2.5), _mean(1.6)  # tokens of a draft by the model
         self.first_pass = RowCosts()  # of the model in one round, by the tokens that it reads
-        self.later_pass = RecentMean(RECENT)
+        self.later_pass = RunningMean(RECENT)
         self.verifications = RowCosts()
         self._tokens = self._time = 0.0
         self._idle, self._patience = 0, 0

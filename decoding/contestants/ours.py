@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import torch
 
     from decoding.pair import Pair
-    from decoding.replay.joint_costs import JointCosts
+    from decoding.prices.cost_model import CostModel
     from decoding.sequence import Sequence
     from decoding.serving import Place, Places
     from decoding.spec import Choice, Sampling
@@ -102,7 +102,7 @@ class Ours(Contestant):
             self._crowds[choice.label] = Crowd(costs)
         return self._crowds[choice.label]
 
-    def _measured(self, request: Request, most: int) -> JointCosts:
+    def _measured(self, request: Request, most: int) -> CostModel:
         from decoding.replay.joint_probing import measure
 
         choice, pair = request.choice, self._pair

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from decoding.disco.classifier import Classifier
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.replay.oracle import lookaheads
 from decoding.replay.planning import ALONE, CAP, HEURISTIC, ORACLE, Study, price_of_a_token, static
-from decoding.replay.records import Counts
 from decoding.source import Sight
 from decoding.strategies.disco import Priced
 from decoding.words import percent
@@ -62,10 +62,10 @@ class Ceiling:
     by_variance: Sequence[Third]
 
 
-def ceiling(validation: Study, test: Study, costs: Costs, classifier: Classifier) -> Ceiling:
+def ceiling(validation: Study, test: Study, costs: CostModel, classifier: Classifier) -> Ceiling:
     stand = _standings(validation, test, classifier)
     measured = stand("as measured", costs)
-    free = dataclasses.replace(costs, target=(0.0, *[costs.verify(1)] * CAP))
+    free = dataclasses.replace(costs, target={1: [(1, costs.verify(1, 1))]})
     shares = [(percent(share), share) for share in DRAFT_SHARES]
     return Ceiling(
         measured,
@@ -79,11 +79,10 @@ def ceiling(validation: Study, test: Study, costs: Costs, classifier: Classifier
     )
 
 
-def drafting_at(share: float, costs: Costs) -> Costs:
-    """Costs with all drafting and deciding scaled so that a drafted token takes this share of a verification."""
-    by = share * costs.verify(1) / costs.draft
-    scaled = {name: by * getattr(costs, name) for name in ("draft", "draft_round", "catch_up", "decision")}
-    return dataclasses.replace(costs, **scaled)
+def drafting_at(share: float, costs: CostModel) -> CostModel:
+    """CostModel with all drafting and deciding scaled so that a drafted token takes this share of a verification."""
+    by = share * costs.verify(1, 1) / costs.draft(1)
+    return dataclasses.replace(costs.with_drafting(by), decision=by * costs.decision)
 
 
 def thirds(test: Study) -> list[Study]:
@@ -100,14 +99,14 @@ def _spread(study: Study) -> tuple[float, float]:
     return statistics.mean(map(statistics.pstdev, found)), statistics.mean(map(statistics.mean, found))
 
 
-def _standings(validation: Study, test: Study, classifier: Classifier) -> Callable[[str, Costs], Standing]:
+def _standings(validation: Study, test: Study, classifier: Classifier) -> Callable[[str, CostModel], Standing]:
     """Return a function from costs to a standing. Replays that do not depend on costs run once, here."""
     chosen_among = {n: validation.play(static(n)) for n in range(1, CAP + 1)}
     statics = {n: test.play(static(n)) for n in chosen_among}
     baseline, heuristic, oracle = map(test.play, (ALONE, HEURISTIC, ORACLE))
     estimates = test.estimates(classifier)
 
-    def stand(name: str, costs: Costs) -> Standing:
+    def stand(name: str, costs: CostModel) -> Standing:
         lookahead = max(chosen_among, key=lambda n: costs.tokens_per_s(chosen_among[n]))
         price = price_of_a_token(validation, costs, classifier)
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from decoding.disco import features, judging
 from decoding.disco.prices import Prices, prices_at, threshold_in
 from decoding.errors import BadStrategy
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 
 Unit = tuple[float, float, float, float]  # weights of margin and score, the bias, the weight in the output
 
@@ -132,13 +132,13 @@ class Classifier:
         columns = self.drafted.hidden.any(0).nonzero()[:, 0].tolist()
         return columns, *unrolled(self.drafted, columns)
 
-    def at(self, costs: Costs) -> Classifier:
+    def at(self, costs: CostModel) -> Classifier:
         """Return this classifier with its prices at these costs, used where they lie far from its card's."""
         return replace(self, prices=prices_at(self.card, costs))
 
     @property
     def costs(self) -> Mapping[str, Any] | None:
-        """Costs at which its prices hold."""
+        """Prices at which its prices hold."""
         return (self.prices and self.prices.own_costs) or self.card.get("costs")
 
     def tuned(self, rule: str, *, as_trained: bool = False) -> float:

@@ -12,9 +12,9 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
 from decoding.measure.intervals import Interval, ratio_interval, ratio_intervals
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.replay.planning import ALONE, Study
-from decoding.replay.records import Counts
 from decoding.source import Sight
 
 FEWEST, POINTS = 8, 6  # prompts of the smallest part; parts
@@ -29,7 +29,7 @@ class Judge:
 
     test: Study
     labelled: Labelled  # the test prompts' tokens
-    costs: Costs
+    costs: CostModel
     play: Callable[[Classifier], Counts]  # the strategy that asks the classifier
     sees: Sight
 

@@ -31,11 +31,11 @@ from decoding.errors import Cancelled
 from decoding.loop import never
 from decoding.measure.definitions import DEFINITIONS_VERSION
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.prompts.prompt import Prompt
 from decoding.replay import planning, probing
-from decoding.replay.costs import Costs
 from decoding.replay.planning import Study
-from decoding.replay.records import Counts
 from decoding.source import Sight
 from decoding.spec import Sampling
 from decoding.strategies.disco import RULES, Priced
@@ -181,7 +181,7 @@ def learn(
             "data": {name: _digest(getattr(material, name)) for name in PARTS},
             "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
             "metrics": dataclasses.asdict(_measured(classifier, judged[2])),
-            "costs": dataclasses.asdict(costs),
+            "costs": costs.for_one(),
             GREEDY: for_greedy(recorded.greedy, sampling, costs, classifier) if recorded.greedy else None,
             **tested,
             "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
@@ -193,7 +193,7 @@ def _tested(
     recorded: Recorded,
     held_out: Labelled,
     judged: Sequence[Labelled],
-    costs: Costs,
+    costs: CostModel,
     classifier: Classifier,
     thresholds: dict[str, float],
     network: Network,
@@ -240,7 +240,7 @@ def _fastest_network(
     sampling: Sampling,
     how: How,
     on_progress: OnProgress,
-) -> tuple[Network, Classifier, Costs]:
+) -> tuple[Network, Classifier, CostModel]:
     """Train every network of the design, and keep the one that replay finds fastest at this machine's prices."""
     networks = how.networks(is_alone=pair.draft is None)
     candidates = how.train_each(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
@@ -255,10 +255,10 @@ def _fastest_network(
     return network, classifier, costs
 
 
-def fastest(study: Study, candidates: Sequence[tuple[Classifier, Costs]]) -> tuple[Classifier, Costs]:
+def fastest(study: Study, candidates: Sequence[tuple[Classifier, CostModel]]) -> tuple[Classifier, CostModel]:
     """Return the candidate with which the priced rule is fastest in replay. Each candidate's own cost counts."""
 
-    def speed(candidate: tuple[Classifier, Costs]) -> float:
+    def speed(candidate: tuple[Classifier, CostModel]) -> float:
         classifier, costs = candidate
         price = planning.price_of_a_token(study, costs, classifier)
         counts = study.count(lambda: Priced(price, planning.CAP), study.estimates(classifier))
@@ -268,7 +268,7 @@ def fastest(study: Study, candidates: Sequence[tuple[Classifier, Costs]]) -> tup
 
 
 def _elsewhere(
-    study: Study, labelled: Labelled, costs: Costs, classifier: Classifier, thresholds: dict[str, float]
+    study: Study, labelled: Labelled, costs: CostModel, classifier: Classifier, thresholds: dict[str, float]
 ) -> dict[str, Any]:
     found = _measured(classifier, labelled)
     return {
@@ -302,14 +302,14 @@ def _epoch(progress: training.Progress) -> Step:
     return Step("training", progress.epoch, progress.epochs, losses, numbers)
 
 
-def _tuned(study: Study, costs: Costs, classifier: Classifier) -> dict[str, float]:
+def _tuned(study: Study, costs: CostModel, classifier: Classifier) -> dict[str, float]:
     """Thresholds: the published rule's by search, the priced rule's from its price."""
     predictions = planning.predict(study, costs, classifier)
     searched = planning.best(predictions, "disco", rule="threshold").choice.params["threshold"]
     return {"threshold": float(searched), "priced": planning.price_of_a_token(study, costs, classifier)}
 
 
-def for_greedy(study: Study, sampling: Sampling, costs: Costs, classifier: Classifier) -> dict[str, Any] | None:
+def for_greedy(study: Study, sampling: Sampling, costs: CostModel, classifier: Classifier) -> dict[str, Any] | None:
     """Return the part of a card that says how the classifier estimates on greedy texts; None if they cannot tell."""
     tokens = training.label(study.recordings)
     if not training.can_teach(tokens):
@@ -345,7 +345,9 @@ def _ablations(
     return rows
 
 
-def _predicted(study: Study, costs: Costs, classifier: Classifier, thresholds: dict[str, float]) -> dict[str, float]:
+def _predicted(
+    study: Study, costs: CostModel, classifier: Classifier, thresholds: dict[str, float]
+) -> dict[str, float]:
     """Speed-ups over autoregressive at thresholds that were tuned on other prompts; what is called best is chosen on
     these prompts."""
     if study.is_alone:

@@ -11,7 +11,7 @@ from math import expm1, log, log1p, sqrt
 from typing import Any
 
 from decoding.disco.cards import threshold_of
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel, Line, on_line
 from decoding.words import change, percent
 
 PRICED, COPIED = "priced", "copied"  # rules whose threshold is a price: of a drafted token, and of a copied one
@@ -51,17 +51,17 @@ class Prices:
     """Prices of one classifier in one run."""
 
     rules: Mapping[str, Price]
-    costs: Mapping[str, Any]  # of `Costs`, as the run weighed them
+    costs: Mapping[str, Any]  # of `CostModel`, as the run weighed them
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Prices:
         rules = {rule: Price(**price) for rule, price in stored["rules"].items()}
-        return cls(rules, {**stored["costs"], "target": tuple(stored["costs"]["target"])})
+        return cls(rules, stored["costs"])
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "rules": {rule: dataclasses.asdict(price) for rule, price in self.rules.items()},
-            "costs": {**self.costs, "target": list(self.costs["target"])},
+            "costs": dict(self.costs),
         }
 
     @property
@@ -71,7 +71,7 @@ class Prices:
 
 
 def prices_at(
-    card: Mapping[str, Any], costs: Costs, turns: Sequence[Costs] = (), rules: Sequence[str] = (PRICED, COPIED)
+    card: Mapping[str, Any], costs: CostModel, turns: Sequence[CostModel] = (), rules: Sequence[str] = (PRICED, COPIED)
 ) -> Prices | None:
     """Return the prices at these costs; None if the card does not say at which costs it made its own. `turns` are costs
     by parts of the same passes: the more their prices differ, the more doubt there is."""
@@ -83,7 +83,7 @@ def prices_at(
     for rule in (rule for rule in rules if rule in tariff.thresholds):
         price = tariff.drafted if rule == PRICED else tariff.copied
         found[rule] = Price(tariff.thresholds[rule], price(whole), _doubt([price(part) for part in parts]))
-    return Prices(found, dataclasses.asdict(whole))
+    return Prices(found, whole.for_one())
 
 
 def about(stored: Mapping[str, Any] | None, rule: str) -> dict[str, Any] | None:
@@ -104,25 +104,28 @@ class Tariff:
     """Derives a card's prices from costs. Its sweep tells what rounds look like at each threshold, so nothing is
     replayed. A copied token's price needs no sweep: a classifier of a target alone has no drafted tokens."""
 
-    costs: Costs
+    costs: CostModel
     thresholds: Mapping[str, float]  # the card's prices, by rule, as far as they can be derived
-    points: Sequence[tuple[float, float, float]]  # threshold, drafted and accepted tokens per round, rising
+    drafts: Line  # (threshold, drafted tokens per round)
+    accepts: Line  # (threshold, accepted tokens per round)
 
     @classmethod
     def of(cls, card: Mapping[str, Any]) -> Tariff | None:
         try:
-            costs = Costs(**card["costs"])
+            costs = CostModel.from_dict(card["costs"])
             sweep = (card.get("sweep") or {}).get(PRICED) or ()
-            rows = [(p["threshold"], p["drafted"], p["accepted"]) for p in sweep]
+            rows = sorted((p["threshold"], p["drafted"], p["accepted"]) for p in sweep)
             prices = {rule: price for rule in (PRICED, COPIED) if (price := card["thresholds"].get(rule) or 0) > 0}
-            made = cls(costs, prices, sorted(rows))
-            if not rows or min(costs.draft, made.worth(costs, MOST)) <= 0:
+            made = cls(
+                costs, prices, [(at, tokens) for at, tokens, _ in rows], [(at, tokens) for at, _, tokens in rows]
+            )
+            if not rows or min(costs.draft(1), made.worth(costs, MOST)) <= 0:
                 prices.pop(PRICED, None)
             return made if prices and costs.row() > 0 else None
         except (KeyError, TypeError, IndexError, AttributeError, ZeroDivisionError):
             return None  # it is older than its costs, or made by hand
 
-    def drafted(self, costs: Costs) -> float:
+    def drafted(self, costs: CostModel) -> float:
         """Price of a token that the draft model drafts."""
         card = self.thresholds[PRICED]
         before, price = self.worth(self.costs, card) * _toll(self.costs), card
@@ -130,36 +133,29 @@ class Tariff:
             price = _bounded(card * self.worth(costs, price) * _toll(costs) / before)
         return price
 
-    def copied(self, costs: Costs) -> float:
+    def copied(self, costs: CostModel) -> float:
         """Price of a copied token: its row of the verification."""
-        before = self.costs.row() / self.costs.verify(1)
-        return _bounded(self.thresholds[COPIED] * costs.row() / costs.verify(1) / before)
+        before = self.costs.row() / self.costs.verify(1, 1)
+        return _bounded(self.thresholds[COPIED] * costs.row() / costs.verify(1, 1) / before)
 
-    def worth(self, costs: Costs, threshold: float) -> float:
+    def worth(self, costs: CostModel, threshold: float) -> float:
         """Tokens per second of the priced rule at this threshold."""
-        drafted, accepted = self._round(threshold)
-        whole = int(drafted)
-        verify = costs.verify(whole + 1) + (drafted - whole) * (costs.verify(whole + 2) - costs.verify(whole + 1))
-        rest = costs.round + costs.draft_round + (accepted + 1) * costs.token
-        return (accepted + 1) / (verify + rest + drafted * (costs.draft + costs.decision))
+        within = min(max(threshold, self.drafts[0][0]), self.drafts[-1][0])
+        drafted, accepted = on_line(self.drafts, within), on_line(self.accepts, within)
+        rest = costs.fixed(1) + costs.beginning(1) + (accepted + 1) * costs.token
+        drafting = drafted * (costs.draft(1) + costs.decision)
+        return (accepted + 1) / (costs.verify(1, drafted + 1) + rest + drafting)
 
-    def with_decision(self, costs: Costs) -> Costs:
+    def with_decision(self, costs: CostModel) -> CostModel:
         """Add the price of a decision, if it was not measured: the same share of a drafted token as on the card."""
-        if costs.decision or not self.costs.draft:
+        if costs.decision or not self.costs.draft(1):
             return costs
-        return dataclasses.replace(costs, decision=self.costs.decision * costs.draft / self.costs.draft)
-
-    def _round(self, threshold: float) -> tuple[float, float]:
-        """Tokens drafted and accepted in a round at this threshold."""
-        low = max((p for p in self.points if p[0] <= threshold), default=self.points[0])
-        high = min((p for p in self.points if p[0] >= threshold), default=self.points[-1])
-        share = (threshold - low[0]) / (high[0] - low[0]) if high[0] > low[0] else 0.0
-        return low[1] + share * (high[1] - low[1]), low[2] + share * (high[2] - low[2])
+        return dataclasses.replace(costs, decision=self.costs.decision * costs.draft(1) / self.costs.draft(1))
 
 
-def _toll(costs: Costs) -> float:
+def _toll(costs: CostModel) -> float:
     """Seconds of one more drafted token: draft it, decide, verify one more row."""
-    return costs.draft + costs.decision + costs.row()
+    return costs.draft(1) + costs.decision + costs.row()
 
 
 def _bounded(price: float) -> float:

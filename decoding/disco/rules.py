@@ -8,16 +8,16 @@ from torch import Tensor
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import Recording
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 
 
-def price(costs: Costs, tokens_per_s: float, follows: float) -> float:
+def price(costs: CostModel, tokens_per_s: float, follows: float) -> float:
     """Return the threshold of the priced rule: the cost of one more drafted token (draft it, decide, verify one more
     row), in tokens, divided by `follows`, the probability that a token is accepted after an accepted one. If that is 0,
     return 1: a draft then ends after its first token."""
     if not follows:
         return 1.0
-    return tokens_per_s * (costs.draft + costs.decision + costs.row()) / follows
+    return tokens_per_s * (costs.draft(1) + costs.decision + costs.row()) / follows
 
 
 def rounds_from_everywhere(recording: Recording, cap: int) -> Tensor:

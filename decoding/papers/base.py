@@ -22,9 +22,8 @@ from decoding.strategy import LONGEST
 from decoding.words import change
 
 if TYPE_CHECKING:
-    from decoding.replay.joint_costs import JointCosts
+    from decoding.prices.cost_model import CostModel
     from decoding.reproduce.evidence import Evidence
-    from decoding.ssd.simulation.prices import Prices
 
 LOOKAHEAD, BUDGET = 7, 24  # of the reference code's commands: three branches for each accepted count
 DEEPEST = 8  # lookaheads among which the best is taken
@@ -117,33 +116,23 @@ class Way:
 
 @dataclass(frozen=True)
 class Clock:
-    """Prices of a round's parts for a batch of texts, in seconds."""
+    """Seconds of a round's parts for a batch of texts."""
 
     evidence: Evidence
     devices: int = 1  # that draft: each steps its share of the branches
 
-    @property
-    def joint(self) -> JointCosts:
-        return self.evidence.joint
-
-    @property
-    def prices(self) -> Prices:
-        return self.evidence.prices
+    def costs(self, batch: int) -> CostModel:
+        return self.evidence.alone if batch == 1 else self.evidence.joint
 
     def verify(self, lookahead: int, batch: int) -> float:
-        if batch == 1:
-            return self.evidence.alone.verify(lookahead + 1)
-        least = self.joint.verifying(batch, batch)  # noise can make longer passes look shorter, and beyond them free
-        return max(least, self.joint.verifying(batch, batch * (lookahead + 1)))
+        return self.costs(batch).verify(batch, batch * (lookahead + 1))
 
     def draft(self, lookahead: int, batch: int) -> float:
-        if batch == 1:
-            return lookahead * self.evidence.alone.draft + self.evidence.alone.draft_round
-        return self.joint.drafted(batch, lookahead)
+        return self.costs(batch).drafted(batch, lookahead)
 
     def prepare(self, way: Way, batch: int) -> float:
-        branches = -(-batch * way.branches // self.devices)
-        return self.prices.opening + way.lookahead * self.prices.step(branches)
+        branches, prices = -(-batch * way.branches // self.devices), self.evidence.prices
+        return prices.opening + way.lookahead * prices.prepare(branches)
 
     def speculation(self, way: Way, tally: Tally, batch: int = 1) -> Speculation:
         """The terms of Theorem 7 and Corollary 16, in units of one verification."""
@@ -165,7 +154,7 @@ class Clock:
 
     def alone(self, batch: int = 1) -> float:
         """Tokens per second of each text without speculation."""
-        return 1.0 / (self.evidence.alone.verify(1) if batch == 1 else self.joint.verifying(batch, batch))
+        return 1.0 / self.verify(0, batch)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from decoding.replay.records import Counts
+from decoding.prices.counts import Counts
 from decoding.reproduce.bootstrap import Estimate, estimate
 from decoding.reproduce.figure import DISCO, Axis, Drawn, Figure, published, series
 from decoding.strategies.oracle import UntilRefused

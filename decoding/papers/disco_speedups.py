@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoding.papers.base import ORACLE, STATICS
-from decoding.replay.records import Counts
+from decoding.prices.counts import Counts
 from decoding.reproduce.bootstrap import Estimate, median
 from decoding.reproduce.figure import DISCO, Axis, Drawn, Figure, published, series
 
@@ -41,7 +41,7 @@ def _replayed(evidence: Evidence) -> dict[str, Estimate]:
     base = [costs.seconds(part) for part in study.play(STATICS[evidence.lookahead - 1]).parts]
 
     def over(counts: Counts, sees: str) -> Estimate:
-        return median([b / costs.seconds(p, sees) for b, p in zip(base, counts.parts, strict=True)])  # type: ignore[arg-type]
+        return median([b / costs.seconds(p, sees) for b, p in zip(base, counts.parts, strict=True)])
 
     tuned = evidence.tuned(study) if evidence.classifier else {}
     found = {}
@@ -53,7 +53,7 @@ def _replayed(evidence: Evidence) -> dict[str, Estimate]:
 
 
 def _why(evidence: Evidence, measured: dict[int, Estimate]) -> str:
-    share = evidence.costs.draft / evidence.costs.verify(1)
+    share = evidence.costs.draft(1) / evidence.costs.verify(1, 1)
     by_threshold, by_price = (measured.get(NAMES.index(name)) for name in ("DISCO, threshold", "DISCO, priced"))
     words = (
         f"A drafted token takes {100 * share:.0f} % of a verification here and a row of a verification is not free. "

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.base import NOT_READ, STATICS
-from decoding.replay.records import Counts
+from decoding.prices.counts import Counts
 from decoding.reproduce.bootstrap import Estimate, median
 from decoding.reproduce.figure import DISCO, Axis, Drawn, Figure, series
 from decoding.strategies.disco import RULES

@@ -29,7 +29,7 @@ def draw(evidence: Evidence) -> Drawn:
         [series("this pair, greedy", "measured", [*enumerate(found)], is_line=False)],
         f"{ahead.label} beside {plain.label}, the fastest of each kind that ran. SSD takes a second core here, so it "
         "is halved for each device; the paper's draft takes one GPU of five. SSD can gain no more than drafting costs: "
-        f"{100 * evidence.alone.draft / evidence.alone.verify(1):.0f} % of a verification for each token here.",
+        f"{100 * evidence.alone.draft(1) / evidence.alone.verify(1, 1):.0f} % of a verification for each token here.",
     )
 
 

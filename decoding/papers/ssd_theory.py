@@ -89,7 +89,7 @@ def _endless(tally: Tally) -> float:
 def _simulated(evidence: Evidence) -> Points:
     """Speed over that of a round without a draft, which has the same rest as the simulator's rounds."""
     alone = evidence.alone
-    one = alone.verify(1) + alone.round + alone.token
+    one = alone.verify(1, 1) + alone.fixed(1) + alone.token
     return [(depth, speed.times(one)) for depth, speed in evidence.simulated(DEPTHS).items()]
 
 

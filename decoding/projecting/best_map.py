@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from decoding.loop import never
-from decoding.projecting.card import Card, PassPrices
+from decoding.prices.machine_card import Card
 from decoding.projecting.projecting import ALONE, Material
 from decoding.projecting.texts import acceptance, with_acceptance
 from decoding.replay.planning import Prediction
@@ -37,7 +37,7 @@ class Field:
 
 def pair_on(material: Material, card: Card) -> tuple[float, float]:
     """Draft price and acceptance of the pair itself on this card."""
-    return card.step(1) / card.verify(1, 1), acceptance(material.texts)
+    return card.costs.draft(1) / card.costs.verify(1, 1), acceptance(material.texts)
 
 
 def draw_map(
@@ -76,12 +76,7 @@ def _field(
 
 def priced(card: Card, share: float) -> Card:
     """The card with a draft whose step of one row costs this share of the target's."""
-    scale = share * card.verify(1, 1) / card.step(1)
-    batches = {
-        batch: PassPrices(prices.target, [(rows, scale * seconds) for rows, seconds in prices.draft])
-        for batch, prices in card.batches.items()
-    }
-    return replace(card, batches=batches)
+    return replace(card, costs=card.costs.with_drafting(share * card.costs.verify(1, 1) / card.costs.draft(1)))
 
 
 def as_dict(fields: Sequence[Field], pair: tuple[float, float]) -> dict[str, Any]:

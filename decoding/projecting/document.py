@@ -7,9 +7,9 @@ from typing import Any
 
 from decoding.loop import never
 from decoding.measure.misfit import misfit
+from decoding.prices.machine_card import Card
 from decoding.projecting.best_map import as_dict as map_as_dict
 from decoding.projecting.best_map import draw_map, pair_on
-from decoding.projecting.card import Card
 from decoding.projecting.projecting import Material, as_dict, project
 from decoding.spec import Sampling
 
@@ -50,6 +50,7 @@ def document(
         "format": FORMAT,
         "label": "simulated",
         "card": card.to_dict(),
+        "context": {**card.costs.about_context, "texts": material.context},
         "settings": [as_dict(row) for row in rows],
         "left_out": material.left_out(fixes_the_text),
         "misfit": misfit("This projection", classifier.card, sampling) if classifier else "",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from decoding.events import Event
-from decoding.projecting.card import Card
+from decoding.prices.cost_model import CostModel
 from decoding.replay.player import rounds_of
 from decoding.replay.records import RecordedText
 from decoding.source import Source
@@ -34,14 +34,14 @@ def steps_of(trace: Sequence[Event]) -> list[Step]:
     ]
 
 
-def steps_along(text: RecordedText, source: Source, card: Card, batch: int) -> Iterator[Step]:
+def steps_along(text: RecordedText, source: Source, costs: CostModel, batch: int) -> Iterator[Step]:
     """The rounds of a recorded text for which a source drafts, in passes of so many texts."""
     for each in rounds_of(text, source):
-        drafting = sum(card.step(batch, one.rows) for one in each.passes)
-        yield Step(drafting + card.round, each.size + 1, each.accepted + 1)
+        drafting = sum(costs.draft(batch, batch * one.rows) for one in each.passes)
+        yield Step(drafting + costs.fixed(1), each.size + 1, each.accepted + 1)
 
 
-def tokens_per_s(texts: Sequence[Sequence[Step]], card: Card, batch: int) -> float:
+def tokens_per_s(texts: Sequence[Sequence[Step]], costs: CostModel, batch: int) -> float:
     """Tokens per second of each text, with so many decoded together.
 
     Each place of the batch plays every round of all texts once, and each begins elsewhere. A round takes the longest
@@ -53,5 +53,5 @@ def tokens_per_s(texts: Sequence[Sequence[Step]], card: Card, batch: int) -> flo
     for number in range(count):
         together = [every[(number + offset) % count] for offset in offsets]
         seconds += max(step.wait for step in together)
-        seconds += card.verify(batch, sum(step.rows for step in together) / batch)
+        seconds += costs.verify(batch, sum(step.rows for step in together))
     return sum(step.gained for step in every) / seconds

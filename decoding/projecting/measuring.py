@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from decoding.events import Event, Recorder
 from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
-from decoding.projecting.card import Card, PassPrices
+from decoding.prices.cost_model import CostModel, Line, Table, on_line
+from decoding.prices.fit import rising
+from decoding.prices.fit_ahead import prices_beside
+from decoding.prices.machine_card import Card
 from decoding.prompts.prompt import Prompt
-from decoding.replay.costs import Costs
-from decoding.replay.joint_costs import JointCosts, Line, on_line
 from decoding.replay.joint_probing import measure
 from decoding.replay.probing import probe, typical
 from decoding.serving import Places
 from decoding.spec import Sampling, choose
-from decoding.ssd.simulation.prices import Prices, prices_beside
 from decoding.strategies import ssd
 
 ROWS = (1, 2, 3, 5, 9, 17)
@@ -30,22 +30,29 @@ def card_of(
     classifier = "" if pair.classifier_at("") is not None else None
     costs = probe(pair, prompts, sampling, classifier)
     prices = prices_beside(costs, _prepared(pair, prompts, sampling))
-    found = {1: _alone(costs, prices)}
+    target, steps = {1: _line(costs.verify, 1, ROWS)}, {1: _steps(costs, prices)}
     if more := [batch for batch in batches if batch > 1]:
         places = Places(pair.target.model, pair.require_draft("A machine card").model)
-        joint = measure(pair, places, max(more), sampling)
-        found |= {batch: _together(joint, batch) for batch in more}
+        joint = measure(pair, places, max(more), sampling, like=costs)
+        joint = joint.at(costs.context.tokens) if costs.context else joint
+        target |= {batch: _line(joint.verify, batch, ROWS) for batch in more}
+        # Branches of several texts are priced as so many texts.
+        steps |= {batch: _line(lambda _, rows: joint.draft(rows), batch, (1, *BRANCHES)) for batch in more}
     return Card(
         name=name[:120],
         source=f"Measured here: {machine}. Branches of several texts are priced as so many texts."[:1000],
         grade="measured",
         target_devices=1,
         draft_devices=int(pair.process_of(choose(ssd.STRATEGY.slug)) is not None),
-        message=prices.answer / 2,
-        round=costs.round,
-        decision=costs.decision,
-        mixing=costs.mixing,
-        batches=rising_by_batch(found),
+        costs=CostModel(
+            rising_by_batch(target),
+            rising_by_batch(steps),
+            rest=costs.rest,
+            transport=prices.answer / 2,
+            decision=costs.decision,
+            mixing=costs.mixing,
+            context=costs.context,
+        ),
     )
 
 
@@ -62,32 +69,21 @@ def _prepared(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling) -> list
     return found
 
 
-def _alone(costs: Costs, prices: Prices) -> PassPrices:
-    step = costs.draft + costs.draft_round / USUAL_DRAFT
-    branches = {1: step, **{count: prices.step(count) for count in BRANCHES}}
-    return PassPrices(rising({rows: costs.verify(rows) for rows in ROWS}), rising(branches))
+def _steps(costs: CostModel, prices: CostModel) -> Line:
+    step = costs.draft(1) + costs.beginning(1) / USUAL_DRAFT
+    return rising({1: [step], **{count: [prices.prepare(count)] for count in BRANCHES}})
 
 
-def _together(joint: JointCosts, batch: int) -> PassPrices:
-    target = {rows: joint.verifying(batch, batch * rows) for rows in ROWS}
-    return PassPrices(rising(target), rising({rows: joint.drafting(batch * rows) for rows in (1, *BRANCHES)}))
+def _line(price: Callable[[int, int], float], batch: int, rows: Sequence[int]) -> Line:
+    """Prices of passes with so many rows of each text."""
+    return rising({batch * each: [price(batch, batch * each)] for each in rows})
 
 
-def rising_by_batch(found: Mapping[int, PassPrices]) -> dict[int, PassPrices]:
+def rising_by_batch(found: Table) -> Table:
     """Make prices rise with texts, as they must: where noise makes more texts look cheaper, they cost the same."""
-    risen: dict[int, PassPrices] = {}
-    before = PassPrices([(1, 0.0)], [(1, 0.0)])
-    for batch, prices in sorted(found.items()):
-        before = PassPrices(_at_least(before.target, prices.target), _at_least(before.draft, prices.draft))
-        risen[batch] = before
+    risen: dict[int, Line] = {}
+    before, few = [(1.0, 0.0)], 1
+    for batch, line in sorted(found.items()):
+        before = [(rows, max(seconds, on_line(before, rows * few / batch))) for rows, seconds in line]
+        risen[batch], few = before, batch
     return risen
-
-
-def _at_least(least: Line, line: Line) -> Line:
-    return [(rows, max(seconds, on_line(least, rows))) for rows, seconds in line]
-
-
-def rising(points: Mapping[int, float]) -> list[tuple[int, float]]:
-    """Make prices rise with rows, as they must: where noise makes more rows look cheaper, they cost the same."""
-    rows = sorted(points)
-    return list(zip(rows, itertools.accumulate((points[each] for each in rows), max), strict=True))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import Judge
 from decoding.loop import never
-from decoding.projecting.card import Card
+from decoding.prices.cost_model import CostModel
+from decoding.prices.machine_card import Card
 from decoding.projecting.lockstep import Step, steps_along, steps_of, tokens_per_s
 from decoding.projecting.texts import Text
-from decoding.replay.at_load import play
+from decoding.replay.at_load import OwnWork, play
 from decoding.replay.planning import Rows, Study, ungrown
 from decoding.spec import Choice, choose
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
@@ -53,6 +54,13 @@ class Material:
     def judge(self) -> Judge | None:
         """The classifier's judge of copies; None if it knows nothing about them."""
         return judge_if_any(self.classifier)
+
+    @cached_property
+    def context(self) -> float:
+        """Mean tokens before a pass."""
+        tokens = sum(len(text.record) for text in self.texts)
+        whole = (len(text.record) * (len(text.track.prompt) + len(text.record) / 2) for text in self.texts)
+        return sum(whole) / max(1, tokens)
 
     @classmethod
     def of(cls, study: Study, vocab: int, classifier: Classifier | None, most: int = MOST_TOKENS) -> Material:
@@ -110,20 +118,22 @@ class Material:
 
     def speed(self, choice: Choice, card: Card, batch: int) -> float:
         """Tokens per second of each text."""
+        costs = card.costs.at(self.context)
         if choice.spec.prepares_ahead:
-            return tokens_per_s(self._prepared(choice, card, batch), card, batch)
+            return tokens_per_s(self._prepared(choice, card, costs.of_each(batch)), costs, batch)
         texts, source = [text.shown(choice.spec.sees) for text in self.texts], choice.sources(self.judge)
         if choice.spec.copies_only or choice.spec.branches:
-            return tokens_per_s([[*steps_along(each, source(), card, batch)] for each in texts], card, batch)
-        own = card.own_work(choice.spec, batch)
-        return play(texts, source, card.joint(batch), batch, own).tokens_per_s_device / batch
+            return tokens_per_s([[*steps_along(each, source(), costs, batch)] for each in texts], costs, batch)
+        own = OwnWork.of(choice.spec, costs, batch)
+        return play(texts, source, costs, batch, own).tokens_per_s_device / batch
 
-    def _prepared(self, choice: Choice, card: Card, batch: int) -> list[list[Step]]:
-        decides = self.classifier and self.classifier.at(card.costs(batch))
-        plan = plan_of(choice, self.vocab, decides)
+    def _prepared(self, choice: Choice, card: Card, costs: CostModel) -> list[list[Step]]:
+        plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
         placement = ANYTIME if card.draft_devices else IN_TURN
         tracks = [text.track for text in self.texts]
-        return [steps_of(trace) for trace in simulate(tracks, plan, card.prices(batch), placement).traces]
+        # A draft that is ready was posted before, so taking it costs no message.
+        prices = replace(costs, opening=costs.draft(1))
+        return [steps_of(trace) for trace in simulate(tracks, plan, prices, placement).traces]
 
 
 def project(
@@ -138,7 +148,7 @@ def project(
     settings = {BASELINE: [ALONE], **material.settings(fixes_the_text)}
     due, found = len(card.batches) * sum(map(len, settings.values())), list[Projected]()
     done = 0
-    for batch in sorted(card.batches):
+    for batch in card.batches:
         alone = material.speed(ALONE, card, batch)
         rows = []
         for choices in settings.values():

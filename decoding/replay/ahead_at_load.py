@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from decoding.load import Load
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit_ahead import counted, prepared_in
 from decoding.replay.at_load import play
 from decoding.replay.confirming import run_all
-from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import ALONE, static
 from decoding.replay.planning_ahead import Simulating, spread
 from decoding.replay.probing import typical
 from decoding.replay.workload import planned_ahead
 from decoding.spec import Choice
-from decoding.ssd.simulation.preparing import Preparing, counted
 from decoding.ssd.simulation.recording import plan_of
-from decoding.ssd.simulation.together import Tracked
+from decoding.ssd.simulation.together import Tracked, simulate_together
 from decoding.strategy import Strategy
 
 RUNS = 2  # settings of a grid that run at each load: those with the fewest and the most branches
@@ -29,7 +29,7 @@ YARDSTICK = static(4)  # on the same texts: only some are simulated
 @dataclass(frozen=True)
 class AheadAtLoad:
     simulating: Simulating
-    costs: JointCosts
+    costs: CostModel
 
     def predict(self, users: int) -> Iterator[tuple[Choice, float]]:
         """Return settings with their tokens per second, relative to YARDSTICK for as many users."""
@@ -41,15 +41,15 @@ class AheadAtLoad:
         grid = [choice for choice in self._choices(strategy) if self.simulating.fits(choice)]
         # Rounds that copy open no branches, so their passes do not tell what branches cost.
         opening = [choice for choice in grid if choice.params.get("backup") != COPY]
-        preparing = self._measured(spread(opening, RUNS), users) if opening else None
-        if preparing is None:
+        prices = self._measured(spread(opening, RUNS), users) if opening else None
+        if prices is None:
             return
         texts = [Tracked(track.record, len(track.prompt), track=track) for track in self.simulating.tracks]
         yardstick = play(texts, YARDSTICK.source, self.costs, users).tokens_per_s_device
         for choice in grid:
             plan = plan_of(choice, self.simulating.pair.vocab, self.simulating.classifier)
             placement = self.simulating.placement(choice)
-            found = preparing.simulate(texts, plan, self.costs, users, placement)
+            found = simulate_together(texts, plan, prices, users, placement)
             yield choice, found.tokens_per_s_device / yardstick
 
     def _choices(self, strategy: Strategy) -> Iterator[Choice]:
@@ -57,7 +57,7 @@ class AheadAtLoad:
         for named in [{"backup": backup} for backup in BACKUPS if backup in choices] or [{}]:
             yield from (self.simulating.choice(strategy, {**params, **named}) for params in strategy.grid())
 
-    def _measured(self, choices: Sequence[Choice], users: int) -> Preparing | None:
+    def _measured(self, choices: Sequence[Choice], users: int) -> CostModel | None:
         """Run settings and autoregressive shortly. None if somebody cancels, or nothing was prepared."""
         made, asked = self.simulating, [choice.at(Load(users)) for choice in (ALONE, *choices)]
         found = run_all(made.pair, typical(made.prompts), made.sampling, asked, cancelled=made.cancelled)
@@ -65,4 +65,4 @@ class AheadAtLoad:
             return None
         alone, *rows = (found[choice.label] for choice in asked)
         rows = [row for row in rows if counted(row)]
-        return Preparing.of(rows, alone, self.costs, users) if rows else None
+        return prepared_in(rows, alone, self.costs, users) if rows else None

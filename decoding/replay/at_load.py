@@ -10,14 +10,31 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from decoding.crowd import Crowd
-from decoding.replay.costs import OwnWork
-from decoding.replay.joint_costs import JointCosts
+from decoding.prices.cost_model import CostModel
 from decoding.replay.player import Clock
 from decoding.replay.records import RecordedText
 from decoding.replay.texts_at_load import Round, Sourced, Text
 from decoding.source import Source
+from decoding.strategy import Strategy
+
+
+class OwnWork(NamedTuple):
+    """Seconds of work that the texts of a batch do not share."""
+
+    token: float = 0.0  # of each drafted token: a look at it, or its place in a tree
+    round: float = 0.0  # of each round: growing a tree, or weighing two sources
+    late_row: float = 0.0  # of each token beyond the usual that the draft model must read first
+
+    @classmethod
+    def of(cls, strategy: Strategy, costs: CostModel, texts: int = 1) -> OwnWork:
+        """Return the work of a text under this strategy, among so many."""
+        if strategy.branches:
+            return cls(token=costs.in_tree, round=costs.tree)
+        return cls(costs.look(strategy.sees), costs.mixing if strategy.weighs else 0.0, costs.late_row(texts))
+
 
 NOTHING_ELSE = OwnWork()
 PIECE = 64  # tokens of prompts that one round reads, as in the loop
@@ -49,7 +66,7 @@ class Run:
 def play(
     requests: Sequence[RecordedText],
     source: Callable[[], Source],
-    costs: JointCosts,
+    costs: CostModel,
     users: int,
     own: OwnWork = NOTHING_ELSE,
     *,
@@ -64,7 +81,7 @@ def play(
         reading = [text for text in texts if text.unread > 0]
         _round(texts, crowd, costs, clock, own)
         clock.seconds += sum(
-            costs.reading(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
+            costs.read(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
         )
 
     def begin(request: RecordedText, end: int) -> Text:
@@ -112,7 +129,7 @@ def stream(requests: Sequence[RecordedText], users: int) -> Iterator[tuple[Recor
         yield request, request.tokens, None
 
 
-def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock, own: OwnWork) -> None:
+def _round(texts: Sequence[Text], crowd: Crowd, costs: CostModel, clock: Clock, own: OwnWork) -> None:
     """Play one round of every text."""
     ready = [text for text in texts if text.unread <= 0]
     crowd.begin(len(ready))
@@ -124,7 +141,7 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock,
         before = text.at
         text.settle(count)
         clock.seconds += costs.chances(text.request.prompt_tokens, before, text.at)
-    clock.seconds += costs.resting(max(1, len(ready))) + own.round * len(ready)
+    clock.seconds += costs.fixed(max(1, len(ready))) + own.round * len(ready)
     for text in ready:
         text.first = text.first or clock.seconds
     for text, count in pieces.items():
@@ -133,11 +150,11 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: JointCosts, clock: Clock,
         crowd.played(passes)
 
 
-def _drafted(texts: Sequence[Text], costs: JointCosts, clock: Clock, own: OwnWork) -> list[int]:
+def _drafted(texts: Sequence[Text], costs: CostModel, clock: Clock, own: OwnWork) -> list[int]:
     """Let all texts draft, in passes that those share which still draft. Return how many each took."""
     steps, counts = [text.drafting() for text in texts], [0] * len(texts)
     while passes := {number: one for number, step in enumerate(steps) if (one := next(step, None))}:
-        clock.seconds += costs.drafting(len(passes))
+        clock.seconds += costs.draft(len(passes))
         clock.seconds += sum(own.token * one.tokens + own.late_row * one.late for one in passes.values())
         for number in passes:
             counts[number] += 1

@@ -14,8 +14,9 @@ from decoding.measure.comparison import Comparison, SinkFor, no_sink
 from decoding.measure.schedule import Key
 from decoding.measure.summary import report
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import costs_from, with_mixes, with_trees
 from decoding.prompts.prompt import Prompt
-from decoding.replay.costs import Costs, costs_from, with_mixes, with_trees
 from decoding.replay.planning import Prediction, Study, best, predict_these
 from decoding.replay.probing import MIX
 from decoding.spec import Choice, Sampling, choose
@@ -31,7 +32,7 @@ class Confirmed:
     rows: Mapping[str, Mapping[str, Any]]  # of the report, by label
     runs: Runs  # with their events
 
-    def costs(self, probed: Costs) -> Costs | None:
+    def costs(self, probed: CostModel) -> CostModel | None:
         """Prices of passes during these runs; None if they show none. Looks and decisions keep their probed prices."""
 
         def of(kind: Callable[[Choice], object]) -> list[Sequence[Event]]:
@@ -82,7 +83,11 @@ def confirm(
 
 
 def repriced(
-    confirmed: Confirmed, predictions: Sequence[Prediction], study: Study, probed: Costs, classifier: Classifier | None
+    confirmed: Confirmed,
+    predictions: Sequence[Prediction],
+    study: Study,
+    probed: CostModel,
+    classifier: Classifier | None,
 ) -> dict[str, float]:
     """Replay the settings that ran at the prices of their runs. Return speed-ups by label. What parts them from the
     measured ones is the replay's own error, not a machine that has changed since the probe."""

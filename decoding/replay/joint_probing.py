@@ -6,7 +6,7 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING
@@ -22,8 +22,9 @@ from decoding.ending import Ending
 from decoding.events import Drafted, Recorder, Verified
 from decoding.loop import Batch
 from decoding.models.devices import Launched
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import fitted, rising
 from decoding.replay.any_tokens import AnyTokens
-from decoding.replay.joint_costs import JointCosts
 from decoding.sequence import Sequence as Text
 from decoding.source import Chain, View
 from decoding.timing import Clock
@@ -42,6 +43,7 @@ COLD = 2  # before them: they find the caches of another setting
 LENGTH = 96  # tokens of the texts, as in the middle of a usual answer
 GROWTH = 2 * (COLD + ROUNDS) * (1 + max(LOOKAHEADS))  # at most, in a turn: among so many texts, and among all
 ROOM = 2 * max(*PROMPTS, *PIECES)  # tokens of a place; `LENGTH` and its growth fit too
+NOTHING = CostModel({})
 
 
 class Fixed(Chain):
@@ -61,16 +63,22 @@ class Times:
 
 
 def measure(
-    pair: Pair, places: Places, most: int, sampling: Sampling, classifier: Classifier | None = None, room: int = ROOM
-) -> JointCosts:
+    pair: Pair,
+    places: Places,
+    most: int,
+    sampling: Sampling,
+    classifier: Classifier | None = None,
+    room: int = ROOM,
+    like: CostModel = NOTHING,
+) -> CostModel:
     """Measure 1, 2, 4, … texts, up to `most` of them, in places for so many tokens. With a classifier, a draft step
-    includes its looks.
+    includes its looks. What is not measured here costs as in `like`.
 
     All settings take turns, so that a busy moment falls on a few rounds of each."""
     probing = Probing(pair, places, most, sampling, classifier, room)
     for _ in range(TURNS):
         probing.take_turn()
-    return probing.costs()
+    return probing.costs(like)
 
 
 class Probing:
@@ -105,38 +113,36 @@ class Probing:
                 self._places.give_back(place)
         self._noise += _noise(pair, sampling)
 
-    def costs(self) -> JointCosts:
+    def costs(self, like: CostModel = NOTHING) -> CostModel:
         """Return the medians of all turns."""
         sizes = sorted({size for size, _ in self._times})
         rest = {size: self._usual("rest", size, 0) for size in sizes}
-        steps = [k for k in LOOKAHEADS if k]
         drafting = {
-            size: _line(
-                [(k, self._usual("drafting", size, k) + self._usual("rest", size, k) - rest[size]) for k in steps]
+            size: fitted(
+                {
+                    k: [self._usual("drafting", size, k) + self._usual("rest", size, k) - rest[size]]
+                    for k in LOOKAHEADS[1:]
+                }
             )
             for size in sizes
         }
         pieces = [(length, statistics.median(seconds)) for length, seconds in self._pieces.items()]
-        return JointCosts(
-            verify={size: [(size * (k + 1), self._usual("verifying", size, k)) for k in LOOKAHEADS] for size in sizes},
-            draft=[(size, step) for size, (step, _) in drafting.items()],
+        return replace(
+            like,
+            target={
+                size: rising({size * (k + 1): self._times[size, k].verifying for k in LOOKAHEADS}) for size in sizes
+            },
+            steps={size: [(size, step)] for size, (step, _) in drafting.items()},
             begin=[(size, besides) for size, (_, besides) in drafting.items()],
             rest=[*rest.items()],
             prompts=[(length, statistics.median(seconds)) for length, seconds in self._prompts.items()],
             pieces=[(length, max(0.0, seconds - pieces[0][1])) for length, seconds in pieces],
             noise=(NOISE_BLOCK, max(0.0, statistics.median(self._noise))),
+            context=like.context and like.context._replace(tokens=LENGTH + GROWTH / 2),
         )
 
     def _usual(self, part: str, size: int, lookahead: int) -> float:
         return float(statistics.median(getattr(self._times[size, lookahead], part)))
-
-
-def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
-    """Fit seconds of a step, and of a draft besides its steps."""
-    step, besides = statistics.linear_regression(*zip(*points, strict=True))
-    if step > 0 and besides > 0:
-        return step, besides
-    return statistics.median(seconds / steps for steps, seconds in points), 0.0
 
 
 def _noise(pair: Pair, sampling: Sampling) -> list[float]:

@@ -12,10 +12,10 @@ from typing import Any
 from decoding.load import Load
 from decoding.loop import never
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay.ahead_at_load import AheadAtLoad
 from decoding.replay.confirming import run_all
-from decoding.replay.costs import Costs
 from decoding.replay.joint_probing import measure
 from decoding.replay.planning import ALONE, Study
 from decoding.replay.planning_ahead import Simulating
@@ -40,7 +40,7 @@ def plan_at_load(
     prompts: Sequence[Prompt],
     sampling: Sampling,
     study: Study,
-    costs: Costs,
+    costs: CostModel,
     users: Sequence[int],
     classifier: str | None = None,
     *,
@@ -49,11 +49,12 @@ def plan_at_load(
 ) -> dict[str, Any]:
     """Make the plan. `classifier` names the one that DISCO asks; `on_progress` gets the samples done and due."""
     places = Places(pair.target.model, pair.draft.model if pair.draft else None)
-    joint = measure(pair, places, max(users), sampling)
+    joint = measure(pair, places, max(users), sampling, like=costs)
+    joint = joint.at(costs.context.tokens) if costs.context else joint
     asked = None if classifier is None else pair.classifier(classifier, sampling)
     simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
     ahead = None if study.is_alone else AheadAtLoad(simulating, joint)
-    found = predict_at_load(Material(study, joint, costs, asked, ahead), users)
+    found = predict_at_load(Material(study, joint, asked, ahead), users)
     if cancelled():
         return {}
     best = {count: [_asking(row, classifier or "") for row in best_by_strategy(rows)] for count, rows in found.items()}

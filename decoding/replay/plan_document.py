@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.copies import with_copies
 from decoding.disco.prices import COPIED
 from decoding.disco.training import Labelled
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.replay.planning import ALONE, STATICS, Prediction, Study, copying, elsewhere, tuned
 from decoding.strategies.disco import RULES
 
@@ -25,13 +24,14 @@ def document_of(
     rows: Mapping[str, Mapping[str, Any]],
     repriced: Mapping[str, float],
     predictions: Sequence[Prediction],
-    costs: Costs,
+    costs: CostModel,
 ) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "settings": [_setting(each, rows.get(each.choice.label), repriced.get(each.choice.label)) for each in best],
         "predictions": [_priced(prediction) for prediction in predictions],
-        "costs": dataclasses.asdict(costs),
+        "costs": costs.for_one(),
+        "context": costs.about_context,
         "elsewhere": elsewhere(best),
     }
 
@@ -61,7 +61,7 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None, repriced: fl
 Speeds = Callable[[Classifier], dict[str, Any]]
 
 
-def judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
+def judged(recorded: Study, costs: CostModel, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
     """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on. On a
     target alone that is on copies, if there are any."""
     if not classifiers:
@@ -83,7 +83,7 @@ def _judged(name: str, classifier: Classifier, labelled: Labelled, speeds: Speed
     }
 
 
-def _of_drafts(recorded: Study, costs: Costs) -> Speeds:
+def _of_drafts(recorded: Study, costs: CostModel) -> Speeds:
     baseline = costs.tokens_per_s(recorded.play(ALONE))
     best = max(costs.tokens_per_s(recorded.play(choice)) for choice in STATICS) / baseline
 
@@ -96,7 +96,7 @@ def _of_drafts(recorded: Study, costs: Costs) -> Speeds:
     return speeds
 
 
-def _of_copies(recorded: Study, costs: Costs) -> Speeds:
+def _of_copies(recorded: Study, costs: CostModel) -> Speeds:
     def speeds(classifier: Classifier) -> dict[str, Any]:
         found = copying(recorded, costs, classifier, classifier.tuned(COPIED))
         return {"speedups": alone.judged_copies(found), "best_copy": alone.best_copy(found)}

@@ -21,10 +21,11 @@ from decoding.disco.target_alone import texts_alone
 from decoding.disco.texts import Texts
 from decoding.loop import never
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.prompts.prompt import Prompt
-from decoding.replay.costs import Costs
 from decoding.replay.player import copied_record, replay
-from decoding.replay.records import Counts, Ranked, Record, RecordedText, Seen, Written
+from decoding.replay.records import Ranked, Record, RecordedText, Seen, Written
 from decoding.replay.workload import settings
 from decoding.source import WORDS, Chain, Judging, Sight, Source, Words, no_words
 from decoding.spec import Choice, Sampling, choose
@@ -116,7 +117,7 @@ class Study:
             for rows, record in zip(tables, self.records, strict=True)
         ]
 
-    def count(self, source: Callable[[], Source], estimates: Rows = (), costs: Costs | None = None) -> Counts:
+    def count(self, source: Callable[[], Source], estimates: Rows = (), costs: CostModel | None = None) -> Counts:
         """Count the passes of a source. One that sees estimates needs those of a classifier, and one that weighs its
         drafts by times needs costs."""
         return replay(self.texts(self.shown(source().sees, estimates)), source, costs)
@@ -140,7 +141,7 @@ class Study:
         return [recording.ranked for recording in self.recordings]
 
     def play(
-        self, choice: Choice, estimates: Rows = (), costs: Costs | None = None, judge: Judging | None = None
+        self, choice: Choice, estimates: Rows = (), costs: CostModel | None = None, judge: Judging | None = None
     ) -> Counts:
         """Count the passes of a choice. `judge` is a classifier's, for copies."""
         return self.count(choice.sources(judge), estimates, costs)
@@ -225,7 +226,7 @@ HEURISTIC = choose(heuristic.STRATEGY.slug, {"initial": 5})
 ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 
-def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
+def predict(study: Study, costs: CostModel, classifier: Classifier | None = None) -> list[Prediction]:
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     judges_copies = judge_if_any(classifier) is not None
     tried = settings(classifier is not None, judges_copies, is_alone=study.is_alone)
@@ -233,7 +234,7 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
 
 
 def predict_these(
-    choices: Iterable[Choice], study: Study, costs: Costs, classifier: Classifier | None
+    choices: Iterable[Choice], study: Study, costs: CostModel, classifier: Classifier | None
 ) -> list[Prediction]:
     """Predict the speed of each of these settings."""
     baseline = study.play(ALONE)
@@ -257,7 +258,7 @@ def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
     ]
 
 
-def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[dict[str, float]]]:
+def sweep(study: Study, costs: CostModel, classifier: Classifier) -> dict[str, list[dict[str, float]]]:
     """Speed-up of each of DISCO's rules over its threshold."""
     baseline, estimates = study.play(ALONE), study.estimates(classifier)
 
@@ -268,7 +269,7 @@ def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[
     return {name: [at(rule, threshold) for threshold in THRESHOLDS] for name, rule in RULES.items()}
 
 
-def sweep_of_copies(study: Study, costs: Costs, classifier: Classifier) -> list[dict[str, float]]:
+def sweep_of_copies(study: Study, costs: CostModel, classifier: Classifier) -> list[dict[str, float]]:
     """Speed-up of `disco-suffix` over its threshold."""
     baseline, judge = study.play(ALONE), judge_of(classifier)
 
@@ -315,7 +316,7 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
     )
 
 
-def best_for_copies(study: Study, costs: Costs, classifier: Classifier) -> float:
+def best_for_copies(study: Study, costs: CostModel, classifier: Classifier) -> float:
     """Threshold of `disco-suffix` that replay finds fastest."""
     judge = judge_of(classifier)
     choices = [choose(disco_suffix.STRATEGY.slug, params) for params in disco_suffix.STRATEGY.grid()]
@@ -323,7 +324,7 @@ def best_for_copies(study: Study, costs: Costs, classifier: Classifier) -> float
     return max(speeds, key=lambda threshold: speeds[threshold])
 
 
-def copying(study: Study, costs: Costs, classifier: Classifier, threshold: float) -> dict[str, float]:
+def copying(study: Study, costs: CostModel, classifier: Classifier, threshold: float) -> dict[str, float]:
     """Speed-ups of strategies that copy: of each the best setting on these prompts, or if the classifier judges its
     copies, this threshold. What one gains that remembers earlier texts depends on their order, so it is left out."""
     baseline, judge = study.play(ALONE), judge_of(classifier)
@@ -340,7 +341,7 @@ def copying(study: Study, costs: Costs, classifier: Classifier, threshold: float
     return found
 
 
-def price_of_a_token(study: Study, costs: Costs, classifier: Classifier) -> float:
+def price_of_a_token(study: Study, costs: CostModel, classifier: Classifier) -> float:
     """Threshold of the priced rule. It depends on the tokens per second, and they depend on it, so iterate."""
     estimates = study.estimates(classifier)
     price = rules.price(costs, costs.tokens_per_s(study.play(static(3))), study.follows)

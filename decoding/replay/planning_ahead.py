@@ -2,7 +2,7 @@
 recorded texts, at prices that are measured on this machine.
 
 The search is coarse, then fine: the settings of a strategy's `grid`, then those that its `finer` names near the best.
-Prices depend on the setting, because two models at once slow each other down. So the best setting is run shortly too
+CostModel depend on the setting, because two models at once slow each other down. So the best setting is run shortly too
 before the fine search, and everything is simulated again at prices of all these runs. Autoregressive runs beside them:
 what slows the machine down then slows it down too, so that the promised ratio holds. The best of many settings is often
 one whose prices were too low: it is run three more times, and what it gains then corrects all promises. Where the draft
@@ -26,15 +26,16 @@ from decoding.loop import never
 from decoding.measure.comparison import Comparison
 from decoding.models.devices import free_bytes
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import counted
+from decoding.prices.fit_ahead import prices_beside
 from decoding.prompts.prompt import Prompt
-from decoding.replay.costs import Costs, counted
 from decoding.replay.planning import ALONE, Prediction, Study, ungrown
 from decoding.replay.probing import typical
 from decoding.replay.workload import AGAIN, COARSE, planned_ahead
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.memory import needed_by
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Simulated
-from decoding.ssd.simulation.prices import Prices, prices_beside
 from decoding.ssd.simulation.recording import plan_of, track_of
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
@@ -74,7 +75,7 @@ class Simulating:
     prompts: Sequence[Prompt]
     sampling: Sampling
     study: Study
-    costs: Costs
+    costs: CostModel
     classifier_name: str | None  # None: the pair has none
     on_progress: Callable[[int], None] = lambda done: None
     cancelled: Callable[[], bool] = never
@@ -122,7 +123,7 @@ class Simulating:
         gain = sum(self.alone) / sum(map(_seconds, played.traces))
         return Prediction(choice, by * played.tokens_per_s, by * gain)
 
-    def gain_in_runs(self, choice: Choice, prices: Prices) -> float:
+    def gain_in_runs(self, choice: Choice, prices: CostModel) -> float:
         """Simulate a setting on the prompts that `run` decodes, and return its speed-up over all of them together."""
         names = {prompt.id for prompt in typical(self.prompts)}
         numbers = [i for i, recording in enumerate(self.study.recordings) if recording.prompt in names]
@@ -130,7 +131,7 @@ class Simulating:
         played = self.simulated(choice, prices, [self._every[i] for i in numbers])
         return sum(alone[i] for i in numbers) / sum(map(_seconds, played.traces))
 
-    def simulated(self, choice: Choice, prices: Prices, tracks: Sequence[Track] = ()) -> Simulated:
+    def simulated(self, choice: Choice, prices: CostModel, tracks: Sequence[Track] = ()) -> Simulated:
         plan = plan_of(choice, self.pair.vocab, self.classifier)
         return simulate(tracks or self.tracks, plan, prices, self.placement(choice))
 
@@ -167,14 +168,14 @@ class Runs:
         """Speed-up over autoregressive, over all prompts together."""
         return sum(map(_seconds, self.alone)) / sum(map(_seconds, self.ahead))
 
-    def drift(self, costs: Costs) -> float:
+    def drift(self, costs: CostModel) -> float:
         """How many times as long as by its costs autoregressive took here."""
         return statistics.median(_seconds(trace) / costs.seconds(counted(trace)) for trace in self.alone)
 
 
 @dataclass(frozen=True)
 class Measured:
-    prices: Prices
+    prices: CostModel
     correction: float  # by which promises are multiplied
 
     def corrected(self, gains: Sequence[float], simulated: float) -> Measured:

@@ -13,10 +13,9 @@ from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import Judge
 from decoding.load import Load
 from decoding.measure.crossover import bracket, crossing
+from decoding.prices.cost_model import CostModel
 from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
-from decoding.replay.at_load import Run, play
-from decoding.replay.costs import Costs
-from decoding.replay.joint_costs import JointCosts
+from decoding.replay.at_load import OwnWork, Run, play
 from decoding.replay.planning import ALONE, Rows, Study
 from decoding.spec import Choice, choose
 from decoding.strategies import BASELINE, STRATEGIES
@@ -38,8 +37,7 @@ class Material:
     """Recordings and prices that every prediction at load uses."""
 
     study: Study
-    joint: JointCosts
-    costs: Costs  # of one user: for the time of a look at a drafted token
+    costs: CostModel
     classifier: Classifier | None = None
     ahead: AheadAtLoad | None = None  # strategies that prepare ahead; None: they are left out
 
@@ -50,8 +48,8 @@ class Material:
 
     def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
         spec = choice.spec
-        texts, own = self.study.texts(self.study.shown(spec.sees, estimates)), self.costs.own_work(spec)
-        return play(texts, choice.sources(self.judge), self.joint, users, own, drafts=spec.needs_draft)
+        texts, own = self.study.texts(self.study.shown(spec.sees, estimates)), OwnWork.of(spec, self.costs)
+        return play(texts, choice.sources(self.judge), self.costs, users, own, drafts=spec.needs_draft)
 
     def prepared(self, users: int) -> Iterator[tuple[Choice, float]]:
         """Return settings of strategies that prepare ahead, and their tokens per second."""

@@ -1,6 +1,6 @@
 """Replay: any source on texts that were recorded once, counted exactly. Standard library only.
 
-No model runs; `replay.costs` turns the counts into seconds. Under greedy or shared dice the counts equal those of a
+No model runs; a cost model turns the counts into seconds. Under greedy or shared dice the counts equal those of a
 live run; the seconds are as good as the measured costs. A source that weighs copies by times reads a clock, which
 goes on by the measured costs.
 """
@@ -15,8 +15,9 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from decoding.crowd import Crowd
-from decoding.replay.costs import Costs
-from decoding.replay.records import Counts, Record, RecordedText
+from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
+from decoding.replay.records import Record, RecordedText
 from decoding.source import STEP, Ask, Asking, Copy, Foresee, Judgement, Source, Step, View, next_of
 from decoding.tree_shapes import TreeShape
 
@@ -224,7 +225,7 @@ def shape_of(parents: tuple[int, ...]) -> TreeShape:
     return TreeShape(parents, ())
 
 
-def replay(texts: Iterable[RecordedText], source: Callable[[], Source], costs: Costs | None = None) -> Counts:
+def replay(texts: Iterable[RecordedText], source: Callable[[], Source], costs: CostModel | None = None) -> Counts:
     """Count every pass. `source` makes what drafts for one text; what its texts share is its own matter. One that
     weighs copies by times needs costs."""
     total, clock, crowd = Counts(), Clock(), Crowd()
@@ -233,7 +234,7 @@ def replay(texts: Iterable[RecordedText], source: Callable[[], Source], costs: C
     return total
 
 
-def _counted(playing: Playing, clock: Clock, costs: Costs | None) -> Counts:
+def _counted(playing: Playing, clock: Clock, costs: CostModel | None) -> Counts:
     """Play a text for one user, and count its passes."""
     assert costs or not playing.source.weighs, "it decides by times"
     length, at = playing.recorded.tokens, 0
@@ -243,18 +244,18 @@ def _counted(playing: Playing, clock: Clock, costs: Costs | None) -> Counts:
             if costs:
                 clock.seconds += _pass_s(playing, costs, is_first=not number)
         if costs:
-            clock.seconds += costs.verify(playing.size + 1)
+            clock.seconds += costs.verify(1, playing.size + 1)
         accepted = playing.judge()
         if costs:
-            clock.seconds += costs.round + costs.mixing * playing.source.weighs
+            clock.seconds += costs.fixed(1) + costs.mixing * playing.source.weighs
         _note(counts, playing, accepted)
         at += accepted + 1
     return counts
 
 
-def _pass_s(playing: Playing, costs: Costs, *, is_first: bool) -> float:
-    first = costs.draft_round + costs.catching_up(playing.first_rows) if is_first else 0.0
-    return first + costs.draft + costs.looking(playing.source.sees)
+def _pass_s(playing: Playing, costs: CostModel, *, is_first: bool) -> float:
+    first = costs.beginning(1) + costs.catching_up(playing.first_rows) if is_first else 0.0
+    return first + costs.draft(1) + costs.look(playing.source.sees)
 
 
 def _note(counts: Counts, playing: Playing, accepted: int) -> None:

@@ -24,9 +24,10 @@ from decoding.loop import OnProgress, decode, unheard
 from decoding.measure.comparison import Comparison, memory_for
 from decoding.measure.schedule import Key
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import costs_from, decision_cost, with_mixes, with_trees
 from decoding.prompts.prompt import Prompt
 from decoding.replay.any_tokens import AnyTokens
-from decoding.replay.costs import Costs, costs_from, decision_cost, with_mixes, with_trees
 from decoding.replay.planning import ALONE, CAP
 from decoding.replay.workload import GROWN, MIXED, PROMPTS, UNAIDED, VARIED
 from decoding.source import Chain, Judgement, Source, View
@@ -51,7 +52,7 @@ def probe(
     sampling: Sampling,
     classifier: str | None = None,
     on_progress: OnProgress = unheard,
-) -> Costs:
+) -> CostModel:
     """Costs of a verification by rows, a drafted token, a look at the draft's own probability, a tree, a choice between
     two sources, and a classifier's decision. A target alone has only the first."""
     return probe_each(pair, prompts, sampling, [classifier] if classifier is not None else [], on_progress)[0]
@@ -63,7 +64,7 @@ def probe_each(
     sampling: Sampling,
     classifiers: Sequence[str],
     on_progress: OnProgress = unheard,
-) -> list[Costs]:
+) -> list[CostModel]:
     """Probe several classifiers at once. The costs differ only in the decision. Without a classifier there is one
     result, whose decision costs nothing. On a target alone no decision does. `on_progress` gets the turns done."""
     if pair.draft is None:
@@ -80,7 +81,7 @@ def probed(
     deciding: Sequence[Rule],
     is_launched: bool,
     on_progress: OnProgress = unheard,
-) -> tuple[Costs, list[float]]:
+) -> tuple[CostModel, list[float]]:
     """Costs of drafting and verifying, and of one decision by each of these rules. `is_launched` says whether passes
     are launched on a GPU."""
     comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
@@ -96,7 +97,9 @@ def probed(
     return with_mixes(costs, found.mixes, MIX.spec.sees), decisions
 
 
-def probed_alone(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, on_progress: OnProgress = unheard) -> Costs:
+def probed_alone(
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, on_progress: OnProgress = unheard
+) -> CostModel:
     """Costs of verifying drafts that no model makes. Finding a copy takes microseconds."""
     comparison, is_launched = Comparison(pair, typical(prompts), [ALONE], sampling), pair.target.device.type != "cpu"
     comparison.warm_up(is_launched)

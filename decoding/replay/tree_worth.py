@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.replay.planning import STATICS, Study, static
 from decoding.replay.player import replay, rounds_of
-from decoding.replay.records import Counts, RecordedText
+from decoding.replay.records import RecordedText
 from decoding.spec import Choice, choose
 from decoding.strategies.tree import ROWS, STRATEGY
 from decoding.tree_shapes import FixedShape, ShapedTree
@@ -63,7 +64,7 @@ class TreeWorth:
         return {**dataclasses.asdict(self), "sentence": self.sentence}
 
 
-def tree_worth(study: Study, costs: Costs) -> TreeWorth:
+def tree_worth(study: Study, costs: CostModel) -> TreeWorth:
     trees: Played = [(choice, study.play(choice)) for choice in _trees()]
     chains: Played = [(choice, study.play(choice)) for choice in [*STATICS, *map(static, ROWS)]]
     same = []
@@ -77,13 +78,13 @@ def tree_worth(study: Study, costs: Costs) -> TreeWorth:
         return _fastest(trees, there)[1] > GAIN * _fastest(chains, there)[1]
 
     best, _ = _fastest(trees, costs)
-    return TreeWorth(same, costs.row() / costs.verify(1), _highest(wins), best.label, shape_of(study.texts(), best))
+    return TreeWorth(same, costs.row() / costs.verify(1, 1), _highest(wins), best.label, shape_of(study.texts(), best))
 
 
-def with_row_price(costs: Costs, price: float) -> Costs:
+def with_row_price(costs: CostModel, price: float) -> CostModel:
     """The same costs, but one more row costs this share of a verification of one row."""
-    first = costs.verify(1)
-    return dataclasses.replace(costs, target=(0.0, *(first * (1 + price * more) for more in range(2))))
+    first = costs.verify(1, 1)
+    return dataclasses.replace(costs, target={1: [(1, first), (2, first * (1 + price))]})
 
 
 def shape_of(texts: Sequence[RecordedText], choice: Choice) -> list[Place]:
@@ -106,7 +107,7 @@ def _trees() -> list[Choice]:
     return [choice for choice in choices if not choice.needs_likelihoods]
 
 
-def _fastest(played: Played, costs: Costs) -> tuple[Choice, float]:
+def _fastest(played: Played, costs: CostModel) -> tuple[Choice, float]:
     speeds = [(choice, costs.tokens_per_s(counts)) for choice, counts in played]
     return max(speeds, key=lambda pair: pair[1])
 

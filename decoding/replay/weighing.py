@@ -15,9 +15,10 @@ from decoding.loop import OnProgress, unheard
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import Key
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import costs_from
 from decoding.prompts.prompt import first_turns
 from decoding.replay.any_tokens import AnyTokens
-from decoding.replay.costs import Costs, costs_from
 from decoding.replay.planning import ALONE
 from decoding.replay.probing import EveryLength, drafted, every_length, typical
 from decoding.strategy import CLASSIFIER
@@ -58,7 +59,7 @@ def settle_prices(
 
 def _weighed(
     comparison: Comparison, on_trouble: Callable[[str], None], on_progress: OnProgress
-) -> tuple[Costs, list[Costs]] | None:
+) -> tuple[CostModel, list[CostModel]] | None:
     try:
         return weighed(comparison, on_progress)
     except DrafthouseError as error:
@@ -68,7 +69,7 @@ def _weighed(
         return None
 
 
-def weighed(comparison: Comparison, on_progress: OnProgress = unheard) -> tuple[Costs, list[Costs]] | None:
+def weighed(comparison: Comparison, on_progress: OnProgress = unheard) -> tuple[CostModel, list[CostModel]] | None:
     """Costs by all passes, and by those of each turn; None if no prompt leaves room for so many tokens, or if the run
     was cancelled."""
     sampling = dataclasses.replace(comparison.sampling, max_new_tokens=TOKENS, ignore_eos=True, stop=())

@@ -3,19 +3,19 @@ goes on where an earlier one was killed."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 from decoding.disco import training
 from decoding.disco.classifier import Classifier
+from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
+from decoding.prices.fit import costs_from
+from decoding.prices.fit_ahead import as_alone, prices_from
 from decoding.replay import joint_probing, planning, probing
-from decoding.replay.costs import Costs, costs_from
-from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import Study
-from decoding.replay.records import Counts
 from decoding.replay.workload import samples_of_probe
 from decoding.reproduce import by_temperature, together, transfer
 from decoding.reproduce.bootstrap import Estimate, median
@@ -36,8 +36,6 @@ from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME
-from decoding.ssd.simulation.preparing import Preparing
-from decoding.ssd.simulation.prices import Prices, prices_from
 from decoding.ssd.simulation.recording import plan_for, track_of
 from decoding.ssd.simulation.simulator import simulate
 from decoding.strategies import disco, ssd, threshold
@@ -105,8 +103,8 @@ class Evidence(Recordings):
     # Prices and runs --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def costs(self) -> Costs:
-        """Prices of passes at the study's sampling."""
+    def costs(self) -> CostModel:
+        """Costs of passes at the study's sampling."""
         phase, due = (
             "measuring prices",
             samples_of_probe(len(self.prompts), classifiers=int(self.classifier is not None)),
@@ -116,19 +114,19 @@ class Evidence(Recordings):
 
         def probed() -> dict[str, Any]:
             costs = probing.probe(self.pair, self.prompts, self.sampling, name, partial(self.on_progress, phase))
-            return dataclasses.asdict(costs)
+            return costs.for_one()
 
         kept = self._kept("costs", probed)
         self.on_progress(phase, due, due)
-        return _costs(kept)
+        return CostModel.from_dict(kept)
 
     @cached_property
-    def joint(self) -> JointCosts:
-        """Prices of passes that several texts share."""
+    def joint(self) -> CostModel:
+        """Costs of passes that several texts share."""
         self.on_progress("measuring joint passes", 0, len(BATCHES))
         kept = self._kept("joint prices", self._joint)
         self.on_progress("measuring joint passes", len(BATCHES), len(BATCHES))
-        return JointCosts(**{**kept, "verify": {int(texts): line for texts, line in kept["verify"].items()}})
+        return CostModel.from_dict(kept)
 
     def _joint(self) -> dict[str, Any]:
         places = Places(self.pair.target.model, self.pair.require_draft("Batches").model)
@@ -203,22 +201,20 @@ class Evidence(Recordings):
         return self._ssd[0]
 
     @cached_property
-    def prices(self) -> Prices:
-        """Prices of SSD's steps, from the runs of `ran_ssd`."""
+    def prices(self) -> CostModel:
+        """Costs of SSD's steps, from the runs of `ran_ssd`."""
         return self._ssd[1]
 
     @cached_property
-    def alone(self) -> Costs:
-        """Prices of passes where no draft works beside the target, from the same runs."""
+    def alone(self) -> CostModel:
+        """Costs of passes where no draft works beside the target, from the same runs."""
         return self._ssd[2]
 
     @cached_property
-    def _ssd(self) -> tuple[Ran, Prices, Costs]:
+    def _ssd(self) -> tuple[Ran, CostModel, CostModel]:
         ran, made = self._ran("running SSD", [planning.ALONE, *self.speculating], self.at(0.0), _priced)
         assert made is not None
-        beside = made["beside"]
-        prices = Prices(**{**beside, "passes": _costs(beside["passes"]), "branch_step": tuple(beside["branch_step"])})
-        return ran, prices, _costs(made["alone"])
+        return ran, CostModel.from_dict(made["beside"]), CostModel.from_dict(made["alone"])
 
     @cached_property
     def ran_together(self) -> Together | None:
@@ -253,11 +249,11 @@ class Evidence(Recordings):
         heads = [recording.head(LONGEST_TOGETHER) for recording in self.texts_at(0.0).recordings]
         return Simulation.of(map(track_of, heads), self.joint, self.pair.vocab, self._preparing)
 
-    def _preparing(self, choice: Choice) -> Preparing:
-        """Prices of preparing from the runs at this load, or else from those of one text."""
+    def _preparing(self, choice: Choice) -> CostModel:
+        """Costs of preparing from the runs at this load, or else from those of one text."""
         ran = self.ran_together
         found = ran.preparing(choice, self.joint) if ran else None
-        return found or Preparing.alone(self.prices, self.alone, int(choice.params["branches"]))
+        return found or as_alone(self.joint, self.prices, self.alone)
 
     def _played(self, lookahead: int) -> list[float]:
         settings = Settings(lookahead, BRANCHES_EACH * (lookahead + 1), "uniform", "neural")
@@ -297,10 +293,6 @@ def _priced(choices: Sequence[Choice], traces: Traces) -> dict[str, Any]:
         for is_ahead in (False, True)
     )
     return {
-        "beside": dataclasses.asdict(prices_from(alone, beside)),
-        "alone": dataclasses.asdict(costs_from(alone)),
+        "beside": prices_from(alone, beside).to_dict(),
+        "alone": costs_from(alone).for_one(),
     }
-
-
-def _costs(kept: Mapping[str, Any]) -> Costs:
-    return Costs(**{**kept, "target": tuple(kept["target"])})

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import Played, Run, play
-from decoding.replay.joint_costs import JointCosts
 from decoding.reproduce.together import ByBatch
 from decoding.spec import Choice
 from decoding.ssd.simulation.playing import ANYTIME
-from decoding.ssd.simulation.preparing import Preparing
 from decoding.ssd.simulation.recording import plan_of
-from decoding.ssd.simulation.together import Tracked
+from decoding.ssd.simulation.together import Tracked, simulate_together
 from decoding.ssd.simulation.track import Track
 
 Speeds = Sequence[float]  # of each text, in tokens per second
@@ -23,15 +22,15 @@ class Simulation(ByBatch):
     """Recorded texts at costs of joint passes. The draft has devices of its own."""
 
     texts: Sequence[Tracked]
-    costs: JointCosts
+    costs: CostModel
     vocab: int
-    prices: Callable[[Choice], Preparing]  # of a choice that prepares ahead
+    prices: Callable[[Choice], CostModel]  # of a choice that prepares ahead
     devices: int = 1  # for the draft: each prepares the branches of the choice
     _played: dict[str, Speeds] = field(default_factory=dict)  # by label
 
     @classmethod
     def of(
-        cls, tracks: Iterable[Track], costs: JointCosts, vocab: int, prices: Callable[[Choice], Preparing]
+        cls, tracks: Iterable[Track], costs: CostModel, vocab: int, prices: Callable[[Choice], CostModel]
     ) -> Simulation:
         return cls([Tracked(track.record, len(track.prompt), track=track) for track in tracks], costs, vocab, prices)
 
@@ -45,7 +44,7 @@ class Simulation(ByBatch):
         if not choice.spec.prepares_ahead:
             return play(self.texts, choice.source, self.costs, texts, drafts=choice.spec.needs_draft)
         plan = plan_of(choice, self.vocab, None)
-        return self.prices(choice).simulate(self.texts, plan, self.costs, texts, ANYTIME, self.devices)
+        return simulate_together(self.texts, plan, self.prices(choice), texts, ANYTIME, self.devices)
 
     def on(self, devices: int) -> Simulation:
         """Return the same texts with so many devices for the draft."""

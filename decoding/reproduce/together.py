@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from decoding.load import Load
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit_ahead import with_preparing
 from decoding.replay import planning
-from decoding.replay.joint_costs import JointCosts
 from decoding.reproduce.bootstrap import Estimate, median
 from decoding.reproduce.runs import Ran
 from decoding.reproduce.settings import LONGEST_TOGETHER
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.accounting import answers_of
 from decoding.ssd.answers import HIT
-from decoding.ssd.simulation.preparing import Preparing
 from decoding.strategies import ssd
 
 Backup = Literal["neural", "random"]
@@ -106,13 +106,13 @@ class Together(ByBatch):
         rounds = answers_of(self.ran.hits[choice.label]).rounds
         return rounds[HIT] / max(1, rounds.total())
 
-    def preparing(self, choice: Choice, costs: JointCosts) -> Preparing | None:
+    def preparing(self, choice: Choice, costs: CostModel) -> CostModel | None:
         """Prices of preparing in this run, less what slowed down autoregressive too. None if nothing was prepared."""
         hits, texts = self.ran.hits[choice.label], choice.load.concurrency
         if not any(sample["passes"] for sample in hits):
             return None
-        drift = self.ran.verifying[alone(texts).label] / costs.verifying(texts, texts)
-        return Preparing.measured([(int(choice.params["branches"]), hits, self.slower(choice))], costs, texts, drift)
+        drift = self.ran.verifying[alone(texts).label] / costs.verify(texts, texts)
+        return with_preparing(costs, [(int(choice.params["branches"]), hits, self.slower(choice))], texts, drift)
 
     def slower(self, choice: Choice) -> float:
         """How many times as long a verification takes as with a fixed lookahead of as many tokens."""

@@ -9,7 +9,7 @@ from itertools import product
 from decoding.disco.classifier import Classifier
 from decoding.disco.designs import USUAL
 from decoding.disco.training import label
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.replay.planning import CAP, STATICS, Study, price_of_a_token
 from decoding.reproduce.bootstrap import Estimate, median
 from decoding.strategies.disco import Priced
@@ -19,7 +19,7 @@ HALVES = (0, 1)
 EACH_HELD_OUT = 3  # of so many prompts that train, one says when to stop
 
 
-def matrix(sets: Mapping[str, Study], costs: Costs) -> dict[tuple[str, str], Estimate]:
+def matrix(sets: Mapping[str, Study], costs: CostModel) -> dict[tuple[str, str], Estimate]:
     """Speed over the lookahead that is best on the judged set, by the sets (trained on, judged on).
 
     A classifier trains on half of a set and judges the other half of each, so that all train on equally many prompts

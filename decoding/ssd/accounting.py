@@ -27,6 +27,24 @@ class Round:
     draft: Drafted | None
     before: Anticipated | None  # what was prepared beside the last round
     beside: Anticipated | None  # and beside this one
+    is_behind: bool = False  # the draft model must read a second row first: its last draft was accepted whole
+
+    @property
+    def drafted(self) -> int:
+        return self.draft.verified if self.draft else 0
+
+    @property
+    def passes(self) -> int:
+        return self.draft.passes if self.draft else 0
+
+    @property
+    def is_copied(self) -> bool:
+        return self.draft is not None and self.draft.source == "copied"
+
+    @property
+    def took_s(self) -> float:
+        """Time since the verdict before."""
+        return _seconds_between(self.free_ns, self.verdict.end_ns)
 
     @property
     def verifying_s(self) -> float:
@@ -100,12 +118,13 @@ def rounds(trace: Sequence[Event]) -> Iterator[Round]:
     """Read the rounds of a trace in order. The last has no preparation: nobody asked for its branches."""
     drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
     prepared = {event.round: event for event in trace if isinstance(event, Anticipated)}
-    free_ns = next((event.prefill_ns for event in trace if isinstance(event, Started)), 0)
+    free_ns, is_behind = next((event.prefill_ns for event in trace if isinstance(event, Started)), 0), False
     for verdict in trace:
         if isinstance(verdict, Verified):
-            number = verdict.round
-            yield Round(free_ns, verdict, drafts.get(number), prepared.get(number - 1), prepared.get(number))
+            before, beside = prepared.get(verdict.round - 1), prepared.get(verdict.round)
+            yield (one := Round(free_ns, verdict, drafts.get(verdict.round), before, beside, is_behind))
             free_ns = verdict.end_ns
+            is_behind = verdict.outcome == "bonus" if one.drafted and not one.is_copied else is_behind
 
 
 def _seconds_between(began_ns: int, ended_ns: int) -> float:

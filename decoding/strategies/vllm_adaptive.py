@@ -39,12 +39,12 @@ class Ranking:
         if not crowd.costs:
             return 0.0
         costs, texts = crowd.costs, crowd.running
-        drafting = costs.drafted(texts, len(self._scores) / texts) + costs.resting(texts)
+        drafting = costs.drafted(texts, len(self._scores) / texts) + costs.fixed(texts)
         tokens, cut = float(texts), 2.0  # a score above all: none is admitted
-        best = tokens / (drafting + costs.verifying(texts, texts))
+        best = tokens / (drafting + costs.verify(texts, texts))
         for places, score in enumerate(sorted(self._scores, reverse=True), 1):
             tokens += score
-            if (speed := tokens / (drafting + costs.verifying(texts, texts + places))) > best:
+            if (speed := tokens / (drafting + costs.verify(texts, texts + places))) > best:
                 best, cut = speed, score
         return cut
 

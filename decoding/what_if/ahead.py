@@ -15,13 +15,12 @@ from itertools import takewhile
 from typing import Any
 
 from decoding.events import Anticipated, Drafted, Event, Finished, Verified
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit_ahead import as_alone, prices_from
 from decoding.spec import Choice
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan, Simulated
-from decoding.ssd.simulation.preparing import Preparing
-from decoding.ssd.simulation.prices import Prices, prices_from
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
 from decoding.what_if.places import Places
@@ -100,10 +99,10 @@ class Ahead:
     refused: Sequence[Track]
     accepted: Sequence[Track]
     alone: Sequence[float]  # seconds that autoregressive takes for each text
-    prices: Prices
+    prices: CostModel
     is_beside: bool  # the draft ran beside the target
     prompt_tokens: Sequence[int]  # of each text
-    at: Mapping[int, Preparing] = field(default_factory=dict)  # prices by number of users, from 2 up
+    at: Mapping[int, CostModel] = field(default_factory=dict)  # by number of users, from 2 up
 
     @property
     def placement(self) -> Placement:
@@ -130,10 +129,10 @@ class Ahead:
         knows_prompts = all(track.prompt for track in self.refused)
         return backup == "neural" or (knows_prompts and (users == 1 or backup not in ("auto", "by-batch")))
 
-    def preparing(self, users: int, branches: int | None, costs: Costs) -> Preparing:
-        """Prices of preparing for so many users: those of the largest load that ran and is no larger."""
+    def prices_for(self, users: int, costs: CostModel) -> CostModel:
+        """Prices for so many users: preparing costs what it did at the largest load that ran and is no larger."""
         loads = [load for load in self.at if load <= users]
-        return self.at[max(loads)] if loads else Preparing.alone(self.prices, costs, branches)
+        return self.at[max(loads)] if loads else as_alone(costs, self.prices, costs)
 
 
 def ahead_of(

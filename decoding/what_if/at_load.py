@@ -1,5 +1,5 @@
 """Replay of recorded texts for several users at once. Texts and drafts are those of one user; prices are those of
-`joint_prices`."""
+shared passes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cached_property
 from decoding.replay import at_load
 from decoding.replay.texts_at_load import Round
 from decoding.spec import Choice, choose
-from decoding.ssd.simulation.together import Tracked
+from decoding.ssd.simulation.together import Tracked, simulate_together
 from decoding.ssd.simulation.track import Track
 from decoding.strategies import BASELINE
 from decoding.what_if.possible import Possible
@@ -72,13 +72,17 @@ def simulate_at_load(found: Recorded, choice: Choice, users: int) -> AtLoad:
     refused = _play(found, choice, users, False)
     accepted = refused if choice.spec.copies_only else _play(found, choice, users, True)
     alone = _play(found, choose(BASELINE), users, False)
-    return AtLoad(users, found.widest_by_users.get(users), alone, refused, accepted)
+    return AtLoad(users, found.widest.get(users), alone, refused, accepted)
 
 
 def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.Run:
     spec = choice.spec
-    texts, source, own = found.texts(spec.sees, hopes), choice.sources(found.judge(choice)), found.costs.own_work(spec)
-    return at_load.play(texts, source, found.joint, users, own, drafts=spec.needs_draft)
+    texts, source, own = (
+        found.texts(spec.sees, hopes),
+        choice.sources(found.judge(choice)),
+        at_load.OwnWork.of(spec, found.costs),
+    )
+    return at_load.play(texts, source, found.costs, users, own, drafts=spec.needs_draft)
 
 
 def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
@@ -86,16 +90,16 @@ def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
     ahead = found.ahead
     assert ahead, f"nobody knows what {choice.label} costs"
     plan = ahead.plan(choice, users)
-    preparing = ahead.preparing(users, plan.settings.branches, found.costs)
+    prices = ahead.prices_for(users, found.costs)
 
     def texts(tracks: Sequence[Track]) -> list[Tracked]:
         each = zip(tracks, ahead.prompt_tokens, strict=True)
         return [Tracked(track.record, tokens, track=track) for track, tokens in each]
 
     refused, accepted = (
-        preparing.simulate(texts(tracks), plan, found.joint, users, ahead.placement)
+        simulate_together(texts(tracks), plan, prices, users, ahead.placement)
         for tracks in (ahead.refused, ahead.accepted)
     )
-    alone = at_load.play(texts(ahead.refused), choose(BASELINE).source, found.joint, users, drafts=False)
+    alone = at_load.play(texts(ahead.refused), choose(BASELINE).source, found.costs, users, drafts=False)
     hit_rate = statistics.mean((refused.hit_rate, accepted.hit_rate))
-    return AtLoad(users, found.widest_by_users.get(users), alone, refused, accepted, hit_rate)
+    return AtLoad(users, found.widest.get(users), alone, refused, accepted, hit_rate)

@@ -12,14 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from decoding.replay.costs import Costs
-from decoding.replay.joint_costs import JointCosts
+from decoding.prices.cost_model import CostModel
 from decoding.replay.records import Record, RecordedText
 from decoding.source import Judging, Sight
 from decoding.spec import Choice
 from decoding.strategy import CLASSIFIER
 from decoding.what_if.ahead import Ahead
-from decoding.what_if.joint_prices import Shared, joint_costs
 from decoding.what_if.places import Places
 
 
@@ -27,36 +25,24 @@ from decoding.what_if.places import Places
 class Recorded:
     prompts: list[Places]
     prompt_count: int  # prompts of the comparison; `prompts` may hold fewer
-    costs: Costs
-    widest: int  # rows of the widest verification that was measured
+    costs: CostModel
+    widest: Mapping[int, int]  # by number of users: rows of the widest verification that was measured
     ahead: Ahead | None = None  # None if no SSD run shows its costs
-    at: Mapping[int, Shared] = field(default_factory=dict)  # by number of users, from 2 up
-    reading: float = 0.0  # seconds in which the draft reads a token of a prompt
     judges: Mapping[str, Judging] = field(default_factory=dict)  # of copied tokens, by classifier
     is_clear: bool = True  # longer drafts took longer, so their cost is more than noise
 
     @property
     def knows_the_draft(self) -> bool:
         """Whether the traces show what the draft model would say, and at which price."""
-        return self.costs.draft > 0 and all(places.is_drafted for places in self.prompts)
+        return self.costs.draft(1) > 0 and all(places.is_drafted for places in self.prompts)
 
     @property
     def knows_prompts(self) -> bool:
         return all(places.prompt_tokens for places in self.prompts)
 
-    @cached_property
-    def joint(self) -> JointCosts:
-        """Costs of passes that several texts share."""
-        return joint_costs(self.costs, self.at, self.reading)
-
     def judge(self, choice: Choice) -> Judging | None:
         """Return the judge of copied tokens that this choice asks; None if it asks none, or nobody has it."""
         return self.judges.get(str(choice.params.get(CLASSIFIER.name)))
-
-    @property
-    def widest_by_users(self) -> dict[int, int]:
-        """Rows of the widest verification that was measured for each number of users."""
-        return {1: self.widest, **{users: max(found.verify) for users, found in self.at.items()}}
 
     @cached_property
     def if_refused(self) -> list[tuple[Places, Record]]:
@@ -74,7 +60,7 @@ class Recorded:
 
     def alone(self, tokens: int) -> float:
         """Seconds that autoregressive takes for so many tokens, at the same costs."""
-        return tokens * (self.costs.verify(1) + self.costs.round + self.costs.token)
+        return tokens * (self.costs.verify(1, 1) + self.costs.fixed(1) + self.costs.token)
 
     @property
     def known(self) -> float:

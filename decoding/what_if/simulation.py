@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from decoding.prices.counts import Counts
 from decoding.replay.player import replay
-from decoding.replay.records import Counts
 from decoding.source import Source
 from decoding.spec import Choice
 from decoding.strategies.oracle import UntilRefused
@@ -35,7 +35,7 @@ class Simulation(Possible):
     @property
     def unmeasured(self) -> float:
         """Share of verifications wider than any that was measured."""
-        return self.over(lambda counts: _wider(counts, self.found.widest) / counts.target_passes)
+        return self.over(lambda counts: _wider(counts, self.found.widest[1]) / counts.target_passes)
 
     @property
     def mean_acceptance_length(self) -> float:

@@ -16,8 +16,8 @@ from decoding.load import Load
 from decoding.measure.crossover import paying
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import play
-from decoding.replay.joint_costs import JointCosts
 from decoding.replay.plan_at_load import document
 from decoding.replay.planning import ALONE, Study, study
 from decoding.replay.planning_at_load import AtLoad, Material, crossovers, predict_at_load, schedule, worth_running
@@ -37,17 +37,25 @@ from tests.golden.documents import COSTS
 
 # A row costs 1 ms on top of 10, a draft step 1 ms, the rest of a round 1 ms: few rows are cheap, many are not.
 SIZES = (1, 2, 4, 8, 16)
-CHEAP = JointCosts(
-    verify={n: [(rows, 0.010 + 0.001 * rows) for rows in (n, 4 * n, 8 * n)] for n in SIZES},
-    draft=[(n, 0.001) for n in SIZES],
+CHEAP = CostModel(
+    target={n: [(rows, 0.010 + 0.001 * rows) for rows in (n, 4 * n, 8 * n)] for n in SIZES},
+    steps={n: [(n, 0.001)] for n in SIZES},
     rest=[(n, 0.001) for n in SIZES],
 )
-DEAR = JointCosts(
-    verify={n: [(rows, 0.010 * rows) for rows in (n, 4 * n, 8 * n)] for n in SIZES},
-    draft=[(n, 0.001 * n) for n in SIZES],
+DEAR = CostModel(
+    target={n: [(rows, 0.010 * rows) for rows in (n, 4 * n, 8 * n)] for n in SIZES},
+    steps={n: [(n, 0.001 * n)] for n in SIZES},
     rest=[(n, 0.0) for n in SIZES],
 )
 MIDDLING = dataclasses.replace(DEAR, verify={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
+
+
+def like_one(shared: CostModel, one: CostModel = COSTS) -> CostModel:
+    """Passes that texts share at these prices, and what one text does at its own."""
+    passes = {name: getattr(shared, name) for name in ("target", "steps", "begin", "rest", "prompts")}
+    return dataclasses.replace(one, **passes)
+
+
 TEXT = RecordedText(Record.of([True, True, False, True, True, True, False, True] * 4, 40), prompt_tokens=5)
 
 
@@ -55,11 +63,11 @@ TEXT = RecordedText(Record.of([True, True, False, True, True, True, False, True]
 
 
 def test_costs_between_the_measured_ones_are_interpolated_and_beyond_them_go_on() -> None:
-    assert CHEAP.verifying(4, 8) == pytest.approx(0.018)
-    assert CHEAP.verifying(3, 6) == pytest.approx(0.016)
-    assert CHEAP.verifying(32, 64) == pytest.approx(0.074)
+    assert CHEAP.verify(4, 8) == pytest.approx(0.018)
+    assert CHEAP.verify(3, 6) == pytest.approx(0.016)
+    assert CHEAP.verify(32, 64) == pytest.approx(0.074)
     assert CHEAP.row(8) == pytest.approx(0.001)
-    assert DEAR.drafting(3) == pytest.approx(0.003)
+    assert DEAR.draft(3) == pytest.approx(0.003)
 
 
 def test_random_numbers_are_paid_for_block_by_block() -> None:
@@ -91,7 +99,7 @@ def test_a_text_pays_for_its_random_numbers() -> None:
 
 def test_one_user_takes_the_passes_of_a_replay_for_one() -> None:
     short = RecordedText(Record.of([True, True, False, True, True], 5), prompt_tokens=3)
-    reading = CHEAP.verifying(1, 2) + CHEAP.resting(1)
+    reading = CHEAP.verify(1, 2) + CHEAP.fixed(1)
     [request] = play([short], lambda: SameLength(2), CHEAP, users=1).requests
     expected = reading + _round(2, CHEAP) + _round(1, CHEAP)
     assert request.end == pytest.approx(expected)
@@ -103,12 +111,12 @@ def test_while_the_draft_reads_a_prompt_all_texts_wait() -> None:
     requests = [TEXT] * 8
     with_draft, without = (play(requests, lambda: SameLength(2), costs, 4, drafts=drafts) for drafts in (True, False))
     waits = [a.end - b.end for a, b in zip(with_draft.requests, without.requests, strict=True)]
-    assert min(waits) >= costs.reading(TEXT.prompt_tokens) > 0
-    assert max(waits) > 2 * costs.reading(TEXT.prompt_tokens), "other texts' prompts too"
+    assert min(waits) >= costs.read(TEXT.prompt_tokens) > 0
+    assert max(waits) > 2 * costs.read(TEXT.prompt_tokens), "other texts' prompts too"
 
 
-def _round(drafted: int, costs: JointCosts) -> float:
-    return drafted * costs.drafting(1) + costs.verifying(1, drafted + 1) + costs.resting(1)
+def _round(drafted: int, costs: CostModel) -> float:
+    return drafted * costs.draft(1) + costs.verify(1, drafted + 1) + costs.fixed(1)
 
 
 def test_every_request_counts_once_and_tokens_per_second_follow_littles_law() -> None:
@@ -119,7 +127,7 @@ def test_every_request_counts_once_and_tokens_per_second_follow_littles_law() ->
 
 
 def test_speculation_pays_for_one_user_and_not_for_many_if_rows_are_dear() -> None:
-    def gain(costs: JointCosts, users: int) -> float:
+    def gain(costs: CostModel, users: int) -> float:
         fast, slow = (
             play([TEXT] * 20, lambda k=k: SameLength(k), costs, users).tokens_per_s_device  # type: ignore[misc]
             for k in (4, 0)
@@ -159,7 +167,7 @@ def test_a_schedule_is_exported_as_vllm_reads_it() -> None:
     assert config["num_speculative_tokens"] == 5
 
 
-def settled(policy: Chain, costs: JointCosts, running: int) -> Crowd:
+def settled(policy: Chain, costs: CostModel, running: int) -> Crowd:
     policy.crowd = crowd = Crowd(costs)
     crowd.begin(running)
     return crowd
@@ -196,8 +204,8 @@ def test_a_budget_drafts_where_several_tokens_pay_together_though_the_first_alon
     costs, policy = dataclasses.replace(CHEAP, begin=[(1, begin)]), Budget("stop", 6)
     policy.crowd = Crowd(costs)
     policy.crowd.begin(1)
-    alone = costs.resting(1) + costs.verifying(1, 1)
-    assert (1 + policy.crowd.first) / (costs.resting(1) + costs.drafted(1, 1) + costs.verifying(1, 2)) < 1 / alone
+    alone = costs.fixed(1) + costs.verify(1, 1)
+    assert (1 + policy.crowd.first) / (costs.fixed(1) + costs.drafted(1, 1) + costs.verify(1, 2)) < 1 / alone
     assert policy.rests == rests
 
 
@@ -219,8 +227,8 @@ def test_a_draft_that_is_never_right_costs_a_full_batch_two_rounds() -> None:
 def test_texts_take_a_step_together_that_would_pay_for_none_of_them_alone() -> None:
     wide = {n: [(rows, 0.010 + 0.0002 * rows) for rows in (n, 4 * n)] for n in SIZES}
     policies = [Budget("stop", 6) for _ in range(16)]
-    crowd = settled(policies[0], JointCosts(wide, draft=[(n, 0.005) for n in SIZES], rest=[(1, 0.001)]), 16)
-    assert crowd.costs and crowd.pace * crowd.costs.drafting(1) > 1, "more than a token"
+    crowd = settled(policies[0], CostModel(wide, {n: [(n, 0.005)] for n in SIZES}, rest=[(1, 0.001)]), 16)
+    assert crowd.costs and crowd.pace * crowd.costs.draft(1) > 1, "more than a token"
     for _ in range(40):
         drafted = []
         for policy in policies:
@@ -234,7 +242,7 @@ def test_texts_take_a_step_together_that_would_pay_for_none_of_them_alone() -> N
 
 def test_looks_at_drafted_tokens_are_priced_text_by_text() -> None:
     priced = CHEAP.with_looks(0.001)
-    assert [priced.drafting(n) - CHEAP.drafting(n) for n in SIZES] == pytest.approx([0.001 * n for n in SIZES])
+    assert [priced.draft(n) - CHEAP.draft(n) for n in SIZES] == pytest.approx([0.001 * n for n in SIZES])
     few, many = Budget("stop", 6), Budget("stop", 6)
     lengths = []
     for policy, costs in ((few, CHEAP), (many, CHEAP.with_looks(0.01))):
@@ -267,7 +275,7 @@ def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None
 
 
 def test_adaptive_verification_pays_for_the_likeliest_places_and_for_fewer_where_rows_are_dear() -> None:
-    def kept(costs: JointCosts) -> list[int]:
+    def kept(costs: CostModel) -> list[int]:
         policies = [AdaptiveVerification(4) for _ in range(4)]
         crowd = Crowd(costs)
         for _ in range(2):  # the second round's budget comes from the first round's scores
@@ -328,7 +336,7 @@ def recorded() -> Study:
 
 
 def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops_paying(recorded: Study) -> None:
-    material = Material(recorded, CHEAP, COSTS, some_classifier())
+    material = Material(recorded, like_one(CHEAP), some_classifier())
     found = predict_at_load(material, (1, 16))
     for rows in found.values():
         speeds = [row.tokens_per_s_device for row in rows]
@@ -342,16 +350,16 @@ def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops
 def test_a_plan_at_load_plays_what_copies_and_what_copies_or_drafts(recorded: Study) -> None:
     judged = {"disco-suffix", "disco-lookup", "disco-hybrid"}
     for classifier, more in ((None, set[str]()), (some_classifier(), judged)):
-        [rows] = predict_at_load(Material(recorded, CHEAP, COSTS, classifier), (4,)).values()
+        [rows] = predict_at_load(Material(recorded, like_one(CHEAP), classifier), (4,)).values()
         strategies = {row.choice.strategy for row in rows}
         assert strategies >= {"lookup", "suffix", "suffix-memory", "hybrid"} and strategies & judged == more
         assert "best-source" not in strategies, "a bound"
 
 
 def test_a_copy_costs_its_rows_and_no_pass_of_the_draft(recorded: Study) -> None:
-    slow = dataclasses.replace(CHEAP, draft=[(n, 9.0) for n in SIZES], prompts=[(0, 0.0), (10, 9.0)])
+    slow = dataclasses.replace(CHEAP, steps={n: [(n, 9.0)] for n in SIZES}, prompts=[(0, 0.0), (10, 9.0)])
     copies = choose("lookup", {"lookahead": 4, "ngram": 1})
-    fast, dear = (Material(recorded, costs, COSTS).run(copies, 4) for costs in (CHEAP, slow))
+    fast, dear = (Material(recorded, like_one(costs)).run(copies, 4) for costs in (CHEAP, slow))
     assert fast.tokens_per_s_device == dear.tokens_per_s_device
     rounds = [one for request in fast.requests for one in request.rounds]
     assert any(one.drafted for one in rounds) and not any(one.passes for one in rounds)
@@ -375,7 +383,7 @@ def test_a_plan_says_how_other_engines_copy_where_that_is_a_gain_at_any_load(rec
 
 
 def test_the_planned_schedule_drafts_less_for_more_users(recorded: Study) -> None:
-    found = predict_at_load(Material(recorded, DEAR, COSTS), (1, 16))
+    found = predict_at_load(Material(recorded, like_one(DEAR)), (1, 16))
     planned = schedule(found, {})
     lookaheads = [int(step.partition(":")[2]) for step in str(planned.params["table"]).split("/")]
     assert lookaheads == sorted(lookaheads, reverse=True)
@@ -385,7 +393,7 @@ def test_the_planned_schedule_drafts_less_for_more_users(recorded: Study) -> Non
 
 
 def test_a_plan_runs_the_strategies_that_come_closest_to_the_best_at_any_load(recorded: Study) -> None:
-    found = predict_at_load(Material(recorded, CHEAP, COSTS, some_classifier()), (1, 16))
+    found = predict_at_load(Material(recorded, like_one(CHEAP), some_classifier()), (1, 16))
     run = worth_running(found, 3)
     assert len(run) == 3 and "autoregressive" not in run
     for rows in found.values():

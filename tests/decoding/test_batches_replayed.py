@@ -17,9 +17,9 @@ from decoding.drafters.base import Drafter
 from decoding.events import Drafted, Event, Recorder, Verified, to_dict
 from decoding.load import Load
 from decoding.loop import Batch
+from decoding.prices.fit import costs_from
 from decoding.registry import Parts, build
 from decoding.replay.at_load import Run, play, stream
-from decoding.replay.costs import costs_from
 from decoding.replay.planning import Study
 from decoding.replay.records import RecordedText
 from decoding.sequence import Sequence as LiveText
@@ -148,7 +148,8 @@ def test_every_round_of_texts_that_prepare_ahead_is_the_live_one(choice: Choice,
     made = World.of_tables(14, 3, noise=0.5)
     recordings = [recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)]
     asked = [Tracked(each.record, each.prompt_tokens, track=track_of(each)) for each in recordings]
-    found = simulate_together(asked, plan_of(choice, made.vocab, None), CHEAP, USERS, [(1, 0.001)])
+    prices = dataclasses.replace(CHEAP, branches=[(1, 0.001)])
+    found = simulate_together(asked, plan_of(choice, made.vocab, None), prices, USERS)
     assert rounds_in(found) == live(made, lambda parts: build(choice, parts), sampling, asked)
     assert 0 < found.hit_rate < 1
 
@@ -200,4 +201,4 @@ def traced(made: World, sampling: Sampling) -> WhatIf:
         texts.append((tokens, places, stood(ahead[-1])))
     costs = costs_from(priced)
     found = ahead_of(texts, priced, ahead, lambda tokens: tokens * 1e-5, is_beside=False)
-    return WhatIf([places for _, places, _ in texts], len(texts), costs, len(costs.target) - 1, ahead=found)
+    return WhatIf([places for _, places, _ in texts], len(texts), costs, {1: costs.widest}, ahead=found)

@@ -12,7 +12,7 @@ from benchmarks import _disco_bars, disco
 from decoding.disco import making
 from decoding.disco.ceiling import ceiling
 from decoding.disco.splits import Splits
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import ALL, SHARED, prompts
 from worker.terminal.ending import ended
@@ -43,7 +43,7 @@ def test_what_there_is_to_win_is_replayed_at_other_prices_too() -> None:
     ready, material = pair(), Splits.of(ALL)
     recorded = making.record(ready, material, SHARED)
     classifier = making.learn(ready, recorded, material, SHARED)
-    costs = Costs((0.0, *(1.0 + 0.02 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02, decision=0.05)
+    costs = CostModel.of_one((0.0, *(1.0 + 0.02 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02, decision=0.05)
     found = ceiling(recorded.validation, recorded.test, costs, classifier)
     for standing in (found.measured, *found.by_draft_cost, *found.by_draft_cost_free_rows):
         assert standing.oracle >= max(standing.static, standing.disco)

@@ -19,7 +19,8 @@ from decoding.disco.judging import MATCHES, Judge, read_judge
 from decoding.disco.prices import COPIED
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Verified
-from decoding.replay.costs import Costs, counted
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import counted
 from decoding.replay.planning import Study, best_for_copies, predict, sweep_of_copies
 from decoding.replay.player import replay
 from decoding.source import Copying, Given, Match
@@ -35,7 +36,7 @@ from tests.decoding.test_replay_and_disco import recorded
 from tests.decoding.worlds import World, looking_at, some_classifier
 
 GREEDY = Sampling(max_new_tokens=60)
-COSTS = Costs((0.0, *(10.0 + rows / 2 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
+COSTS = CostModel.of_one((0.0, *(10.0 + rows / 2 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,9 @@ from decoding.drafters.base import Drafter
 from decoding.drafters.features import DraftStep, Lead, lead
 from decoding.events import Drafted, Verified
 from decoding.models.runner import align
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import counted
 from decoding.registry import Parts
-from decoding.replay.costs import Costs, counted
 from decoding.replay.planning import Study
 from decoding.replay.player import RecordedDraft, replay
 from decoding.source import Asking, Given, Judgement, View, next_of
@@ -231,7 +232,7 @@ def test_the_bounds_peeking_takes_no_time_off_its_clock() -> None:
 
 # Replay ---------------------------------------------------------------------------------------------------------------
 
-COSTS = Costs((0.0, *(10.0 + rows / 10 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
+COSTS = CostModel.of_one((0.0, *(10.0 + rows / 10 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from decoding.projecting.card import GRADES, BadCard, Card, card_called, published, read_card
+from decoding.prices.machine_card import GRADES, BadCard, Card, card_called, published, read_card
 
 GIVEN: dict[str, Any] = {
     "format": "drafthouse.card/1",
@@ -27,14 +27,13 @@ GIVEN: dict[str, Any] = {
 
 
 def test_prices_lie_between_the_known_ones_and_go_on_beyond_them() -> None:
-    card = Card.from_dict(GIVEN)
-    assert [card.verify(1, rows) for rows in (1, 5, 17)] == pytest.approx([0.010, 0.012, 0.018])
-    assert [card.verify(batch, 1) for batch in (2, 4, 7)] == pytest.approx([0.012, 0.016, 0.022])
-    assert [card.step(1, rows) for rows in (1, 6)] == pytest.approx([0.001, 0.0015])
-    assert card.costs(1).verify(9) == pytest.approx(0.014)
-    assert card.prices(1).step(6) == pytest.approx(0.0015)
-    assert card.joint(4).verifying(4, 4 * 3) == pytest.approx(0.016)
-    assert card.joint(4).drafting(4) == pytest.approx(0.002)
+    costs = Card.from_dict(GIVEN).costs
+    assert [costs.verify(1, rows) for rows in (1, 5, 17)] == pytest.approx([0.010, 0.012, 0.018])
+    assert [costs.verify(batch, 5) for batch in (2, 4, 7)] == pytest.approx([0.012 + 0.004 / 3, 0.016, 0.020])
+    assert [costs.draft(1, rows) for rows in (1, 6)] == pytest.approx([0.001, 0.0015])
+    assert costs.prepare(6) == pytest.approx(0.0015)
+    assert costs.verify(4, 4 * 3) == pytest.approx(0.016)
+    assert costs.draft(4) == pytest.approx(0.002)
 
 
 def test_a_card_is_written_as_it_is_read() -> None:

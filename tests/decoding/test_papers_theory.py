@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from decoding.papers import FIGURES, base, ssd_4_speed, ssd_theory
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.reproduce.bootstrap import Estimate
 from decoding.reproduce.figure import Drawn
 from decoding.reproduce.files.plate import look
 from decoding.reproduce.outcomes import Outcomes, Tally, total
 from decoding.reproduce.settings import BRANCHES_EACH
 from decoding.spec import Sampling, choose
-from decoding.ssd.simulation.prices import Prices
 from decoding.words import signed
 from tests.decoding.test_reproduce import expected, lived
 from tests.decoding.worlds import World
 
-COSTS = Costs((0.0, *(1.0 + 0.01 * rows for rows in range(20))), 0.2, 0.0, 0.0, 0.0)
+COSTS = CostModel.of_one((0.0, *(1.0 + 0.01 * rows for rows in range(20))), 0.2, 0.0, 0.0, 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def evidence(outcomes: list[Outcomes], step_s: float) -> Any:
     return SimpleNamespace(
         outcomes=lambda temperature: outcomes,
         alone=COSTS,
-        prices=Prices("made up", COSTS, (step_s, step_s), opening=0.0),
+        prices=replace(COSTS, branches=[(1, step_s)]),
         simulated=lambda lookaheads: {lookahead: Estimate(1.0) for lookahead in lookaheads},
         has_second_core=False,
         ran_by_temperature={},
@@ -76,7 +76,7 @@ def test_random_tokens_as_backup_are_drawn_at_the_hit_rate_of_a_text_without_end
     rounds = hits + (1 - hits)  # a hit hides its preparation, and a random backup takes no time
     tokens = hits * tally.tokens_per_hit + (1 - hits)
     points = drawn_by_name(drawn)["Theorem 7, random tokens as backup"]
-    assert points[4] == pytest.approx(tokens / rounds / COSTS.verify(5) * COSTS.verify(1))
+    assert points[4] == pytest.approx(tokens / rounds / COSTS.verify(1, 5) * COSTS.verify(1, 1))
     assert f"in the long run {100 * hits:.0f} %; these texts have {100 * tally.hit_rate:.0f} %" in drawn.why
 
 

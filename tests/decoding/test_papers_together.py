@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from decoding.papers import ssd_6_devices, ssd_7, ssd_theorem_17
+from decoding.prices.cost_model import CostModel
 from decoding.replay.planning import study
 from decoding.reproduce import together
 from decoding.reproduce.bootstrap import Estimate
@@ -17,9 +19,7 @@ from decoding.reproduce.settings import BATCHES, LONGEST_TOGETHER
 from decoding.reproduce.simulation import Simulation
 from decoding.reproduce.together import Together
 from decoding.spec import Choice, Sampling
-from decoding.ssd.simulation.preparing import Preparing
 from decoding.ssd.simulation.recording import track_of
-from decoding.ssd.simulation.together import Beside
 from tests.decoding.test_at_load import CHEAP
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_load import PROMPTS
@@ -90,15 +90,15 @@ def test_hits_are_counted_over_all_texts() -> None:
 
 def test_preparing_costs_what_its_passes_took_in_the_run_less_what_slowed_down_everything() -> None:
     plain, ahead, alone = together.plain(2)[1], together.ahead(2, "neural")[1], together.alone(2)
-    took = {alone.label: 2 * CHEAP.verifying(2, 2), plain.label: 0.004, ahead.label: 0.006}
+    took = {alone.label: 2 * CHEAP.verify(2, 2), plain.label: 0.004, ahead.label: 0.006}
     hits = [{"passes": passes, "busy_ns": passes * 8_000_000} for passes in (3, 5)]
     found = Together(Ran({}, {ahead.label: hits}, verifying=took)).preparing(ahead, CHEAP)
-    assert found and found.passes == [(10, pytest.approx(0.004))] and found.beside.slower == pytest.approx(1.5)
+    assert found and found.branches == [(10, pytest.approx(0.004))] and found.slower == pytest.approx(1.5)
     nothing = Together(Ran({}, {ahead.label: []}, verifying=took))
     assert nothing.preparing(ahead, CHEAP) is None
 
 
-Prices = Callable[[Choice], Preparing]
+Prices = Callable[[Choice], CostModel]
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_simulated_ssd_gains_less_the_more_preparing_costs_and_has_an_interval(
     simulated: Callable[[Prices], Simulation], texts: int
 ) -> None:
     def gain(pass_s: float, slower: float = 1.0) -> Estimate:
-        found = simulated(lambda choice: Preparing([(10, pass_s)], Beside(slower)))
+        found = simulated(lambda choice: replace(CHEAP, branches=[(10, pass_s)], slower=slower))
         return found.ratio(found.ahead(texts, "neural"), found.plain(texts))
 
     quick = gain(0.0001)
@@ -126,9 +126,9 @@ def test_a_simulation_has_every_point_of_figure_7_and_either_backup_of_theorem_1
 ) -> None:
     asked: list[Choice] = []
 
-    def prices(choice: Choice) -> Preparing:
+    def prices(choice: Choice) -> CostModel:
         asked.append(choice)
-        return Preparing([(10, 0.001)])
+        return replace(CHEAP, branches=[(10, 0.001)])
 
     found = simulated(prices)
     ssd, plain, alone = ([gain.value for gain in gains] for gains in ssd_7._found(found))
@@ -141,7 +141,7 @@ def test_a_simulation_has_every_point_of_figure_7_and_either_backup_of_theorem_1
 
 
 def test_more_devices_prepare_more_branches_in_the_same_time(simulated: Callable[[Prices], Simulation]) -> None:
-    found = simulated(lambda choice: Preparing([(10, 0.001)]))
+    found = simulated(lambda choice: replace(CHEAP, branches=[(10, 0.001)]))
     speeds = [ssd_6_devices._simulated(found.on(devices)).value for devices in (1, 2, 8)]
     assert speeds == sorted(speeds) and speeds[0] < speeds[-1]
     assert speeds[0] == ssd_6_devices._simulated(found).value

@@ -24,9 +24,9 @@ from decoding.disco.training import Labelled, label, train
 from decoding.errors import BadPrompts, BadStrategy, Cancelled
 from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay.confirming import run_all
-from decoding.replay.costs import Costs
 from decoding.replay.planning import CAP, Study, best, predict, price_of_a_token, study
 from decoding.replay.probing import probe
 from decoding.spec import Sampling, choose
@@ -179,7 +179,7 @@ def test_the_price_of_a_token_needs_no_search(labelled, columns: Sequence[str]) 
     classifier = train(*examples, columns=columns)
     said = recorded.estimates(classifier)
     for draft in (0.05, 0.15, 0.3):
-        costs = Costs((0.0, *(1.0 + 0.05 * rows for rows in range(CAP + 1))), draft, 0.0, 0.0, 0.0)
+        costs = CostModel.of_one((0.0, *(1.0 + 0.05 * rows for rows in range(CAP + 1))), draft, 0.0, 0.0, 0.0)
 
         def speed(price: float) -> float:
             return costs.tokens_per_s(recorded.count(partial(Priced, price, CAP), said), "estimate")  # noqa: B023
@@ -195,7 +195,7 @@ def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> No
 
     def kept(decision: float) -> Classifier:
         prices = [
-            Costs((0.0, *[1.0 + 0.05 * rows for rows in range(CAP + 1)]), 0.2, 0.0, 0.0, 0.0, decision=each)
+            CostModel.of_one((0.0, *[1.0 + 0.05 * rows for rows in range(CAP + 1)]), 0.2, 0.0, 0.0, 0.0, decision=each)
             for each in (decision, 1e-6)
         ]
         return fastest(validation, list(zip((knowing, blunt), prices, strict=True)))[0]
@@ -239,7 +239,7 @@ def test_a_pair_without_a_classifier_says_so() -> None:
 
 
 def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:
-    costs = Costs((0.0, 1.0, 1.1), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
+    costs = CostModel.of_one((0.0, 1.0, 1.1), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
     policy = Priced(rules.price(costs, tokens_per_s=1.0, follows=0.0), CAP)
     assert policy.stops(0.99)
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from decoding.load import Load
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit_ahead import prepared_in, with_preparing
 from decoding.replay.ahead_at_load import AheadAtLoad
-from decoding.replay.at_load import play
-from decoding.replay.costs import OwnWork
+from decoding.replay.at_load import OwnWork, play
 from decoding.replay.planning import Study, study
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import Material, predict_at_load
 from decoding.replay.player import replay
 from decoding.spec import Sampling, choose
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
-from decoding.ssd.simulation.preparing import Preparing
 from decoding.ssd.simulation.recording import plan_of, track_of
-from decoding.ssd.simulation.together import Beside, Tracked
-from tests.decoding.test_at_load import CHEAP, DEAR
+from decoding.ssd.simulation.together import Tracked, simulate_together
+from tests.decoding.test_at_load import CHEAP, DEAR, like_one
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_load import PROMPTS
 from tests.decoding.worlds import some_classifier
@@ -40,27 +40,27 @@ def recorded() -> Study:
 
 def test_for_one_user_a_tree_takes_the_passes_of_its_replay(recorded: Study) -> None:
     tree = choose("tree", {"shape": "3/21/1"})
-    requests = [dataclasses.replace(text, prompt_tokens=1) for text in recorded.texts()]
+    requests = [replace(text, prompt_tokens=1) for text in recorded.texts()]
     counts = replay(requests, tree.sources())
     found = play(requests, tree.sources(), CHEAP, users=1, own=OwnWork(token=0.0001, round=0.002))
-    verifying = sum(rounds * (CHEAP.verifying(1, size + 1) + 0.003) for size, rounds in counts.rounds.items())
-    passes = verifying + CHEAP.drafting(1) * counts.draft_passes + 0.0001 * counts.in_trees
+    verifying = sum(rounds * (CHEAP.verify(1, size + 1) + 0.003) for size, rounds in counts.rounds.items())
+    passes = verifying + CHEAP.draft(1) * counts.draft_passes + 0.0001 * counts.in_trees
     assert sum(request.end for request in found.requests) == pytest.approx(passes)
 
 
 @pytest.mark.parametrize(("strategy", "price"), [("tree", "tree"), ("tree", "in_tree"), ("hybrid", "mixing")])
 def test_a_plan_at_load_pays_for_what_texts_do_not_share(recorded: Study, strategy: str, price: str) -> None:
-    costs = dataclasses.replace(COSTS, tree=0.0, in_tree=0.0, mixing=0.0)
+    costs = replace(COSTS, tree=0.0, in_tree=0.0, mixing=0.0)
     free, paid = (
-        Material(recorded, CHEAP, each).run(choose(strategy), 4).tokens_per_s_device
-        for each in (costs, dataclasses.replace(costs, **{price: 0.01}))
+        Material(recorded, like_one(CHEAP, each)).run(choose(strategy), 4).tokens_per_s_device
+        for each in (costs, replace(costs, **{price: 0.01}))
     )
     assert paid < free
 
 
 def test_the_rows_of_trees_are_paid_at_the_price_for_so_many_users(recorded: Study) -> None:
     def gain(costs: Any, users: int) -> float:
-        material = Material(recorded, costs, COSTS)
+        material = Material(recorded, like_one(costs))
         tree, chain = choose("tree", {"rows": 16, "depth": 4}), choose("static", {"lookahead": 4})
         return material.run(tree, users).tokens_per_s_device / material.run(chain, users).tokens_per_s_device
 
@@ -83,17 +83,17 @@ def row(branches: int, pass_ms: int, verifying_ms: int, drafted: int) -> dict[st
 
 def test_prices_of_preparing_leave_out_what_slowed_everything_down() -> None:
     alone = row(1, 0, 24, 0)  # CHEAP says 12 ms for 2 users, and nobody drafts
-    found = Preparing.of([row(6, 4, 60, 40), row(24, 8, 60, 40)], alone, CHEAP, 2)  # CHEAP says 20 ms for 10 rows
-    assert found.passes == [(6, pytest.approx(0.002)), (24, pytest.approx(0.004))]
-    assert found.beside.slower == pytest.approx(1.5)
+    found = prepared_in([row(6, 4, 60, 40), row(24, 8, 60, 40)], alone, CHEAP, 2)  # CHEAP says 20 ms for 10 rows
+    assert found.branches == [(6, pytest.approx(0.002)), (24, pytest.approx(0.004))]
+    assert found.slower == pytest.approx(1.5)
 
 
 def test_a_run_that_left_the_number_open_is_priced_by_the_branches_that_its_passes_had() -> None:
     left_open = row(6, 4, 60, 40)
     left_open["params"]["branches"] = "auto"
     left_open["samples"][0]["hits"] |= {"rows": 25, "preparations": 10}
-    found = Preparing.of([left_open, row(12, 8, 60, 40)], row(1, 0, 24, 0), CHEAP, 2)
-    assert [branches for branches, _ in found.passes] == [2.5, 12]
+    found = prepared_in([left_open, row(12, 8, 60, 40)], row(1, 0, 24, 0), CHEAP, 2)
+    assert [branches for branches, _ in found.branches] == [2.5, 12]
 
 
 def rounds_of(
@@ -108,14 +108,14 @@ def rounds_of(
 
 
 def test_what_a_verification_took_longer_is_shared_out_over_the_time_in_which_the_draft_worked() -> None:
-    def beside(slowed: float, hidden_ms: int) -> Beside:
-        found = Preparing.measured([(6, [rounds_of(1, 1, 0, hidden_ms=hidden_ms)], slowed)], CHEAP, 2).beside
+    def beside(slowed: float, hidden_ms: int) -> CostModel:
+        found = with_preparing(CHEAP, [(6, [rounds_of(1, 1, 0, hidden_ms=hidden_ms)], slowed)], 2)
         assert found.slower == max(1.0, slowed)
         return found
 
     assert beside(1.25, 1000).delay == pytest.approx(0.2)  # 0.2 of 1 s
     assert beside(1.25, 500).delay == pytest.approx(0.4)
-    assert beside(1.25, 500).verifying(0.8, 0.5) == pytest.approx(1.0)  # as it was measured
+    assert beside(1.25, 500).beside(0.8, 0.5) == pytest.approx(1.0)  # as it was measured
     assert beside(2.0, 100).delay == 1.0  # 0.1 s of work cannot have cost 0.5
     assert beside(0.9, 500).delay == 0.0
 
@@ -124,7 +124,7 @@ def test_the_time_of_an_answer_is_what_the_steps_of_the_model_leave() -> None:
     """CHEAP says 1 ms for a step, however many texts share it."""
 
     def answering(found: dict[str, Any], users: int = 1, drift: float = 1.0) -> float:
-        return Preparing.measured([(6, [found], 1.0)], CHEAP, users, drift).beside.answering
+        return with_preparing(CHEAP, [(6, [found], 1.0)], users, drift).answer
 
     assert answering(rounds_of(10, 0, 20)) == pytest.approx(0.002)
     assert answering(rounds_of(10, 0, 20), drift=2.0) == pytest.approx(0.001)
@@ -137,7 +137,7 @@ def test_the_time_of_an_answer_is_what_the_steps_of_the_model_leave() -> None:
 def test_counts_of_samples_that_an_earlier_version_took_have_no_time_of_answers() -> None:
     old = rounds_of(10, 0, 20)
     del old["answers"]["answering_ns"], old["answers"]["steps"], old["answers"]["stepping"]
-    assert Preparing.measured([(6, [old], 1.2)], CHEAP, 2).beside.answering == 0.0
+    assert with_preparing(CHEAP, [(6, [old], 1.2)], 2).answer == 0.0
 
 
 @pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
@@ -146,19 +146,20 @@ def test_more_branches_cost_what_was_measured_for_them(recorded: Study, placemen
     plan = plan_of(SSD, pair().vocab, None)
 
     def speed(passes: list[tuple[float, float]], **beside: float) -> float:
-        return Preparing(passes, Beside(**beside)).simulate(texts, plan, CHEAP, 4, placement).tokens_per_s_device
+        costs = replace(CHEAP, branches=passes, **beside)
+        return simulate_together(texts, plan, costs, 4, placement).tokens_per_s_device
 
     assert speed([(6, 0.001), (18, 0.003)]) == pytest.approx(speed([(12, 0.002)]))
     assert speed([(12, 0.0005)]) > speed([(12, 0.02)])
     assert (speed([(12, 0.002)]) > speed([(12, 0.002)], slower=1.2)) is placement.beside
-    assert (speed([(12, 0.002)]) > speed([(12, 0.002)], answering=0.001)) is placement.beside
+    assert (speed([(12, 0.002)]) > speed([(12, 0.002)], answer=0.001)) is placement.beside
 
 
 def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(recorded: Study) -> None:
     models = pair()
     models.hold("", some_classifier())
     simulating = Simulating(models, PROMPTS, GREEDY, recorded, COSTS, "")
-    material = Material(recorded, CHEAP, COSTS, some_classifier(), AheadAtLoad(simulating, CHEAP))
+    material = Material(recorded, like_one(CHEAP), some_classifier(), AheadAtLoad(simulating, CHEAP))
     for users, rows in predict_at_load(material, (1, 4)).items():
         found = [row.choice for row in rows]
         assert {choice.strategy for choice in found} >= {"ssd", "ssd-disco", "tree", "static", "budget"}

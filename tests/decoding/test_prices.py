@@ -15,9 +15,9 @@ from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay import weighing
-from decoding.replay.costs import Costs
 from decoding.replay.planning import Study, price_of_a_token, study, sweep
 from decoding.spec import choose
 from decoding.ssd.policy.ssd_policy import TokenPrices
@@ -26,7 +26,9 @@ from tests.decoding.test_load import fragile
 from tests.decoding.test_planning import SHARED, prompts
 from tests.decoding.worlds import some_classifier
 
-COSTS = Costs((0.0, *(1.0 + 0.04 * rows for rows in range(30))), draft=0.1, draft_round=0.05, catch_up=0.0, round=0.01)
+COSTS = CostModel.of_one(
+    (0.0, *(1.0 + 0.04 * rows for rows in range(30))), draft=0.1, draft_round=0.05, catch_up=0.0, round=0.01
+)
 
 
 @pytest.fixture(scope="module")
@@ -35,16 +37,16 @@ def recorded() -> tuple[Pair, Study]:
     return ready, study(ready, prompts(12, seed=4), SHARED, tails=True)
 
 
-def carded(recorded: Study, costs: Costs) -> Classifier:
+def carded(recorded: Study, costs: CostModel) -> Classifier:
     """A classifier whose card has the price at these costs."""
     made = some_classifier()
     thresholds = {PRICED: price_of_a_token(recorded, costs, made), COPIED: 0.2, "threshold": 0.5}
-    card = {"thresholds": thresholds, "costs": dataclasses.asdict(costs), "sweep": sweep(recorded, costs, made)}
+    card = {"thresholds": thresholds, "costs": costs.for_one(), "sweep": sweep(recorded, costs, made)}
     return dataclasses.replace(made, card=json.loads(json.dumps(card)))
 
 
-def scaled(costs: Costs, draft: float) -> Costs:
-    return dataclasses.replace(costs, draft=draft * costs.draft)
+def scaled(costs: CostModel, draft: float) -> CostModel:
+    return dataclasses.replace(costs, steps={1: [(1, draft * costs.draft(1))]})
 
 
 @pytest.mark.parametrize("factor", [4.0, 0.25])
@@ -62,9 +64,9 @@ def test_a_price_that_is_far_off_is_noticed_and_the_runs_own_is_what_replay_woul
 def test_on_a_machine_that_is_slower_throughout_the_cards_prices_stay(recorded) -> None:
     _, texts = recorded
     made = carded(texts, COSTS)
-    slow = Costs(**{
-        name: tuple(12 * each for each in value) if name == "target" else 12 * value
-        for name, value in dataclasses.asdict(COSTS).items()
+    slow = CostModel.from_dict({
+        name: [12 * each for each in value] if name == "target" else 12 * value
+        for name, value in COSTS.for_one().items()
     })  # fmt: skip
     found = prices_at(made.card, slow)
     assert found is not None
@@ -75,7 +77,7 @@ def test_on_a_machine_that_is_slower_throughout_the_cards_prices_stay(recorded) 
 
 def test_a_dearer_row_makes_copied_tokens_dearer(recorded) -> None:
     _, texts = recorded
-    steep = dataclasses.replace(COSTS, target=(0.0, *(1.0 + 0.08 * rows for rows in range(30))))
+    steep = dataclasses.replace(COSTS, target={1: [(rows + 1, 1.0 + 0.08 * rows) for rows in range(30)]})
     found = prices_at(carded(texts, COSTS).card, steep)
     assert found is not None
     assert found.rules[COPIED].is_own and found.rules[COPIED].run == pytest.approx(0.4)
@@ -105,9 +107,9 @@ def test_a_card_that_does_not_say_how_it_got_its_price_keeps_it(recorded, lost: 
 @pytest.mark.parametrize("sweep", [None, {}, {"copied": []}])
 def test_a_copied_token_is_priced_without_the_sweep_of_drafted_ones(sweep: dict[str, Any] | None) -> None:
     """A classifier of a target alone has no such sweep, and its costs have no draft."""
-    own = dataclasses.replace(COSTS, draft=0.0, draft_round=0.0)
+    own = dataclasses.replace(COSTS, steps={1: [(1, 0.0)]}, begin=[(1, 0.0)])
     card = {"thresholds": {COPIED: 0.2}, "costs": dataclasses.asdict(own), "sweep": sweep}
-    steep = dataclasses.replace(own, target=(0.0, *(1.0 + 0.08 * rows for rows in range(30))))
+    steep = dataclasses.replace(own, target={1: [(rows + 1, 1.0 + 0.08 * rows) for rows in range(30)]})
     found = prices_at(card, steep)
     assert found is not None and set(found.rules) == {COPIED}
     assert found.rules[COPIED].is_own and found.rules[COPIED].run == pytest.approx(0.4)
@@ -163,7 +165,7 @@ def test_every_sample_of_a_run_and_of_its_resumption_uses_the_prices_that_it_sto
     priced = choose("disco", {"classifier": "ours"})
     comparison = Comparison(ready, prompts(3, seed=9), [choose("autoregressive"), priced], SHARED)
     before, as_trained = drafted(comparison, {}), drafted(comparison, {"recalibrate": False})
-    far = Prices({PRICED: Price(made.card["thresholds"][PRICED], 0.99, 0.15)}, dataclasses.asdict(COSTS))
+    far = Prices({PRICED: Price(made.card["thresholds"][PRICED], 0.99, 0.15)}, COSTS.for_one())
     stored = json.loads(json.dumps({"ours": far.to_dict()}))
     assert weighing.settle_prices(comparison, stored) == stored  # nothing is weighed again
     assert ready.classifier("ours").prices == far
@@ -198,7 +200,7 @@ def test_a_text_stays_the_same_at_any_price(recorded) -> None:
     found = set()
     for price in (0.05, 0.5, 0.99):
         far = Price(made.card["thresholds"][PRICED], price, 0.0)
-        ready.hold("ours", dataclasses.replace(made, prices=Prices({PRICED: far}, dataclasses.asdict(COSTS))))
+        ready.hold("ours", dataclasses.replace(made, prices=Prices({PRICED: far}, COSTS.for_one())))
         found.add(tuple(comparison.decode(key, Recorder()).tokens))
     assert len(found) == 1
 

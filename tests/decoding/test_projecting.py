@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from typing import Any
 
 import pytest
 
 from decoding.disco import features
 from decoding.errors import DrafthouseError
 from decoding.pair import Pair
+from decoding.prices.cost_model import Context, CostModel
+from decoding.prices.machine_card import Card, published
 from decoding.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
-from decoding.projecting.card import Card, PassPrices, published
 from decoding.projecting.document import document
 from decoding.projecting.lockstep import Step, tokens_per_s
-from decoding.projecting.measuring import card_of, rising, rising_by_batch
+from decoding.projecting.measuring import card_of, rising_by_batch
 from decoding.projecting.projecting import Material, by_batch, project
 from decoding.projecting.texts import acceptance, with_acceptance
 from decoding.prompts.prompt import Prompt
@@ -27,7 +29,12 @@ from tests.decoding.worlds import looking_at, some_classifier
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 PROMPTS = [Prompt(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
-EVEN = Card("even", "made up", "assumed", 1, 1, 0.0, 0.0, 0.0, 0.0, {1: PassPrices([(1, 1.0)], [(1, 0.1)])})
+FLAT = CostModel({1: [(1, 1.0)]}, {1: [(1, 0.1)]}, rest=[(1, 0.0)], source="made up")
+EVEN = Card("even", "made up", "assumed", 1, 1, FLAT)
+
+
+def with_costs(**prices: Any) -> Card:
+    return dataclasses.replace(EVEN, costs=dataclasses.replace(EVEN.costs, **prices))
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +55,9 @@ def test_a_static_lookahead_takes_the_time_of_its_passes(ready) -> None:  # type
 def test_a_tree_takes_the_time_of_its_levels_and_rows(batch: int, ready) -> None:  # type: ignore[no-untyped-def]
     _, material = ready
     chain, wide = choose("tree", {"shape": "1/1/1"}), choose("tree", {"shape": "2/11/11"})
-    line = PassPrices([(1, 1.0), (7, 1.6)], [(1, 0.1), (2, 0.12)])
-    card = dataclasses.replace(EVEN, batches={1: line, 4: line})
+    target = {size: [(size, 1.0), (7 * size, 1.6)] for size in (1, 4)}
+    steps = {size: [(size, 0.1), (2 * size, 0.12)] for size in (1, 4)}
+    card = dataclasses.replace(EVEN, costs=CostModel(target, steps))
     rounds = [each for text in material.texts for each in rounds_of(text.shown("nothing"), wide.source())]
     gained = sum(each.accepted + 1 for each in rounds)
     seconds = sum(1.0 + 0.1 * each.size + sum(0.08 + 0.02 * one.rows for one in each.passes) for each in rounds)
@@ -71,10 +79,10 @@ def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recor
 
 def test_a_mix_of_copies_and_drafts_takes_the_time_of_its_passes_and_choices(ready) -> None:  # type: ignore[no-untyped-def]
     found, material = ready
-    recorded, card = study(found, PROMPTS, SHARED, tails=True), dataclasses.replace(EVEN, mixing=0.05)
+    recorded, card = study(found, PROMPTS, SHARED, tails=True), with_costs(mixing=0.05)
     for choice in (choose("hybrid"), choose("best-source")):
-        counts = recorded.play(choice, (), card.costs(1))
-        expected = card.costs(1).tokens_per_s(counts, choice.spec.sees or "nothing")
+        counts = recorded.play(choice, (), card.costs)
+        expected = card.costs.tokens_per_s(counts, choice.spec.sees or "nothing")
         assert counts.mixed == (counts.target_passes if choice.strategy == "hybrid" else 0)
         assert material.speed(choice, card, 1) == pytest.approx(expected)
     assert material.speed(choose("hybrid"), card, 1) < material.speed(choose("hybrid"), EVEN, 1)
@@ -82,7 +90,7 @@ def test_a_mix_of_copies_and_drafts_takes_the_time_of_its_passes_and_choices(rea
 
 def test_every_strategy_has_its_best_setting_at_every_batch(ready) -> None:  # type: ignore[no-untyped-def]
     _, material = ready
-    card = dataclasses.replace(EVEN, batches={1: EVEN.batches[1], 4: PassPrices([(1, 1.2)], [(1, 0.2)])})
+    card = with_costs(target={1: [(1, 1.0)], 4: [(4, 1.2)]}, steps={1: [(1, 0.1)], 4: [(4, 0.2)]})
     found = dict(by_batch(project(material, card)))
     for batch, rows in found.items():
         strategies = {row.choice.strategy for row in rows}
@@ -117,10 +125,10 @@ def test_less_is_projected_without_fixed_texts_or_a_classifier(ready) -> None:  
 def test_a_batch_waits_for_the_slowest_of_its_texts() -> None:
     """Two texts take turns to wait: together they wait in every round."""
     turns = [Step(0.0, 1, 2), Step(0.5, 1, 2)] * 10
-    assert tokens_per_s([turns], EVEN, 1) == pytest.approx(2 / 1.25)
-    assert tokens_per_s([turns[1:], turns[:1]], EVEN, 1) == pytest.approx(2 / 1.25)
+    assert tokens_per_s([turns], FLAT, 1) == pytest.approx(2 / 1.25)
+    assert tokens_per_s([turns[1:], turns[:1]], FLAT, 1) == pytest.approx(2 / 1.25)
     odd = [*turns, Step(0.0, 1, 2), Step(0.0, 1, 2)]  # an offset of half the rounds is odd: 11
-    assert tokens_per_s([odd], EVEN, 2) == pytest.approx(2 * 22 / (22 + 20 * 0.5))
+    assert tokens_per_s([odd], FLAT, 2) == pytest.approx(2 * 22 / (22 + 20 * 0.5))
 
 
 @pytest.mark.parametrize("wanted", [0.2, 0.5, 0.95])
@@ -167,7 +175,7 @@ def test_the_map_has_a_best_strategy_in_every_field_and_the_pair_as_a_point(read
     dear = next(each for each in fields if (each.price, each.acceptance) == (0.6, 0.3))
     assert dear.speedups["static"] < 1
     assert pair_on(material, EVEN) == (pytest.approx(0.1), acceptance(material.texts))
-    assert priced(EVEN, 0.35).step(1) == pytest.approx(0.35)
+    assert priced(EVEN, 0.35).costs.draft(1) == pytest.approx(0.35)
 
 
 def test_a_projection_says_that_it_is_simulated_and_counts_its_progress(ready) -> None:  # type: ignore[no-untyped-def]
@@ -214,23 +222,21 @@ def test_a_card_of_this_machine_can_be_read_and_projected_onto(ready) -> None:  
     assert material.speed(choose("static"), card, 1) > 0
 
 
-def test_prices_that_noise_made_fall_rise_again() -> None:
-    assert rising({1: 2.0, 4: 1.5, 8: 3.0}) == [(1, 2.0), (4, 2.0), (8, 3.0)]
-
-
 def test_prices_that_noise_made_fall_with_more_texts_rise_again_and_make_a_card() -> None:
-    noisy = {
-        1: PassPrices([(1, 2e-3), (9, 3e-3)], [(1, 2e-4)]),
-        2: PassPrices([(1, 1e-3), (9, 4e-3)], [(1, 3e-4)]),
-        4: PassPrices([(1, 3e-3), (9, 3.5e-3)], [(1, 1e-4)]),
-    }
+    noisy = {1: [(1, 2e-3), (9, 3e-3)], 2: [(2, 1e-3), (18, 4e-3)], 4: [(4, 3e-3), (36, 3.5e-3)]}
     found = rising_by_batch(noisy)
-    assert [prices.target for prices in found.values()] == [
-        [(1, 2e-3), (9, 3e-3)], [(1, 2e-3), (9, 4e-3)], [(1, 3e-3), (9, 4e-3)]
-    ]  # fmt: skip
-    assert [prices.draft[0][1] for prices in found.values()] == [2e-4, 3e-4, 3e-4]
-    card = dataclasses.replace(EVEN, batches=found)
-    assert Card.from_dict(card.to_dict()).batches.keys() == found.keys()
+    assert found == {1: [(1, 2e-3), (9, 3e-3)], 2: [(2, 2e-3), (18, 4e-3)], 4: [(4, 3e-3), (36, 4e-3)]}
+    card = with_costs(target=found, steps={size: [(size, 2e-4)] for size in found})
+    assert Card.from_dict(card.to_dict()).batches == [*found]
+
+
+def test_longer_texts_take_longer_on_a_card_that_says_what_their_context_costs(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    card = with_costs(context=Context(10, 4000, 0.001, 0.0001))
+    assert Card.from_dict(card.to_dict()) == card
+    slow, fast = (material.speed(choose("autoregressive"), each, 1) for each in (card, EVEN))
+    assert 1 / slow - 1 / fast == pytest.approx(0.001 * (material.context - 10))
+    assert EVEN.costs.at(material.context) is EVEN.costs
 
 
 def test_a_pair_on_a_published_card_has_that_cards_price(ready) -> None:  # type: ignore[no-untyped-def]

@@ -11,10 +11,11 @@ Theorem 7 counts it (decision 57).
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from decoding.projecting.card import published
+from decoding.prices.machine_card import published
 from decoding.projecting.lockstep import steps_of, tokens_per_s
 from decoding.replay.records import Record
 from decoding.ssd.settings import Settings
@@ -24,7 +25,7 @@ from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
 from decoding.ssd.theory import PowerLaw, tokens_per_round
 
-CARD = published()["llama-70b-1b-h100"]
+COSTS = published()["llama-70b-1b-h100"].costs
 ACCEPTANCE, LOOKAHEAD, ROUNDS = 0.885, 7, 3000
 HITS = {"neural": 1 - PowerLaw(0.28, 0.54).miss(1), "random": 0.80}  # by what drafted the judged round; F = 1 and F = 8
 FIGURE_6 = {  # batch -> tokens/s of each text: fast backup, neural backup, SD
@@ -63,8 +64,8 @@ def text_of(backup: str) -> Track:
 def speed(backup: str, batch: int, placement: Placement = AS_PUBLISHED) -> float:
     """Tokens per second of each text."""
     plan = plan_for(BACKUPS[backup], 10_000)
-    played = simulate([text_of(backup)], plan, CARD.prices(batch), placement)
-    return tokens_per_s([steps_of(trace) for trace in played.traces], CARD, batch)
+    played = simulate([text_of(backup)], plan, replace(COSTS.of_each(batch), opening=COSTS.draft(batch)), placement)
+    return tokens_per_s([steps_of(trace) for trace in played.traces], COSTS, batch)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def projected() -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, float]] = {}
     for batch in FIGURE_6:
         found[batch] = {backup: speed(backup, batch) for backup in BACKUPS}
-        drafting = CARD.verify(batch, 7) + 6 * CARD.step(batch)
+        drafting = COSTS.verify(batch, 7 * batch) + 6 * COSTS.draft(batch)
         found[batch]["plain"] = tokens_per_round(ACCEPTANCE, 6) / drafting
     return found
 
@@ -97,8 +98,8 @@ def test_a_tree_that_is_finished_after_a_miss_would_make_every_round_of_a_large_
     batch = max(FIGURE_6)
     tokens = tokens_per_round(ACCEPTANCE, LOOKAHEAD)
     told = tokens / FIGURE_6[batch][1]
-    dropped = CARD.verify(batch, LOOKAHEAD + 1) + LOOKAHEAD * CARD.step(batch)
-    left = (1 + LOOKAHEAD) * CARD.step(batch) - CARD.verify(batch, LOOKAHEAD + 1)
+    dropped = COSTS.verify(batch, batch * (LOOKAHEAD + 1)) + LOOKAHEAD * COSTS.draft(batch)
+    left = (1 + LOOKAHEAD) * COSTS.draft(batch) - COSTS.verify(batch, batch * (LOOKAHEAD + 1))
     assert dropped == pytest.approx(told, rel=0.05)
     assert left > 0 and dropped + left > 1.2 * told
     assert speed("neural", batch, BESIDE) == pytest.approx(tokens / (dropped + left), rel=0.03)

@@ -18,8 +18,9 @@ from decoding.disco.recording import Recording, record
 from decoding.drafters.base import Drafter
 from decoding.drafters.features import DraftStep, Feature
 from decoding.events import Drafted
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import costs_from, counted
 from decoding.registry import Parts
-from decoding.replay.costs import Costs, costs_from, counted
 from decoding.replay.planning import Study
 from decoding.replay.player import replay
 from decoding.replay.records import Record, RecordedText
@@ -107,9 +108,9 @@ def test_copied_tokens_take_no_pass_of_the_draft_model() -> None:
     study = Study([recorded(world(), SAMPLINGS[0])])
     counts = study.play(choose("suffix", {"threshold": 0.05}))
     assert counts.copied > 0 and (counts.draft_passes, counts.drafts) == (0, 0)
-    costs = Costs((0.0, 10.0, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2)
+    costs = CostModel.of_one((0.0, 10.0, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2)
     assert costs.seconds(counts) == pytest.approx(
-        sum(rounds * (costs.verify(drafted + 1) + costs.round) for drafted, rounds in counts.rounds.items())
+        sum(rounds * (costs.verify(1, drafted + 1) + costs.fixed(1)) for drafted, rounds in counts.rounds.items())
     )
 
 
@@ -118,8 +119,8 @@ def test_rounds_that_copy_tell_what_rows_cost_and_nothing_of_the_draft_model() -
     plain, copying = (made.run(choice, [3, 1], SAMPLINGS[0])[1].events for choice in parse_choices("static:1,suffix:0"))
     widest = max(len(event.tokens) for event in copying if isinstance(event, Drafted))
     both, alone = costs_from([plain, copying]), costs_from([plain])
-    assert len(both.target) == widest + 2 > len(alone.target)
-    assert both.draft == alone.draft
+    assert both.widest == widest + 1 > alone.widest
+    assert both.draft(1) == alone.draft(1)
 
 
 def test_a_text_longer_than_what_was_asked_for_is_no_record() -> None:

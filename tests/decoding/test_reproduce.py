@@ -19,7 +19,7 @@ import torch
 
 from decoding.events import Drafted, Event, Verified
 from decoding.papers import FIGURES, base, disco_3, disco_classifier, figures_in
-from decoding.replay.joint_costs import JointCosts
+from decoding.prices.cost_model import CostModel
 from decoding.replay.records import Record
 from decoding.replay.workload import Recipe, of_papers
 from decoding.reproduce import bootstrap
@@ -127,15 +127,8 @@ def test_saguaro_sampling_takes_probability_from_the_tokens_with_a_branch() -> N
     assert held_back(scores, 1.0, branches=1)[0].tolist() == pytest.approx([0.56, 0.28, 0.10, 0.06])
 
 
-def test_a_verification_of_more_rows_is_never_free_where_noise_makes_long_passes_look_short() -> None:
-    noisy = JointCosts({2: [(2, 0.004), (4, 0.006), (8, 0.006), (16, 0.001)]}, [(2, 0.001)], [(2, 0.0)])
-    clock = base.Clock(SimpleNamespace(joint=noisy))  # type: ignore[arg-type]
-    assert noisy.verifying(2, 18) == 0.0
-    assert [clock.verify(lookahead, 2) for lookahead in (1, 8)] == [0.006, 0.004]
-
-
 def test_a_draft_of_a_batch_is_priced_with_what_it_takes_besides_its_steps() -> None:
-    joint = JointCosts({4: [(4, 0.01)]}, [(4, 0.001)], [(4, 0.0)], begin=[(4, 0.002)])
+    joint = CostModel({4: [(4, 0.01)]}, {4: [(4, 0.001)]}, begin=[(4, 0.002)])
     assert base.Clock(SimpleNamespace(joint=joint)).draft(3, 4) == pytest.approx(0.005)  # type: ignore[arg-type]
 
 

@@ -21,9 +21,8 @@ from decoding.measure.schedule import stints
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
 from decoding.pair import Pair
+from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
-from decoding.replay.costs import Costs
-from decoding.replay.joint_costs import JointCosts
 from decoding.sequence import Sequence
 from decoding.spec import Choice, Sampling, parse_choices
 from decoding.ssd.accounting import count, rates
@@ -34,9 +33,8 @@ from decoding.ssd.policy.misses import LEAST, Misses
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, BranchRows, Budget, Trial
 from decoding.ssd.settings import Settings, WantedBackup
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan
-from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.simulation.together import FREE, Beside, Tracked, simulate_together
+from decoding.ssd.simulation.together import Tracked, simulate_together
 from decoding.ssd.simulation.track import Track
 from tests.decoding.test_comparison import LETTERS, Letters, comparison
 from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, drawing_at, texts
@@ -303,10 +301,8 @@ def test_after_a_cancelled_batch_the_next_one_has_all_rows() -> None:
 
 # Simulation -----------------------------------------------------------------------------------------------------------
 
-COSTS = JointCosts(
-    verify={n: [(rows, 10.0 + rows) for rows in (n, 8 * n)] for n in (1, 8)},
-    draft=[(1, 1.0), (64, 1.0)],
-    rest=[(1, 0.0), (8, 0.0)],
+COSTS = CostModel(
+    {n: [(rows, 10.0 + rows) for rows in (n, 8 * n)] for n in (1, 8)}, {1: [(1, 1.0)]}, branches=[(1, 1.0)]
 )
 
 
@@ -329,11 +325,8 @@ def plan(branches: int) -> Plan:
 @pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
 def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alone(placement: Placement) -> None:
     tracks = recorded_texts(4)
-    found = simulate_together(tracks, plan(10), COSTS, 1, [(1, 1.0)], placement)
-    passes = Costs((0.0, *(10.0 + rows for rows in range(1, 9))), 1.0, 0.0, 0.0, 0.0)
-    alone = simulate(
-        [text.track for text in tracks], plan(10), Prices("made up", passes, (0.0, 1.0), opening=1.0), placement
-    )
+    found = simulate_together(tracks, plan(10), COSTS, 1, placement)
+    alone = simulate([text.track for text in tracks], plan(10), dataclasses.replace(COSTS, opening=1.0), placement)
     assert found.hit_rate == pytest.approx(alone.rates["hit_rate"])
     assert found.tokens_per_s_device == pytest.approx(alone.tokens_per_s, rel=1e-6)
 
@@ -341,8 +334,7 @@ def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alo
 def test_where_rows_suffice_texts_that_are_simulated_together_hit_as_they_do_alone_and_fewer_rows_hit_less() -> None:
     tracks = recorded_texts(6)
     alone, plenty, few = (
-        simulate_together(tracks, plan(branches), COSTS, users, [(1, 1.0)])
-        for branches, users in ((10, 1), (10, 3), (10, 6))
+        simulate_together(tracks, plan(branches), COSTS, users) for branches, users in ((10, 1), (10, 3), (10, 6))
     )
     assert alone.hit_rate > plenty.hit_rate > few.hit_rate > 0
 
@@ -354,7 +346,7 @@ def test_a_draft_beside_the_target_hides_what_it_prepares_until_that_takes_longe
     tracks = recorded_texts(6)
     speeds = [
         [
-            simulate_together(tracks, plan(10), COSTS, users, [(1, pass_s)], placement)
+            simulate_together(tracks, plan(10), dataclasses.replace(COSTS, branches=[(1, pass_s)]), users, placement)
             for placement in (IN_TURN, ANYTIME)
         ]
         for pass_s in (0.1, 1.0, 9.0)
@@ -368,26 +360,27 @@ def test_a_draft_beside_the_target_hides_what_it_prepares_until_that_takes_longe
 
 
 def test_a_verification_is_slowed_down_only_while_the_draft_really_works_beside_it() -> None:
-    tracks, slow = recorded_texts(4), Beside(slower=1.5, delay=1 / 3)
+    tracks, slow = recorded_texts(4), dataclasses.replace(COSTS, slower=1.5, delay=1 / 3)
 
-    def speed(pass_s: float, placement: Placement, beside: Beside) -> float:
-        return simulate_together(tracks, plan(10), COSTS, 2, [(1, pass_s)], placement, beside).tokens_per_s_device
+    def speed(pass_s: float, placement: Placement, costs: CostModel) -> float:
+        priced = dataclasses.replace(costs, branches=[(1, pass_s)])
+        return simulate_together(tracks, plan(10), priced, 2, placement).tokens_per_s_device
 
-    lost = [speed(pass_s, ANYTIME, FREE) / speed(pass_s, ANYTIME, slow) for pass_s in (1e-6, 0.1, 1.0, 3.0)]
+    lost = [speed(pass_s, ANYTIME, COSTS) / speed(pass_s, ANYTIME, slow) for pass_s in (1e-6, 0.1, 1.0, 3.0)]
     assert lost[0] == pytest.approx(1.0, abs=1e-4)  # it is ready at once
     assert lost == sorted(lost) and 1.0 < lost[1] < lost[2] < lost[3] <= 1.5
-    assert speed(1.0, IN_TURN, slow) == speed(1.0, IN_TURN, FREE)
+    assert speed(1.0, IN_TURN, slow) == speed(1.0, IN_TURN, COSTS)
 
 
 @pytest.mark.parametrize(("draft_s", "took_s"), [(0.0, 10.0), (3.0, 11.0), (15.0, 15.0), (60.0, 15.0)])
 def test_the_work_of_a_verification_goes_on_more_slowly_meanwhile(draft_s: float, took_s: float) -> None:
-    assert Beside(slower=1.5, delay=1 / 3).verifying(10.0, draft_s) == pytest.approx(took_s)
+    assert dataclasses.replace(COSTS, slower=1.5, delay=1 / 3).beside(10.0, draft_s) == pytest.approx(took_s)
 
 
 def test_random_numbers_of_the_target_take_time_under_ssd_too() -> None:
     tracks = recorded_texts(4)
     with_noise = dataclasses.replace(COSTS, noise=(8, 1.0))
-    quiet, noisy = (simulate_together(tracks, plan(10), costs, 2, [(1, 1.0)]) for costs in (COSTS, with_noise))
+    quiet, noisy = (simulate_together(tracks, plan(10), costs, 2) for costs in (COSTS, with_noise))
     assert noisy.tokens_per_s_device < quiet.tokens_per_s_device
 
 
@@ -405,7 +398,7 @@ def test_a_simulated_batch_hits_as_often_as_a_live_one(backup: WantedBackup) -> 
         decode_all(made)
     live = rates([counted for sequence in made if (counted := count(events(sequence)))])["hit_rate"]
     settings = Settings(4, 10, backup=backup)
-    found = simulate_together(tracks, Plan(settings, copier=partial(copier, settings)), COSTS, 4, [(1, 1.0)])
+    found = simulate_together(tracks, Plan(settings, copier=partial(copier, settings)), COSTS, 4)
     assert found.hit_rate == pytest.approx(live, abs=0.1)
     used = {event.backup for sequence in made for event in events(sequence) if isinstance(event, Drafted)}
     assert backup in used

@@ -16,7 +16,7 @@ from decoding.drafters.base import Draft
 from decoding.events import Source
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.spec import Sampling
 from decoding.ssd.policy.breadth import AGAIN, TRIALS, TRIED, Breadth
 from decoding.ssd.policy.pace import Pace
@@ -234,7 +234,7 @@ def test_a_winner_that_was_not_finished_is_finished_as_if_it_had_been_alone() ->
 
 def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it() -> None:
     """If drafting costs nothing, a token is worth what its row costs to verify: the whole price."""
-    costs = dataclasses.asdict(Costs((0.0, 1.0, 2.0), draft=0.0, draft_round=0.0, catch_up=0.0, round=0.0))
+    costs = CostModel.of_one((0.0, 1.0, 2.0)).for_one()
     classifier = dataclasses.replace(some_classifier(), card={"thresholds": {"priced": 0.5}, "costs": costs})
     runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
     draws = Speculator(runner, dice_for(GREEDY, 12, 0), Settings(12, 60, backup="neural"), (), classifier)

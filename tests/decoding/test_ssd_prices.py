@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from decoding.events import Anticipated, Drafted, Event, Started, Verified
-from decoding.projecting.card import published
+from decoding.prices.fit_ahead import prices_from
+from decoding.prices.machine_card import published
 from decoding.replay.records import Record
 from decoding.spec import Sampling, choose
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
-from decoding.ssd.simulation.prices import prices_from
 from decoding.ssd.simulation.recording import plan_for
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
@@ -76,12 +77,12 @@ def beside(rounds: int, branches: int) -> list[Event]:
 def test_prices_are_found_again() -> None:
     static = [trace(lookahead, 9, 10.0, 1.0) for lookahead in (0, 1, 3, 5)]
     found = prices_from(static, [beside(40, 6), beside(40, 12)])
-    assert found.passes.verify(4) == pytest.approx(12e-3)  # beside a draft it was slower than alone
-    assert found.passes.draft == pytest.approx(1.5e-3)
-    assert found.passes.round == pytest.approx(0.3e-3)
+    assert found.verify(1, 4) == pytest.approx(12e-3)  # beside a draft it was slower than alone
+    assert found.draft(1) == pytest.approx(1.5e-3)
+    assert found.fixed(1) == pytest.approx(0.3e-3)
     assert found.taking == found.answer == pytest.approx(0.02e-3)  # no answer was seen that was not ready
     assert found.opening == pytest.approx(1e-3)
-    assert [found.step(branches) for branches in (1, 6, 9, 12, 20)] == pytest.approx([2e-3] * 5)
+    assert [found.prepare(branches) for branches in (1, 6, 9, 12, 20)] == pytest.approx([2e-3] * 5)
 
 
 def test_a_live_trace_tells_opening_from_stepping() -> None:
@@ -98,7 +99,8 @@ def test_published_prices_give_what_was_published() -> None:
     hit rate near 0.86 then give nearly the published speed, all of it from parts."""
     acceptance, length = 0.885, 4000
     assert tokens_per_round(acceptance, 6) == pytest.approx(5, abs=0.05)
-    prices, dice = published()["llama-70b-1b-h100"].prices(1), random.Random(3)
+    costs, dice = published()["llama-70b-1b-h100"].costs, random.Random(3)
+    prices = replace(costs, opening=costs.draft(1))
     matches = [dice.random() < acceptance for _ in range(length)]
     text = tuple(0 if match else 1 if dice.random() < 0.78 else 2 for match in matches)
     track = Track((), text, ((0, 1),) * length, Record.of(matches), length)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,13 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.recording import record
 from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.events import Anticipated, Drafted, Event, Started, Verified
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit_ahead import prices_from
 from decoding.replay.records import Record
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.accounting import PHASES, rounds
 from decoding.ssd.settings import Settings, WantedBackup
 from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
-from decoding.ssd.simulation.prices import Prices, prices_from
 from decoding.ssd.simulation.recording import plan_for, track_of
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
@@ -36,7 +37,7 @@ PROMPT = [3, 1]
 SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
 ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
 
-EVEN = Prices("made up", Costs((0.0, 1.0, 1.0), 0.1, 0.0, 0.0, 0.0), (0.0, 0.1), opening=0.1)
+EVEN = replace(CostModel.of_one((0.0, 1.0, 1.0), 0.1), branches=[(1, 0.1)], opening=0.1)
 
 
 def tracked(world: World, sampling: Sampling, seed: int, classifier: Classifier | None = None, cap: int = 8) -> Track:
@@ -189,9 +190,9 @@ def thrown(acceptance: float, guessed: float, length: int = 4000) -> Track:
     return Track((), text, ((0, 1),) * length, Record.of(matches), length)
 
 
-def prices(*, draft: float, step: float, opening: float = 0.0, **more: float) -> Prices:
+def prices(*, draft: float, step: float, opening: float = 0.0, **more: float) -> CostModel:
     """Every verification takes a second, however many rows it has."""
-    return Prices("made up", Costs((0.0, 1.0, 1.0), draft, 0.0, 0.0, 0.0), (0.0, step), opening, **more)
+    return replace(CostModel.of_one((0.0, 1.0, 1.0), draft), branches=[(1, step)], opening=opening, **more)
 
 
 @pytest.mark.parametrize("placement", [BESIDE, ANYTIME], ids=lambda placement: placement.name)
@@ -236,8 +237,8 @@ def test_a_number_of_branches_that_is_left_open_is_nearly_as_good_as_the_best_in
     row: float, placement: Placement
 ) -> None:
     tracks = [tracked(World.of_tables(VOCAB, seed, noise=0.9), SAMPLINGS[0], seed) for seed in range(12)]
-    passes = Costs((0.0, *(1.0 + 0.02 * n for n in range(10))), 0.15, 0.0, 0.0, 0.0)
-    price = Prices("made up", passes, (0.0, *(0.12 + row * n for n in range(1, 41))), opening=0.2)
+    passes = CostModel.of_one((0.0, *(1.0 + 0.02 * n for n in range(10))), 0.15, 0.0, 0.0, 0.0)
+    price = replace(passes, branches=[(n, 0.12 + row * n) for n in range(1, 41)], opening=0.2)
 
     def speed(branches: int | None) -> float:
         plan = plan_for(Settings(4, branches, backup="neural"), VOCAB)
@@ -273,10 +274,9 @@ def test_every_price_is_paid_where_it_belongs() -> None:
     alone."""
     matches = [True] * 12
     track = Track((), (0,) * 12, ((0, 1),) * 12, Record.of(matches, 40), room=40)
-    price = Prices(
-        "made up",
-        Costs((0.0, 1.0, 1.0), 0.1, 0.04, 0.0, 0.02),
-        (0.0, 0.5),
+    price = replace(
+        CostModel.of_one((0.0, 1.0, 1.0), 0.1, 0.04, 0.0, 0.02),
+        branches=[(1, 0.5)],
         opening=0.1,
         taking=0.2,
         answer=0.01,
@@ -319,10 +319,9 @@ def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Pla
     tracks = [tracked(World.of_tables(VOCAB, seed, noise=0.9), sampling, seed) for seed in range(6)]
     branches = settings.branches
     rows = (0.0, *(1.0 + 0.05 * n for n in range(10)))
-    given = Prices(
-        "made up",
-        Costs(rows, 0.1, 0.0, 0.0, 0.02),
-        (0.0, *(slow + 0.01 * n for n in range(branches))),
+    given = replace(
+        CostModel.of_one(rows, 0.1, 0.0, 0.0, 0.02),
+        branches=[(n + 1, slow + 0.01 * n) for n in range(branches)],
         opening=0.15,
         opening_read=0.05 if reads_on else 0.15,
         taking=0.01,
@@ -334,12 +333,12 @@ def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Pla
     plan = plan_for(settings, VOCAB)
     traces = simulate(tracks, plan, given, placement).traces
     found = prices_from(static, traces)
-    assert found.passes.verify(4) == pytest.approx(given.passes.verify(4), rel=0.001)
-    assert (found.passes.draft, found.passes.round) == (pytest.approx(0.1), pytest.approx(0.02, rel=0.001))
+    assert found.verify(1, 4) == pytest.approx(given.verify(1, 4), rel=0.001)
+    assert (found.draft(1), found.fixed(1)) == (pytest.approx(0.1), pytest.approx(0.02, rel=0.001))
     assert (found.opening, found.taking, found.answer) == (*map(pytest.approx, (0.15, 0.01, 0.01)),)
     assert found.opening_read == pytest.approx(given.opening_read)
     assert (found.turning, found.start) == (pytest.approx(0.03), pytest.approx(0.4, rel=0.01))
-    assert found.step(branches) == pytest.approx(given.step(branches), rel=0.001)
+    assert found.prepare(branches) == pytest.approx(given.prepare(branches), rel=0.001)
     again = simulate(tracks, plan, found, placement)
     assert again.tokens_per_s == pytest.approx(simulate(tracks, plan, given, placement).tokens_per_s, rel=0.005)
     assert mean_phases(again.traces) == pytest.approx(mean_phases(traces), rel=0.01, abs=1e-3)

@@ -112,8 +112,8 @@ def test_a_recording_of_it_can_be_cancelled(target_alone: Pair) -> None:
 
 def test_prices_of_it_are_those_of_verifications(target_alone: Pair) -> None:
     costs = probe(target_alone, PROMPTS, Sampling(max_new_tokens=96))
-    assert len(costs.target) > 8 and min(costs.target[1:]) > 0
-    assert costs.draft == costs.draft_round == costs.tree == costs.mixing == 0
+    assert costs.widest > 7 and min(seconds for _, seconds in costs.target[1]) > 0
+    assert costs.drafted(1, 3) == costs.tree == costs.mixing == 0
 
 
 def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: Pair, tmp_path: Path) -> None:

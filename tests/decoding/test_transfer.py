@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from decoding.papers import FIGURES
+from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
-from decoding.replay.costs import Costs
 from decoding.replay.planning import study
 from decoding.reproduce import transfer
 from decoding.reproduce.drawing import draw, phases
@@ -19,7 +19,7 @@ from decoding.reproduce.shelf import InMemory
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import SHARED, prompts
 
-COSTS = Costs((0.0, *(1.0 + 0.05 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02)
+COSTS = CostModel.of_one((0.0, *(1.0 + 0.05 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02)
 FIGURE = FIGURES["disco-transfer"]
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.replay.planning import Study
 from decoding.replay.tree_worth import shape_of, tree_worth, with_row_price
 from decoding.spec import Sampling, choose
 from decoding.tree_shapes import TreeShape
 from tests.decoding.test_replay_and_disco import recorded, world
 
-COSTS = Costs((0.0, 10.0, 10.1), draft=1.0, draft_round=0.0, catch_up=0.0, round=0.0)
+COSTS = CostModel.of_one((0.0, 10.0, 10.1), draft=1.0, draft_round=0.0, catch_up=0.0, round=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,7 @@ def test_the_price_up_to_which_a_tree_wins_separates_prices_at_which_it_does(tex
 
 
 def test_no_row_is_cheap_enough_where_each_place_costs_the_draft_much(texts: Study) -> None:
-    costly = Costs(COSTS.target, 0.1, 0.0, 0.0, 0.0, in_tree=20.0)
+    costly = replace(COSTS.with_drafting(0.1), in_tree=20.0)
     found = tree_worth(texts, costly)
     assert found.most_row_price is None and "at no price" in found.sentence
 

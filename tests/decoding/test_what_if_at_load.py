@@ -6,19 +6,18 @@ import pytest
 
 from decoding.events import Drafted, Event, Started, Verified
 from decoding.load import Load
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import MOST_USERS, reading_cost, with_loads
 from decoding.replay.at_load import play
-from decoding.replay.costs import Costs
-from decoding.replay.joint_costs import JointCosts
 from decoding.replay.records import RecordedText
 from decoding.spec import choose
 from decoding.strategies.static import SameLength
 from decoding.what_if.at_load import AtLoad, simulate_at_load
-from decoding.what_if.joint_prices import MOST_USERS, joint_costs, reading_cost, shared
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 
 MS = 1_000_000
-COSTS = Costs(tuple(0.010 + 0.001 * rows for rows in range(9)), 0.002, 0.0, 0.0, 0.001)
+COSTS = CostModel.of_one(tuple(0.010 + 0.001 * rows for rows in range(9)), 0.002, 0.0, 0.0, 0.001)
 
 
 def verifying(texts: int, rows: int) -> float:
@@ -43,38 +42,36 @@ def trace(users: int, lookahead: int, rounds: int = 6) -> list[Event]:
     return events
 
 
-def at(users: int, *lookaheads: int):
-    found = shared(users, [[trace(users, lookahead)] * 3 for lookahead in lookaheads])
-    assert found
-    return found
+def at(users: int, *lookaheads: int) -> list[list[list[Event]]]:
+    return [[trace(users, lookahead)] * 3 for lookahead in lookaheads]
 
 
 def test_prices_of_joint_passes_are_read_from_the_runs_at_that_load() -> None:
-    found = joint_costs(COSTS, {4: at(4, 0, 2, 4)}, 0.0)
+    found = with_loads(COSTS, {4: at(4, 0, 2, 4)}, 0.0)[0]
     for rows in (4, 8, 12, 20):
-        assert found.verifying(4, rows) == pytest.approx(verifying(4, rows))
-    assert found.drafting(4) == pytest.approx(0.003)
-    assert found.resting(4) == pytest.approx(0.0004, abs=0.0007)
-    assert found.verifying(1, 3) == COSTS.verify(3) and found.drafting(1) == COSTS.draft
+        assert found.verify(4, rows) == pytest.approx(verifying(4, rows))
+    assert found.draft(4) == pytest.approx(0.003)
+    assert found.fixed(4) == pytest.approx(0.0004, abs=0.0007)
+    assert found.verify(1, 3) == COSTS.verify(1, 3) and found.draft(1) == COSTS.draft(1)
 
 
 def test_beyond_the_measured_loads_a_pass_costs_what_its_rows_cost() -> None:
-    found = joint_costs(COSTS, {4: at(4, 0, 4)}, 0.0)
-    assert found.verifying(64, 64) == pytest.approx(found.verifying(4, 20) + 44 * COSTS.row())
-    alone = joint_costs(COSTS, {}, 0.0)
-    assert alone.verifying(16, 64) == pytest.approx(COSTS.verify(8) + 56 * COSTS.row())
-    assert COSTS.draft < alone.drafting(16) < alone.drafting(MOST_USERS)
-    assert alone.resting(MOST_USERS) == pytest.approx(64 * COSTS.round)
+    found = with_loads(COSTS, {4: at(4, 0, 4)}, 0.0)[0]
+    assert found.verify(64, 64) == pytest.approx(found.verify(4, 20) + 44 * COSTS.row())
+    alone = with_loads(COSTS, {}, 0.0)[0]
+    assert alone.verify(16, 64) == pytest.approx(COSTS.verify(1, 8) + 56 * COSTS.row())
+    assert COSTS.draft(1) < alone.draft(16) < alone.draft(MOST_USERS)
+    assert alone.fixed(MOST_USERS) == pytest.approx(64 * COSTS.fixed(1))
 
 
 def test_prices_never_fall_with_more_texts_even_if_traces_are_noisy() -> None:
-    noisy = joint_costs(COSTS, {2: at(2, 0, 2), 8: at(2, 0, 2)}, 0.0)
-    steps = [noisy.drafting(texts) for texts in (1, 2, 4, 8, 16, 64)]
+    noisy = with_loads(COSTS, {2: at(2, 0, 2), 8: at(2, 0, 2)}, 0.0)[0]
+    steps = [noisy.draft(texts) for texts in (1, 2, 4, 8, 16, 64)]
     assert steps == sorted(steps)
 
 
 def test_runs_without_a_second_round_price_nothing() -> None:
-    assert shared(4, [[trace(4, 2, rounds=1)], []]) is None
+    assert with_loads(COSTS, {4: [[trace(4, 2, rounds=1)], []]}, 0.0) == with_loads(COSTS, {}, 0.0)
 
 
 def test_what_the_draft_takes_for_a_prompt_is_the_difference_that_it_makes() -> None:
@@ -92,21 +89,21 @@ def recorded() -> Recorded:
         places.said = [(place + number) % 4 != 3 for place in range(24)]
         places.prompt_length = 8 + number
         prompts.append(places)
-    return Recorded(prompts, 6, COSTS, 8, at={4: at(4, 0, 4)}, reading=0.0001)
+    return Recorded(prompts, 6, *with_loads(COSTS, {4: at(4, 0, 4)}, 0.0001))
 
 
 def test_what_if_at_load_is_the_replay_at_load_of_the_same_texts_at_these_prices(recorded: Recorded) -> None:
     found = simulate_at_load(recorded, choose("static", {"lookahead": 3}).at(Load(4)), 4)
     requests = [RecordedText(places.record(False), places.prompt_length) for places in recorded.prompts]
-    fast = play(requests, lambda: SameLength(3), recorded.joint, 4).requests
-    slow = play(requests, lambda: SameLength(0), without_draft(recorded.joint), 4, drafts=False).requests
+    fast = play(requests, lambda: SameLength(3), recorded.costs, 4).requests
+    slow = play(requests, lambda: SameLength(0), without_draft(recorded.costs), 4, drafts=False).requests
     expected = [(one.end, other.end) for one, other in zip(slow, fast, strict=True)]
     assert [(alone, refused) for alone, refused, _ in found.times] == expected
     assert found.ratio > 1
 
 
-def without_draft(costs: JointCosts) -> JointCosts:
-    return JointCosts(costs.verify, [(1, 0.0)], costs.rest)
+def without_draft(costs: CostModel) -> CostModel:
+    return CostModel(costs.target, rest=costs.rest)
 
 
 def speedup(recorded: Recorded, users: int, strategy: str = "static", **params: object) -> AtLoad:
@@ -126,6 +123,6 @@ def test_an_answer_says_how_much_of_it_no_run_priced(recorded: Recorded) -> None
 
 def test_copied_drafts_take_no_pass_of_a_draft_model(recorded: Recorded) -> None:
     recorded.prompts[0].tokens = [1, 2, 3] * 8
-    dear = Recorded(recorded.prompts, 6, Costs(COSTS.target, 9.0, 0.0, 0.0, 0.001), 8, reading=9.0)
+    dear = Recorded(recorded.prompts, 6, *with_loads(COSTS.with_drafting(4500), {}, 9.0))
     [first, *_] = simulate_at_load(dear, choose("lookup", {"lookahead": 4}).at(Load(4)), 4).times
     assert first[0] > max(first[1:])

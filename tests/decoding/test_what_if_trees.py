@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from decoding.events import to_dict
-from decoding.replay.costs import Costs, counted
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import counted
 from decoding.spec import Choice, Sampling, choose
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import simulate
 from tests.decoding.worlds import World
 
-COSTS = Costs((0.0, 10.0, 11.0), 1.0, 0.0, 0.0, 0.0)
+COSTS = CostModel.of_one((0.0, 10.0, 11.0), 1.0, 0.0, 0.0, 0.0)
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 NARROW = choose("tree", {"shape": "2/11/1"})
 

@@ -13,12 +13,13 @@ from typing import Any
 
 from decoding.events import Prompted, to_dict
 from decoding.papers import FIGURES
-from decoding.projecting.card import Card, PassPrices
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import AtLoad, joined
+from decoding.prices.machine_card import Card
 from decoding.projecting.projecting import Material as Projecting
 from decoding.projecting.projecting import as_dict, project
 from decoding.replay import plan_at_load
 from decoding.replay.confirming import best_of_each
-from decoding.replay.costs import Costs
 from decoding.replay.plan_document import document_of
 from decoding.replay.planning import Study, predict, study
 from decoding.replay.planning_at_load import Material, best_by_strategy, predict_at_load, schedule
@@ -26,15 +27,12 @@ from decoding.reproduce.evidence import Evidence
 from decoding.reproduce.shelf import InMemory
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN
-from decoding.ssd.simulation.preparing import Preparing
-from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.recording import plan_of, track_of
 from decoding.ssd.simulation.simulator import simulate as simulate_ahead
-from decoding.ssd.simulation.together import Tracked
+from decoding.ssd.simulation.together import Tracked, simulate_together
 from decoding.strategies import STRATEGIES
 from decoding.what_if.ahead import Ahead, Stood, stood, surer, track
 from decoding.what_if.at_load import simulate_at_load
-from decoding.what_if.joint_prices import Shared
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import simulate
@@ -50,12 +48,17 @@ SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=NEW),
     "shared": Sampling(temperature=0.9, dice="shared", max_new_tokens=NEW, repetition_penalty=1.2),
 }
-COSTS = Costs((0.0, 10.0, 10.5, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.01)
+COSTS = CostModel.of_one((0.0, 10.0, 10.5, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2, decision=0.1, reading=0.05, token=0.01)
 FULL = dataclasses.replace(COSTS, tree=0.3, in_tree=0.05, mixing=0.2)
-PRICES = Prices("made up", COSTS, (0.0, 2.0, 2.1, 2.3, 2.6), opening=2.2, opening_read=0.4, transport=0.05, taking=0.01)
+BRANCHES = [(1, 2.0), (2, 2.1), (3, 2.3), (4, 2.6)]
+PRICES = dataclasses.replace(COSTS, branches=BRANCHES, opening=2.2, opening_read=0.4, transport=0.05, taking=0.01)
 PLACEMENTS = (IN_TURN, BESIDE, ANYTIME)
 USERS = (1, 4)
-PREPARING = Preparing([(4, 0.002), (12, 0.003)])
+JOINT = dataclasses.replace(
+    FULL,
+    **{name: getattr(live.JOINT, name) for name in ("target", "steps", "begin", "rest", "prompts")},
+    branches=[(4, 0.002), (12, 0.003)],
+)
 RAN = "static:4,tree:2/11/1,ssd:4,branches=6,backup=neural,placement=in-turn"  # what what-if knows the texts from
 ASKED = (
     "static:2,static:7,heuristic,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,lookup,lookup:4,ngram=3,suffix,"
@@ -72,8 +75,21 @@ NOT_DRAWN = {
     "ssd-7-engines",
     "ssd-5",
 }  # the last: slow
-LINES = PassPrices([(1, 1.0), (8, 1.4), (64, 4.0)], [(1, 0.1), (8, 0.12), (64, 0.3)])
-CARD = Card("made up", "for tests", "assumed", 1, 1, 0.01, 0.01, 0.002, 0.001, {1: LINES, 4: LINES})
+CARD = Card(
+    "made up",
+    "for tests",
+    "assumed",
+    target_devices=1,
+    draft_devices=1,
+    costs=CostModel(
+        {texts: [(texts, 1.0), (8 * texts, 1.4), (64 * texts, 4.0)] for texts in (1, 4)},
+        {texts: [(texts, 0.1), (8 * texts, 0.12), (64 * texts, 0.3)] for texts in (1, 4)},
+        rest=[(1, 0.01)],
+        transport=0.01,
+        decision=0.002,
+        mixing=0.001,
+    ),
+)
 
 
 @cache
@@ -84,7 +100,7 @@ def recorded(name: str) -> Study:
 def counts(name: str) -> Rows:
     """Passes that a replay counts of each setting of the live cases."""
     found, classifier = recorded(name), some_classifier()
-    estimates, judge = found.estimates(classifier), Material(found, live.JOINT, FULL, classifier).judge
+    estimates, judge = found.estimates(classifier), Material(found, JOINT, classifier).judge
     choices = [one for one in parse_choices(live.LABELS) if one.spec.can_replay and not one.spec.prices_rounds]
     rows = {}
     for choice in filter(found.tells, choices):
@@ -104,7 +120,7 @@ def planned(name: str) -> Rows:
 
 
 def planned_at_load(name: str) -> Rows:
-    material = Material(recorded(name), live.JOINT, FULL, some_classifier())
+    material = Material(recorded(name), JOINT, some_classifier())
     found = predict_at_load(material, USERS)
     rows: Rows = {row.choice.label: [row.tokens_per_s_device, row.speedup] for of in found.values() for row in of}
     best = {users: best_by_strategy(of) for users, of in found.items()}
@@ -115,7 +131,7 @@ def planned_at_load(name: str) -> Rows:
 
 def played_at_load(name: str) -> Rows:
     """Passes and times of the rounds of each setting of the live cases, for 4 users."""
-    material = Material(recorded(name), live.JOINT, FULL, some_classifier())
+    material = Material(recorded(name), JOINT, some_classifier())
     estimates = material.study.estimates(some_classifier())
     rows = {}
     for choice in parse_choices(live.LABELS):
@@ -143,7 +159,7 @@ def ahead(name: str) -> Rows:
             rows[f"{choice.label} {placement.name}"] = [played.tokens_per_s, *rates]
         texts = [Tracked(each.record, len(each.prompt), track=each) for each in tracks]
         if choice.params["backup"] != "auto":  # it follows a clock that texts share
-            together = PREPARING.simulate(texts, plan, live.JOINT, 4, ANYTIME)
+            together = simulate_together(texts, plan, JOINT, 4, ANYTIME)
             rows[f"{choice.label} for 4"] = [together.tokens_per_s_device, together.hit_rate]
     return rows
 
@@ -182,8 +198,8 @@ def what_if(name: str, users: int) -> Rows:
 def traced(name: str) -> Recorded:
     """Recordings as what-if reads them from the traces of RAN, of six texts."""
     texts = [_traced_text(number, SAMPLINGS[name]) for number in range(6)]
-    at = {4: Shared({4: 12.0, 20: 16.0}, 3.0, 0.5)}
-    found = Recorded([places for _, places, _ in texts], len(texts), FULL, 4, at=at, reading=0.01)
+    prices = joined(FULL, {4: AtLoad([(4, 12.0), (20, 16.0)], 3.0, 0.5)}, reading=0.01)
+    found = Recorded([places for _, places, _ in texts], len(texts), *prices)
     refused, accepted = ([track(*of, hopes=hopes) for of in texts] for hopes in (False, True))
     alone, lengths = [found.alone(len(text)) for text, _, _ in texts], [places.prompt_length for _, places, _ in texts]
     prepared = Ahead(refused, accepted, alone, PRICES, is_beside=True, prompt_tokens=lengths)

@@ -24,7 +24,7 @@ from decoding.events import Recorder, to_dict
 from decoding.loop import Batch
 from decoding.models.runner import ModelRunner
 from decoding.models.table import StateOf, TableModel, TableRunner, last_token
-from decoding.replay.joint_costs import JointCosts
+from decoding.prices.cost_model import CostModel
 from decoding.spec import Choice, Sampling, parse_choices
 from decoding.timing import Clock
 from tests.decoding.worlds import World, state_of, tables
@@ -55,9 +55,9 @@ WORLDS: dict[str, tuple[StateOf, float]] = {"hashed": (state_of, 1.5), "looping"
 LOADS = {"1 text": 1, "load 4": 4}
 PROMPTS = ((3, 1, 2), (5, 0), (7, 7, 4, 4), (2,), (3, 3))
 ENDS = frozenset({5, 9})  # of every second text
-JOINT = JointCosts(
-    verify={n: [(rows, 0.010 + 0.002 * rows) for rows in (n, 4 * n, 8 * n)] for n in (1, 2, 4, 8)},
-    draft=[(n, 0.001 + 0.0005 * n) for n in (1, 2, 4, 8)],
+JOINT = CostModel(
+    target={n: [(rows, 0.010 + 0.002 * rows) for rows in (n, 4 * n, 8 * n)] for n in (1, 2, 4, 8)},
+    steps={n: [(n, 0.001 + 0.0005 * n)] for n in (1, 2, 4, 8)},
     rest=[(n, 0.001) for n in (1, 2, 4, 8)],
 )
 FIELDS = {

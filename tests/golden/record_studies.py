@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from decoding.models.devices import set_threads
-from decoding.projecting.card import card_in_the_box
+from decoding.prices.machine_card import card_in_the_box
 from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.reproduce.figure import Asked
 from decoding.reproduce.shelf import InMemory

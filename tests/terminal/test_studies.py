@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from decoding.disco import features
 from decoding.disco.classifier import Classifier, Layers, load_classifier
 from decoding.errors import BadStrategy
-from decoding.projecting.card import card_called
+from decoding.prices.machine_card import card_called
 from decoding.replay import planning
 from decoding.spec import choose
 from tests.decoding.models import LLAMA, save

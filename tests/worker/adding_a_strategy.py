@@ -11,7 +11,7 @@ from django.test import Client
 
 from decoding.dice import dice_for
 from decoding.disco.recording import record
-from decoding.replay.costs import counted
+from decoding.prices.fit import counted
 from decoding.replay.planning import Study, predict
 from decoding.spec import Sampling, choose
 from tests.decoding.models import LLAMA, save

@@ -12,12 +12,12 @@ from typing import Any
 
 from decoding.disco.classifier import Classifier
 from decoding.pair import Pair
-from decoding.projecting.card import Card
+from decoding.prices.cost_model import CostModel
+from decoding.prices.machine_card import Card
 from decoding.projecting.document import MAPPING, PROJECTING, document
 from decoding.projecting.projecting import Material
 from decoding.replay import planning, probing, workload
 from decoding.replay.confirming import best_of_each, confirm, repriced, to_run
-from decoding.replay.costs import Costs
 from decoding.replay.oracle import analyse
 from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.plan_document import document_of, judged
@@ -73,7 +73,7 @@ class Planning:
     steps: PhaseProgress
     cancelled: Cancelled
     recorded: Study
-    costs: Costs
+    costs: CostModel
     classifiers: Mapping[str, Classifier]  # those that can decide here, at these costs
     chosen: str | None  # name of the one that DISCO asks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from decoding.projecting.card import Card
+from decoding.prices.machine_card import Card
 from webapp.studies.kinds import PROJECTION
 from worker.messages import Cancelled, Emit, PairOrder
 

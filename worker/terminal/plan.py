@@ -84,6 +84,7 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
         yield from table(found["settings"])
         yield from remarks_on(row["strategy"] for row in found["settings"])
         yield from ["", found["trees"]["sentence"]] if found["trees"] else []
+        yield from ["", found["context"]["sentence"]]
         yield from ["", *elsewhere(found)]
     if found["noise"]:
         yield f"\nNoisy: {found['noise']} Repeat it on a quiet machine before you rely on these figures."

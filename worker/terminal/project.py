@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from decoding.projecting.card import card_called, published
+from decoding.prices.machine_card import card_called, published
 from decoding.strategies import STRATEGIES, remarks_on
 from worker.jobs.projection import Project
 from worker.terminal.bench import parser_of, read_recorded

@@ -10,8 +10,8 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from decoding.replay.joint_costs import on_line
-from decoding.ssd.policy.pace import ENOUGH, RecentMean
+from decoding.prices.cost_model import on_line
+from decoding.prices.running import ENOUGH, RunningMean
 
 RUNGS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)  # a pass of another shape costs more, so few numbers are in use
 TRIED = (3, 12)  # a run begins with these in turn, to learn what a step takes by its branches
@@ -29,11 +29,11 @@ class Breadth:
         """`step_ns` returns what a step takes by its branches, if that is known, as in a simulation; otherwise steps
         are timed, and the first rounds try several numbers."""
         self._known_ns = step_ns
-        self._steps_ns: dict[int, RecentMean] = defaultdict(RecentMean)
-        self._token_ns = RecentMean(ROUNDS)  # one token drafted while the target waits
-        self._window_ns = RecentMean(ROUNDS)  # from the opened branches to the next question
-        self._drafted = RecentMean(ROUNDS)  # tokens of a draft: a step prepares one of them
-        self._hits = {rung: RecentMean(ROUNDS) for rung in RUNGS}  # probability that one of so many branches hits
+        self._steps_ns: dict[int, RunningMean] = defaultdict(RunningMean)
+        self._token_ns = RunningMean(ROUNDS)  # one token drafted while the target waits
+        self._window_ns = RunningMean(ROUNDS)  # from the opened branches to the next question
+        self._drafted = RunningMean(ROUNDS)  # tokens of a draft: a step prepares one of them
+        self._hits = {rung: RunningMean(ROUNDS) for rung in RUNGS}  # probability that one of so many branches hits
         self._rounds = 0
         self._now = TRIED[0]
 

@@ -9,10 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from decoding.events import Backup, Source
+from decoding.prices.running import ENOUGH, RunningMean
 
-ENOUGH = 3  # values before a mean counts for anything
-RECENT = 16  # values that a mean remembers
-STALL = 4.0  # times the mean: a longer time was an interruption, and counts as this much
 OVERDUE = 1.5  # times the mean: a verdict that has not come by then may take any time
 
 
@@ -27,32 +25,17 @@ class JudgedDraft(Protocol):
     def backup(self) -> Backup: ...
 
 
-class RecentMean:
-    """Running mean of recent values."""
-
-    def __init__(self, recent: int = RECENT) -> None:
-        self._recent = recent
-        self.count = 0
-        self.value = 0.0
-
-    def add(self, value: float) -> None:
-        if self.count >= ENOUGH:
-            value = min(value, STALL * self.value)
-        self.count += 1
-        self.value += (value - self.value) / min(self.count, self._recent)
-
-
 class Pace:
     def __init__(self, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
         """`clock_ns` returns the time; a simulation brings its own."""
         self._clock_ns = clock_ns
-        self._token_ns = RecentMean()  # one token drafted while the target waits
-        self._step_ns = RecentMean()  # one step of all branches
-        self._round_ns = RecentMean()  # from a draft to the next question
-        self._round_ns_of: dict[int, RecentMean] = defaultdict(RecentMean)  # the same by number of drafted tokens
-        self._tokens_after_hit = RecentMean()  # tokens that a round after a hit adds to the text
-        self._tokens_after_model = RecentMean()
-        self._hit_rate = RecentMean()
+        self._token_ns = RunningMean()  # one token drafted while the target waits
+        self._step_ns = RunningMean()  # one step of all branches
+        self._round_ns = RunningMean()  # from a draft to the next question
+        self._round_ns_of: dict[int, RunningMean] = defaultdict(RunningMean)  # the same by number of drafted tokens
+        self._tokens_after_hit = RunningMean()  # tokens that a round after a hit adds to the text
+        self._tokens_after_model = RunningMean()
+        self._hit_rate = RunningMean()
         self._given_at_ns = 0
 
     def note_draft(self, at_ns: int | None = None) -> None:

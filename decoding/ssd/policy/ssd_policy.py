@@ -17,7 +17,7 @@ from decoding.crowd import ALONE, Crowd
 from decoding.disco.echoes import Echoes
 from decoding.disco.recalibration import Recalibration
 from decoding.events import Backup
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.source import Copying
 from decoding.ssd.answers import HIT, MODEL
 from decoding.ssd.policy.fanout import Chosen, Guesses
@@ -286,5 +286,5 @@ def _row_share(costs: Mapping[str, Any] | None) -> float:
     verifies costs only this share. 0 if no costs were measured."""
     if not costs:
         return 0.0
-    measured = Costs(**costs)
-    return measured.row() / (measured.draft + measured.decision + measured.row())
+    measured = CostModel.from_dict(costs)
+    return measured.row() / (measured.draft(1) + measured.decision + measured.row())

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from decoding.events import Backup
+from decoding.prices.running import RunningMean
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.fanout import Chosen
-from decoding.ssd.policy.pace import RecentMean
 
 Name = TypeVar("Name", bound=Hashable)  # of a text
 STINT = 8  # rounds in which one backup answers all misses, before the other is tried
@@ -122,7 +122,7 @@ class _Tried:
     """Means of a batch's rounds under one backup."""
 
     def __init__(self) -> None:
-        self.tokens, self.ns = RecentMean(TRIED), RecentMean(TRIED)
+        self.tokens, self.ns = RunningMean(TRIED), RunningMean(TRIED)
 
     @property
     def tokens_per_ns(self) -> float:

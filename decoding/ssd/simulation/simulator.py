@@ -2,9 +2,9 @@
 library only. No model runs, and whatever comes out of here is *simulated* and says so.
 
 A live run and the simulator drive the same policy. Which tokens are accepted and which outcomes are prepared for is
-exact where the dice fix the text: it is read off a `Track`. Time is as good as `Prices`. The simulator cannot see what
-lies off the text: that all branches of a round ended before their depth, and, under a classifier, what refused drafts
-would have echoed. So its hits are near those of `ssd-disco`, not equal.
+exact where the dice fix the text: it is read off a `Track`. Time is as good as the prices. The simulator cannot see
+what lies off the text: that all branches of a round ended before their depth, and, under a classifier, what refused
+drafts would have echoed. So its hits are near those of `ssd-disco`, not equal.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable
 
 from decoding.events import Event, Finished, Outcome, Source, Started, Verified
+from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.misses import Experience
@@ -27,12 +28,11 @@ from decoding.ssd.simulation.playing import (
     SimulatedPreparation,
     ns,
 )
-from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.track import Track
 
 
-def simulate(tracks: Iterable[Track], plan: Plan, prices: Prices, placement: Placement) -> Simulated:
-    experience = Experience(Breadth(lambda branches: ns(prices.step(branches))))
+def simulate(tracks: Iterable[Track], plan: Plan, prices: CostModel, placement: Placement) -> Simulated:
+    experience = Experience(Breadth(lambda branches: ns(prices.prepare(branches))))
     texts = [Text(track, plan, prices, placement, experience) for track in tracks]
     return Simulated(placement.name, prices.source, [text.play() for text in texts])
 
@@ -41,7 +41,9 @@ class Text:
     """One text, round by round. Both models have read the prompt at time 0. As in a trace, a preparation counts once
     the next draft is asked for, so the one beside the last round does not."""
 
-    def __init__(self, track: Track, plan: Plan, prices: Prices, placement: Placement, experience: Experience) -> None:
+    def __init__(
+        self, track: Track, plan: Plan, prices: CostModel, placement: Placement, experience: Experience
+    ) -> None:
         self.policy = plan.policy(track, lambda: ns(self.now_s))
         self.policy.share(experience, placement.beside)
         # Plain SSD uses neither estimates nor echoes, though a track may have been recorded with both.
@@ -84,7 +86,7 @@ class Text:
 
     def answer(self) -> tuple[SimulatedDraft, int, float]:
         """Return the draft, the passes of its model while the target waited, and the time when the target has it."""
-        self.asked_s = self.ended_s + (self.prices.passes.round if self.number > 1 else self.prices.start)
+        self.asked_s = self.ended_s + (self.prices.fixed(1) if self.number > 1 else self.prices.start)
         work, ready = self.preparing, self._hear_verdict(self.asked_s + self._message_s)
         self._learn()
         room = self.policy.room(self._limit)
@@ -195,7 +197,7 @@ class Text:
 
     def _draft(self, tokens: int) -> None:
         """Draft one token after another, while the target waits."""
-        took_s = self.prices.drafting(tokens)
+        took_s = self.prices.drafted(1, tokens)
         self.now_s += took_s
         if tokens:
             self.policy.note_drafting(tokens, ns(took_s))
@@ -239,7 +241,7 @@ class Text:
             will_hit=(sent.accepted, self._target_token(sent)) in chosen.outcomes,
             began_s=self.now_s + self.prices.turning,
             opening_s=self.prices.opening_read if self.is_read else self.prices.opening,
-            step_s=self.prices.step(rows),
+            step_s=self.prices.prepare(rows),
             rows=rows,
             most=self.policy.room(self._limit - 1) if chosen.outcomes else 0,
         )
@@ -290,7 +292,7 @@ class Text:
         if self.preparing and not self.placement.beside:
             work = self.preparing
             began_s = work.began_s + work.opening_s + work.most * work.step_s
-        self.ended_s = began_s + self.prices.passes.verify(len(sent.tokens) + 1)
+        self.ended_s = began_s + self.prices.verify(1, len(sent.tokens) + 1)
         outcome: Outcome = "bonus" if sent.accepted == len(sent.tokens) else "correction"
         times_ns = ns(began_s - free_s), ns(began_s), ns(self.ended_s)
         self.events.append(Verified(self.number, sent.accepted, self._target_token(sent), outcome, *times_ns))

@@ -4,21 +4,19 @@ verifications. The draft takes turns with the target, or works beside it. Standa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from decoding.events import Anticipated
+from decoding.prices.cost_model import CostModel
 from decoding.replay import texts_at_load
 from decoding.replay.at_load import PIECE, Run, pieces_of, serve
-from decoding.replay.costs import Costs
-from decoding.replay.joint_costs import JointCosts, Line, on_line
 from decoding.replay.player import Clock, Pass
 from decoding.replay.records import RecordedText
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.misses import Experience
 from decoding.ssd.policy.together import Budget, shared_out
 from decoding.ssd.simulation.playing import IN_TURN, Placement, Plan, SimulatedDraft, ns
-from decoding.ssd.simulation.prices import Prices
 from decoding.ssd.simulation.simulator import Text
 from decoding.ssd.simulation.track import Track
 
@@ -28,22 +26,6 @@ class Tracked(RecordedText):
     """One request, with the track of its text."""
 
     track: Track = field(kw_only=True)
-
-
-@dataclass(frozen=True)
-class Beside:
-    """Costs of a draft in a process of its own."""
-
-    slower: float = 1.0  # how many times as long a verification takes at most: both models share the memory
-    delay: float = 1.0  # seconds that it takes longer for each second in which the draft works meanwhile
-    answering: float = 0.0  # seconds from a question to its answer, besides the model's steps
-
-    def verifying(self, alone_s: float, draft_s: float) -> float:
-        """Seconds of a verification that takes so long alone, while the draft has work for so long."""
-        return min(self.slower * alone_s, alone_s + self.delay * draft_s)
-
-
-FREE = Beside()
 
 
 class Together(Run):
@@ -79,28 +61,34 @@ class _Ahead(texts_at_load.Text):
 def simulate_together(
     requests: Sequence[Tracked],
     plan: Plan,
-    costs: JointCosts,
+    costs: CostModel,
     users: int,
-    passes: Line,
     placement: Placement = IN_TURN,
-    beside: Beside = FREE,
+    devices: int = 1,
 ) -> Together:
-    """Play every request once, with `users` under way at any time. `passes` are the seconds of one joint pass by its
-    branches; where the draft works beside the target, they were measured so. `costs` are those of passes alone, and
-    `beside` says what they cost more in that placement.
+    """Play every request once, with `users` under way at any time. The costs are those of passes alone, except of
+    preparing, which was measured where it runs. Each of several devices for the draft prepares as many branches as the
+    plan says, in the same time; one of them drafts after misses.
 
     The backup must not depend on times: a trial would need a clock that all texts share."""
     assert plan.settings.backup not in ("auto", "by-batch")
-    clock = Clock()
-    apart = beside if placement.beside else FREE
-
-    def pass_s(branches: int) -> float:
-        return max(on_line(passes, branches), passes[0][1] / 2)
-
-    breadth = Breadth(lambda branches: ns(pass_s(branches)))
-    budget = Budget(plan.settings.branches, placement.beside, breadth)
-    prices = _prices(costs, users, pass_s(plan.settings.most_branches))
-    batch = _Batch(plan, costs, prices, placement, apart, pass_s, budget, clock)
+    if devices > 1:
+        branches = plan.settings.branches and devices * plan.settings.branches
+        plan = replace(plan, settings=replace(plan.settings, branches=branches))
+        costs = replace(costs, branches=[(devices * rows, seconds) for rows, seconds in costs.branches])
+    if not placement.beside:
+        costs = replace(costs, slower=1.0, answer=0.0)
+    clock, step_s = Clock(), costs.prepare(plan.settings.most_branches)
+    budget = Budget(plan.settings.branches, placement.beside, Breadth(lambda rows: ns(costs.prepare(rows))))
+    prices = replace(  # as each text's policy sees them. The round's time comes from the joint costs
+        costs.of_each(users),
+        branches=[(1, step_s)],
+        opening=step_s,
+        opening_read=0.0,
+        start=costs.fixed(users),
+        answer=0.0,
+    )
+    batch = _Batch(plan, costs, prices, placement, budget, clock)
     tracked = {id(request): request.track for request in requests}
     begin = lambda request, end: batch.begin(request, tracked[id(request)], end)  # noqa: E731
     return Together(users, serve(requests, begin, batch.step, users, clock).requests)
@@ -109,11 +97,9 @@ def simulate_together(
 @dataclass
 class _Batch:
     plan: Plan
-    costs: JointCosts
-    prices: Prices
+    costs: CostModel
+    prices: CostModel
     placement: Placement
-    beside: Beside
-    pass_s: Callable[[int], float]
     budget: Budget
     clock: Clock
 
@@ -133,7 +119,7 @@ class _Batch:
         rows = sum(text.drafted + 1 for text in ready)
         verifying_s = self.costs.passing(len(ready), rows, len(pieces), sum(pieces.values()))
         if self.placement.beside:
-            self.clock.seconds += self.beside.verifying(verifying_s, preparing_s)
+            self.clock.seconds += self.costs.beside(verifying_s, preparing_s)
         else:
             self.clock.seconds += preparing_s + verifying_s
         for text in ready:
@@ -145,7 +131,7 @@ class _Batch:
         for reading, count in pieces.items():
             reading.read(count)
             if reading.begins_to_draft:
-                self.clock.seconds += self.costs.reading(reading.request.prompt_tokens)
+                self.clock.seconds += self.costs.read(reading.request.prompt_tokens)
 
     def _draft(self, texts: Sequence[_Ahead]) -> float:
         """Answer the last verdicts, draft what missed in joint steps, and prepare. Return the seconds that the draft
@@ -153,8 +139,8 @@ class _Batch:
         for text in texts:
             text.text.ended_s = self.clock.seconds
         asked = [len([*text.drafting()]) for text in texts]
-        free = [text.text.now_s - self.prices.drafting(passes) for text, passes in zip(texts, asked, strict=True)]
-        self.clock.seconds = max(free) + self.beside.answering + _steps(asked, self.costs)
+        free = [text.text.now_s - self.prices.drafted(1, passes) for text, passes in zip(texts, asked, strict=True)]
+        self.clock.seconds = max(free) + self.costs.answer + _steps(asked, self.costs)
         return self._prepare(texts)
 
     def _prepare(self, texts: Sequence[_Ahead]) -> float:
@@ -169,17 +155,10 @@ class _Batch:
         deepest = max((text.text.preparing.most for text in texts if text.text.preparing), default=0)
         opens = any(text.sent.tokens and not text.text.is_read for text in texts)
         reads_on = self.placement.beside and deepest > 0  # the branches' last tokens, if there is time
-        return (opens + deepest + reads_on) * self.pass_s(rows)
+        return (opens + deepest + reads_on) * self.costs.prepare(rows)
 
 
-def _steps(passes: Sequence[int], costs: JointCosts) -> float:
+def _steps(passes: Sequence[int], costs: CostModel) -> float:
     """Seconds of joint draft steps, each shared by the texts that still draft."""
     steps = [sum(each > depth for each in passes) for depth in range(max(passes, default=0))]
-    return sum(map(costs.drafting, steps), costs.beginning(steps[0]) if steps else 0.0)
-
-
-def _prices(costs: JointCosts, users: int, pass_s: float) -> Prices:
-    """Prices as each text's policy sees them. The round's time comes from the joint costs."""
-    target = tuple(costs.verifying(users, users * rows) for rows in range(66))
-    alone = Costs(target, costs.drafting(users), costs.beginning(users), 0.0, costs.resting(users))
-    return Prices("measured here", alone, (pass_s, pass_s), opening=pass_s, start=costs.resting(users))
+    return sum(map(costs.draft, steps), costs.beginning(steps[0]) if steps else 0.0)

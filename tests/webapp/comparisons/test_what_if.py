@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from decoding.disco import features
 from decoding.events import Anticipated, Drafted, Finished, Prompted, Started, Verified, to_dict
 from decoding.measure.sample import sample_from_events
-from decoding.replay.costs import Costs
+from decoding.prices.cost_model import CostModel
 from decoding.spec import Sampling, choose, parse_choices
 from decoding.strategies import STRATEGIES
 from decoding.what_if.places import Places
@@ -39,11 +39,11 @@ from webapp.uploads import store
 LENGTH = 60
 BY_ORDER = "suffix-memory copies from earlier requests, so what it gains depends on their order."
 SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_tokens=LENGTH)]
-COSTS = Costs(target=(0.0, 10.0, 11.0, 12.0), draft=2.0, draft_round=0.5, catch_up=0.0, round=0.0)
+COSTS = CostModel.of_one(target=(0.0, 10.0, 11.0, 12.0), draft=2.0, draft_round=0.5, catch_up=0.0, round=0.0)
 
 
 def usual(tokens):
-    return COSTS.draft_round + COSTS.draft * tokens
+    return COSTS.drafted(1, tokens)
 
 
 def live(label, sampling, seed, drafting=usual):
@@ -67,13 +67,13 @@ def timed(events, drafting=usual):
                 now += round(1000 * drafting(event.passes if event.rows else drafted))
                 yield dataclasses.replace(event, start_ns=begun, end_ns=now)
             case Verified():
-                now += round(1000 * COSTS.verify(drafted + 1))
+                now += round(1000 * COSTS.verify(1, drafted + 1))
                 yield dataclasses.replace(
                     event, start_ns=begun, end_ns=now, wait_ns=begun - verified if verified else 0
                 )
                 drafted, verified = 0, now
             case Anticipated():
-                now += round(1000 * COSTS.draft * event.passes)
+                now += round(1000 * COSTS.draft(1) * event.passes)
                 yield dataclasses.replace(event, start_ns=begun, end_ns=now, busy_ns=now - begun, opening_ns=0)
             case Finished():
                 yield dataclasses.replace(event, end_ns=now)
@@ -88,7 +88,7 @@ def recorded(labels, sampling, seed) -> Recorded:
     places = Places.of(len(decoded.tokens), LENGTH, decoded.reason == "eos")
     for label in labels.split():
         places.learn(dicts(live(label, sampling, seed)[1]))
-    return Recorded([places], 1, COSTS, 3)
+    return Recorded([places], 1, COSTS, {1: 3})
 
 
 def counts_of(events):

@@ -182,7 +182,9 @@ def test_over_rest_a_place_where_the_slider_has_been_is_not_played_again(world):
     bob = world.api(world.bob)
     here, there = (ask(bob, made, f"strategy=ssd&lookahead={lookahead}").json() for lookahead in (4, 6))
     TraceChunk.objects.all().delete()
-    cache.delete(f"recorded:{version(Comparison.objects.get(pk=made.pk))}")  # so that nothing could be played any more
+    cache.delete(
+        f"recorded-2:{version(Comparison.objects.get(pk=made.pk))}"
+    )  # so that nothing could be played any more
     again = ask(bob, made, "strategy=ssd&lookahead=4").json()
     assert again == {**here, "curve": there["curve"]}
     assert ask(bob, made, "strategy=ssd&lookahead=5").status_code == 409

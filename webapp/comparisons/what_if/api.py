@@ -56,6 +56,7 @@ class WhatIfOut(serializers.Serializer[Any]):
     )
     known = serializers.FloatField(help_text="share of the text's positions at which some strategy drafted")
     unmeasured = serializers.FloatField(help_text="share of verifications wider than any that was measured")
+    context_known = serializers.BooleanField(help_text="whether the traces show what longer texts cost")
     mean_acceptance_length = serializers.FloatField()
     num_target_passes = serializers.IntegerField()
     num_draft_passes = serializers.IntegerField()

@@ -279,6 +279,7 @@ def _result(
         "possible": {"low": possible[0], "high": possible[1]},
         "known": 1.0 if choice.spec.copies_only else found.known,
         "unmeasured": simulation.unmeasured,
+        "context_known": found.costs.knows_context,
         "mean_acceptance_length": simulation.mean_acceptance_length,
         "num_target_passes": simulation.num_target_passes,
         "num_draft_passes": simulation.num_draft_passes,

@@ -12,15 +12,16 @@ from decoding.public import STRATEGIES, Ahead, AtLoad, Choice, Played, Recorded,
 def _prices(found: Recorded, simulation: AtLoad) -> Iterator[str]:
     """Say which prices of joint passes were measured here, and which are extended."""
     users = simulation.users
-    measured = _counted([1, *sorted(found.at)])
-    if users in found.at:
+    measured = _counted(sorted(found.widest))
+    if users in found.widest:
         yield f"Passes of {users} texts are priced as measured here."
-    elif users < max(found.at, default=1):
+    elif users < max(found.widest):
         yield f"Passes of {users} texts are priced between those measured here, of {measured} texts."
     else:
         yield (
             f"Nothing here ran with {users} users. Prices were measured for {measured} "
-            f"{'texts' if found.at else 'text'} in a pass. The simulation assumes the same price per row beyond that."
+            f"{'texts' if len(found.widest) > 1 else 'text'} in a pass. The simulation assumes the same price per row "
+            "beyond that."
         )
     if found.ahead and simulation.hit_rate is not None:
         yield _preparing(found.ahead, users)
@@ -101,8 +102,8 @@ def notes_of(
         yield from _prices(found, simulation)
     elif simulation.unmeasured > 0:
         yield (
-            f"{100 * simulation.unmeasured:.0f} % of its verifications have more than {found.widest} rows. Their price "
-            "is extrapolated, because no wider one was measured."
+            f"{100 * simulation.unmeasured:.0f} % of its verifications have more than {found.widest[1]} rows. Their "
+            "price is extrapolated, because no wider one was measured."
         )
     if abs(correction - 1) > 0.02:
         yield (
@@ -113,5 +114,6 @@ def notes_of(
     yield from _not_in_traces(found, choice)
     yield from _left_out(choice, fit)
     yield from remarks_on([choice.strategy])
+    yield found.costs.about_context["sentence"]
     if len(simulation.middle) < found.prompt_count:
         yield f"Replayed on {len(simulation.middle)} of {found.prompt_count} prompts, evenly spread."

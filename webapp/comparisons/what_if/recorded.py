@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,13 +13,10 @@ from decoding.public import (
     BASELINE,
     MOST_USERS_ASKED,
     STRATEGIES,
-    Costs,
+    CostModel,
     Event,
-    JointCosts,
     Places,
-    Preparing,
     Recorded,
-    Shared,
     Started,
     Stood,
     Verified,
@@ -26,10 +24,11 @@ from decoding.public import (
     costs_from,
     drafting_is_clear,
     from_dict,
+    prepared_along,
     reading_cost,
-    shared,
     stood,
     surer,
+    with_loads,
     with_mixes,
     with_trees,
     works_at_once,
@@ -48,6 +47,8 @@ MOST_SAMPLES = 200  # read for one answer; of more samples, prompts evenly sprea
 MOST_SAMPLES_OF_A_RUN = 24  # read of each run with several users, for its prices
 KEPT_SECONDS = 3600
 
+Traces = Sequence[Sequence[Event]]
+
 
 def version(comparison: Comparison) -> str:
     """Return a key that changes when there is more to read."""
@@ -64,7 +65,7 @@ def one_user(comparison: Comparison) -> SampleQuerySet:
 def recorded(comparison: Comparison) -> Recorded | None:
     """Return the recordings; None if nothing can be replayed yet. Reading traces is most of the work, so they are
     cached for other questions."""
-    return cache.get_or_set(f"recorded:{version(comparison)}", lambda: _read(comparison), KEPT_SECONDS)
+    return cache.get_or_set(f"recorded-2:{version(comparison)}", lambda: _read(comparison), KEPT_SECONDS)
 
 
 def _read(comparison: Comparison) -> Recorded | None:
@@ -77,8 +78,7 @@ def _read(comparison: Comparison) -> Recorded | None:
     alike = {row.pk: row for row in read if row.numbers["tokens"] == texts[row.prompt_id]["tokens"]}
     room = comparison.sampling["max_new_tokens"]
     prompts = {prompt: _places(texts[prompt], before[prompt], room) for prompt in few if texts[prompt]["tokens"]}
-    played: list[tuple[str, list[Event]]] = []
-    where: dict[int, Mapping[int, Stood]] = {}
+    played, where = list[tuple[str, list[Event]]](), dict[int, Mapping[int, Stood]]()
     began: dict[bool, dict[int, Started]] = {False: {}, True: {}}  # by whether a draft model read the prompt
     for pk, events, words in trace.read_all(alike):
         strategy, prompt = alike[pk].run.strategy, alike[pk].prompt_id
@@ -99,18 +99,11 @@ def _read(comparison: Comparison) -> Recorded | None:
     seen = drafted or {prompt: places for prompt, places in prompts.items() if places.prompt_tokens}
     if not seen or costs is None:
         return None
-    found = Recorded(
-        [*seen.values()],
-        len(texts),
-        costs,
-        len(costs.target) - 1,
-        at=_shared_passes(comparison),
-        reading=reading_cost(began[False], began[True]),
-        is_clear=not drafted or drafting_is_clear(priced),
-    )
+    prices = with_loads(costs, _by_users(comparison), reading_cost(began[False], began[True]))
+    found = Recorded([*seen.values()], len(texts), *prices, is_clear=not drafted or drafting_is_clear(priced))
     seen_texts = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
     played_ahead = ahead_of(seen_texts, priced, ahead, found.alone, is_beside=_is_beside(comparison))
-    return replace(found, ahead=played_ahead and replace(played_ahead, at=_preparing(comparison, found.joint)))
+    return replace(found, ahead=played_ahead and replace(played_ahead, at=_preparing(comparison, found.costs)))
 
 
 def _note_start(
@@ -122,26 +115,25 @@ def _note_start(
             began[strategy in DRAFTED_BY_THE_PAIR][prompt] = start
 
 
-def _shared_passes(comparison: Comparison) -> dict[int, Shared]:
+def _by_users(comparison: Comparison) -> dict[int, list[Traces]]:
     """Read what passes cost that several texts share, from the runs with several users."""
-    traces: dict[int, list[list[list[Event]]]] = {}
-    for run, events in _at_load(comparison, PRICED):
-        traces.setdefault(run.concurrency or 1, []).append(events)
-    found = {users: shared(users, of) for users, of in traces.items()}
-    return {users: at for users, at in found.items() if at}
+    runs: dict[int, list[Traces]] = defaultdict(list)
+    for run, traces in _at_load(comparison, PRICED):
+        runs[run.concurrency or 1].append(traces)
+    return runs
 
 
-def _preparing(comparison: Comparison, joint: JointCosts) -> dict[int, Preparing]:
+def _preparing(comparison: Comparison, costs: CostModel) -> dict[int, CostModel]:
     """Read what preparing ahead costs for several users, from the runs that did."""
-    traces: dict[int, list[tuple[int | None, list[list[Event]]]]] = {}
-    for run, events in _at_load(comparison, AHEAD):
+    runs: dict[int, list[tuple[int | None, Traces]]] = defaultdict(list)
+    for run, traces in _at_load(comparison, AHEAD):
         if ahead := run.choice.ahead:
-            traces.setdefault(run.concurrency or 1, []).append((ahead.branches, events))
-    found = {users: Preparing.traced(of, joint, users) for users, of in traces.items()}
+            runs[run.concurrency or 1].append((ahead.branches, traces))
+    found = {users: prepared_along(of, costs, users) for users, of in runs.items()}
     return {users: at for users, at in found.items() if at}
 
 
-def _at_load(comparison: Comparison, strategies: Collection[str]) -> Iterator[tuple[Run, list[list[Event]]]]:
+def _at_load(comparison: Comparison, strategies: Collection[str]) -> Iterator[tuple[Run, Traces]]:
     """Read some traces of each run of these strategies with several users."""
     for run in comparison.runs.filter(concurrency__gt=1, concurrency__lte=MOST_USERS_ASKED, strategy__in=strategies):
         samples = {sample.pk: sample for sample in run.samples.finished().filter(repeat=1)[:MOST_SAMPLES_OF_A_RUN]}
@@ -165,11 +157,11 @@ def _costs(
     has_drafts: bool,
     trees: Sequence[Sequence[Event]],
     mixes: Sequence[Sequence[Event]],
-) -> Costs | None:
+) -> CostModel | None:
     """Return the measured prices; None if no sample has two rounds, or a price is missing. Only trees that ran show the
     price of their places, and only mixes that of a choice between two sources."""
     if not any(sum(isinstance(event, Verified) for event in events) > 1 for events in priced):
         return None
     costs = costs_from(priced)
     costs = with_mixes(with_trees(costs, trees), mixes)
-    return costs if costs.draft > 0 or not has_drafts else None
+    return costs if costs.draft(1) > 0 or not has_drafts else None

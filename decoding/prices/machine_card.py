@@ -2,12 +2,12 @@
 library only.
 
 A card is a small JSON file. Prices are in ms, for each number of texts that are decoded together (`batch`), by the rows
-that each text has in the pass. Prices between two known ones lie on a line; beyond the last they go on as it does.
+that each text has in the pass. A cost model holds them by the rows of the whole pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,10 +15,7 @@ from typing import Any
 
 from decoding.bounded_json import loads
 from decoding.errors import DrafthouseError, meant
-from decoding.replay.costs import Costs, OwnWork
-from decoding.replay.joint_costs import JointCosts, Line, on_line
-from decoding.ssd.simulation.prices import Prices
-from decoding.strategy import Strategy
+from decoding.prices.cost_model import Context, CostModel, Line, Table
 
 FORMAT = "drafthouse.card/1"
 FOLDER = Path(__file__).parent / "cards"
@@ -26,9 +23,9 @@ GRADES = ("measured", "published", "assumed")  # on that machine; taken or deriv
 MOST_MS, LEAST_MS = 600_000.0, 0.0001  # a pass of ten minutes, or of a few cycles, is a slip
 MOST_BATCH, MOST_ROWS, MOST_POINTS, MOST_DEVICES = 4096, 4096, 64, 4096
 LONGEST_NAME, LONGEST_SOURCE = 120, 1000
-LATE = 8  # rows of a draft pass from which the price of one more is taken
-WIDEST = 65  # rows of the verification of the longest draft
 MOST_BYTES = 100_000
+MOST_CONTEXT = 100_000_000
+PER = 1000  # tokens of context that a card prices together
 
 
 class BadCard(DrafthouseError):
@@ -43,25 +40,26 @@ class BadCard(DrafthouseError):
 
 
 @dataclass(frozen=True)
-class PassPrices:
-    """Prices at one batch size: (rows of each text, seconds)."""
-
-    target: Line
-    draft: Line
-
-
-@dataclass(frozen=True)
 class Card:
     name: str
     source: str
     grade: str
     target_devices: int
     draft_devices: int  # 0: the draft shares the target's devices, and takes turns with it even if it had a stream
-    message: float  # seconds from target to draft or back
-    round: float  # seconds of a round besides its passes
-    decision: float  # seconds of a classifier's decision about one token
-    mixing: float  # seconds of a round in which a copy is weighed against the draft
-    batches: Mapping[int, PassPrices]
+    costs: CostModel
+
+    @property
+    def batches(self) -> list[int]:
+        """The numbers of texts that have prices of their own."""
+        return sorted(self.costs.target)
+
+    @property
+    def _context(self) -> dict[str, Any]:
+        known = self.costs.context
+        if known is None or known.target is None:
+            return {}
+        values = (round(known.tokens), round(known.longest), _ms(PER * known.target), _ms(PER * (known.draft or 0.0)))
+        return {"context": dict(zip(OF_CONTEXT, values, strict=True))}
 
     @classmethod
     def from_dict(cls, given: object) -> Card:
@@ -69,20 +67,31 @@ class Card:
         fields = _fields(given, "", REQUIRED, OPTIONAL)
         if fields["format"] != FORMAT:
             raise BadCard("format", f"is {_shown(fields['format'])}; this version reads {FORMAT}")
+        seconds = {name: _seconds(fields.get(f"{name}_ms", 0), f"{name}_ms", 0.0) for name in ONCE}
         return cls(
             name=_text(fields["name"], "name", LONGEST_NAME),
             source=_text(fields["source"], "source", LONGEST_SOURCE),
             grade=_grade(fields["grade"]),
             target_devices=_whole(fields["target_devices"], "target_devices", 1, MOST_DEVICES),
             draft_devices=_whole(fields["draft_devices"], "draft_devices", 0, MOST_DEVICES),
-            message=_seconds(fields.get("message_ms", 0), "message_ms", 0.0),
-            round=_seconds(fields.get("round_ms", 0), "round_ms", 0.0),
-            decision=_seconds(fields.get("decision_ms", 0), "decision_ms", 0.0),
-            mixing=_seconds(fields.get("mixing_ms", 0), "mixing_ms", 0.0),
-            batches=_batches(fields["batches"]),
+            costs=CostModel(
+                *_tables(fields["batches"]),
+                source=fields["source"],
+                rest=[(1, seconds["round"])],
+                transport=seconds["message"],
+                decision=seconds["decision"],
+                mixing=seconds["mixing"],
+                context=_context(fields.get("context")),
+            ),
         )
 
     def to_dict(self) -> dict[str, Any]:
+        costs = self.costs
+        once = {"message": costs.transport, "round": costs.fixed(1), "decision": costs.decision, "mixing": costs.mixing}
+
+        def by_rows(batch: int, line: Line) -> dict[str, float]:
+            return {f"{rows / batch:.0f}": _ms(seconds) for rows, seconds in line}
+
         return {
             "format": FORMAT,
             "name": self.name,
@@ -90,61 +99,23 @@ class Card:
             "grade": self.grade,
             "target_devices": self.target_devices,
             "draft_devices": self.draft_devices,
-            "message_ms": _ms(self.message),
-            "round_ms": _ms(self.round),
-            "decision_ms": _ms(self.decision),
-            "mixing_ms": _ms(self.mixing),
+            **{f"{name}_ms": _ms(seconds) for name, seconds in once.items()},
+            **self._context,
             "batches": [
                 {
                     "batch": batch,
-                    "target_ms": {str(rows): _ms(seconds) for rows, seconds in prices.target},
-                    "draft_ms": {str(rows): _ms(seconds) for rows, seconds in prices.draft},
+                    "target_ms": by_rows(batch, costs.target[batch]),
+                    "draft_ms": by_rows(batch, costs.steps[batch]),
                 }
-                for batch, prices in sorted(self.batches.items())
+                for batch in self.batches
             ],
         }
 
-    def verify(self, batch: int, rows: float) -> float:
-        """Seconds of a pass of the target with so many rows of each text."""
-        return self._on(lambda prices: prices.target, batch, rows)
-
-    def step(self, batch: int, rows: float = 1) -> float:
-        """Seconds of a pass of the draft with so many rows of each text."""
-        return self._on(lambda prices: prices.draft, batch, rows)
-
-    def costs(self, batch: int) -> Costs:
-        """Costs of passes in the form that replays use."""
-        target = (0.0, *(self.verify(batch, rows) for rows in range(1, WIDEST + 1)))
-        return Costs(target, self.step(batch), 0.0, 0.0, self.round, decision=self.decision, mixing=self.mixing)
-
-    def own_work(self, strategy: Strategy, batch: int) -> OwnWork:
-        """Seconds of work that the texts of a batch do not share."""
-        late = (self.step(batch, LATE + 1) - self.step(batch)) / LATE / batch
-        return self.costs(batch).own_work(strategy)._replace(late_row=late)
-
-    def joint(self, batch: int) -> JointCosts:
-        """Costs of passes that so many texts share, in the form that replays at load use."""
-        points = sorted({rows for rows, _ in self._at(batch).target} | {1, WIDEST})
-        verify = [(batch * rows, self.verify(batch, rows)) for rows in points]
-        draft = [(size, self.step(size)) for size in sorted({1, batch, *self.batches})]
-        return JointCosts({batch: verify}, draft, [(batch, self.round)])
-
-    def prices(self, batch: int) -> Prices:
-        """Prices in the form that the simulator of SSD uses. A draft that is ready was posted before, so taking it
-        costs no message."""
-        steps = (0.0, *(self.step(batch, rows) for rows in range(1, WIDEST + 1)))
-        return Prices(self.source, self.costs(batch), steps, opening=self.step(batch), transport=self.message)
-
-    def _at(self, batch: int) -> PassPrices:
-        return self.batches[min(self.batches, key=lambda known: abs(known - batch))]
-
-    def _on(self, line: Callable[[PassPrices], Line], batch: int, rows: float) -> float:
-        known = [(float(size), on_line(line(prices), rows)) for size, prices in sorted(self.batches.items())]
-        return on_line(known, batch)
-
 
 REQUIRED = ("format", "name", "source", "grade", "target_devices", "draft_devices", "batches")
-OPTIONAL = ("message_ms", "round_ms", "decision_ms", "mixing_ms")
+ONCE = ("message", "round", "decision", "mixing")
+OPTIONAL = (*(f"{name}_ms" for name in ONCE), "context")
+OF_CONTEXT = ("tokens", "longest", "target_ms", "draft_ms")
 OF_A_BATCH = ("batch", "target_ms", "draft_ms")
 
 
@@ -196,35 +167,43 @@ def _fields(given: object, where: str, required: Sequence[str], optional: Sequen
     return given
 
 
-def _batches(given: object) -> dict[int, PassPrices]:
+def _context(given: object) -> Context | None:
+    """Read at which length of the texts the prices hold, and what 1,000 tokens more add to a pass of one text."""
+    if given is None:
+        return None
+    fields = _fields(given, "context", OF_CONTEXT)
+    tokens, longest = (_whole(fields[name], f"context.{name}", 1, MOST_CONTEXT) for name in OF_CONTEXT[:2])
+    return Context(tokens, longest, *(_seconds(fields[name], f"context.{name}", 0.0) / PER for name in OF_CONTEXT[2:]))
+
+
+def _tables(given: object) -> tuple[dict[int, Line], dict[int, Line]]:
+    """Read the prices of the target's passes and of the draft's."""
     if not isinstance(given, list) or not 1 <= len(given) <= MOST_POINTS:
         raise BadCard("batches", f"is {_shown(given)}; give a list of 1 to {MOST_POINTS} batch sizes")
-    found: dict[int, PassPrices] = {}
-    places: dict[int, str] = {}
+    target, steps, places = dict[int, Line](), dict[int, Line](), dict[int, str]()
     for number, each in enumerate(given):
         where = f"batches[{number}]"
         fields = _fields(each, where, OF_A_BATCH)
         batch = _whole(fields["batch"], f"{where}.batch", 1, MOST_BATCH)
-        if batch in found:
+        if batch in places:
             raise BadCard(f"{where}.batch", f"is {batch}, which an entry before it has too")
-        lines = (_line(fields[name], f"{where}.{name}") for name in ("target_ms", "draft_ms"))
-        found[batch], places[batch] = PassPrices(*lines), where
-    _require_rising(found, places)
-    return found
+        target[batch], steps[batch] = (_line(fields[name], f"{where}.{name}", batch) for name in OF_A_BATCH[1:])
+        places[batch] = where
+    for table, name in ((target, "target_ms"), (steps, "draft_ms")):
+        _require_rising(table, places, name)
+    return target, steps
 
 
-def _require_rising(batches: Mapping[int, PassPrices], places: Mapping[int, str]) -> None:
+def _require_rising(table: Table, places: Mapping[int, str], name: str) -> None:
     """Refuse a pass that takes less time for more texts."""
-    for few, many in pairwise(sorted(batches)):
-        for name in ("target", "draft"):
-            cheap, dear = (getattr(batches[batch], name)[0][1] for batch in (few, many))
-            if dear < cheap:
-                problem = f"is less than the price for {few} text{'s' * (few > 1)}; more texts take no less time"
-                raise BadCard(f"{places[many]}.{name}_ms.1", problem)
+    for few, many in pairwise(sorted(table)):
+        if table[many][0][1] < table[few][0][1]:
+            problem = f"is less than the price for {few} text{'s' * (few > 1)}; more texts take no less time"
+            raise BadCard(f"{places[many]}.{name}.1", problem)
 
 
-def _line(given: object, where: str) -> Line:
-    """Read rows -> ms. A pass of more rows cannot take less time."""
+def _line(given: object, where: str, batch: int) -> Line:
+    """Read rows of each text -> ms. A pass of more rows cannot take less time."""
     if not isinstance(given, dict) or not 1 <= len(given) <= MOST_POINTS:
         raise BadCard(where, f'is {_shown(given)}; give ms by rows, such as {{"1": 18.3, "8": 18.9}}')
     points: dict[int, float] = {}
@@ -238,7 +217,7 @@ def _line(given: object, where: str) -> Line:
             raise BadCard(f"{where}.{many}", f"is less than the price of {few} rows; more rows take no less time")
     if line[0][0] != 1:
         raise BadCard(f"{where}.1", "is missing: give the price of 1 row")
-    return line
+    return [(batch * rows, seconds) for rows, seconds in line]
 
 
 def _seconds(given: object, where: str, least_ms: float) -> float:

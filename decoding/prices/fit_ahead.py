@@ -1,0 +1,215 @@
+"""Fit of prices to runs that prepare drafts ahead, for one text and for several. Standard library only.
+
+Most are means, because a run is the sum of its rounds: a median would miss what happens now and then, such as making
+noise for a block of positions at once.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from decoding.events import Anticipated, Drafted, Event, Verified
+from decoding.prices.cost_model import CostModel, Line
+from decoding.prices.fit import costs_from, fitted, grouped
+from decoding.ssd.accounting import Round, answers_of, count, rounds
+from decoding.ssd.answers import MODEL
+
+Counted = Mapping[str, Any]  # counts of a sample
+Row = Mapping[str, Any]  # of a report
+Traces = Sequence[Sequence[Event]]
+
+
+# One text -------------------------------------------------------------------------------------------------------------
+
+
+def prices_from(static: Traces, ssd: Iterable[Sequence[Event]]) -> CostModel:
+    """Measure prices on samples of static lookaheads and of SSD."""
+    return prices_beside(costs_from(static), ssd)
+
+
+def prices_beside(alone: CostModel, ssd: Iterable[Sequence[Event]]) -> CostModel:
+    """Measure prices on samples of SSD as it is to be simulated: two models at once may each run slower than alone.
+    `alone` gives the price of a verification by its rows. The answers include their messages."""
+    seen = _Seen()
+    for trace in ssd:
+        seen.read(trace)
+    judged = [(each.verifying_s, alone.verify(1, len(each.draft.tokens) + 1)) for each in seen.rounds if each.draft]
+    slower = sum(seconds for seconds, _ in judged) / sum(usual for _, usual in judged)
+    drafts = [(each.draft, each.working_s) for each in seen.rounds if each.draft]
+    # A hit that went on alone is left out: it had some of its tokens already.
+    by_model = [(draft.passes, seconds) for draft, seconds in drafts if draft.passes and draft.source != "hit"]
+    per_token, per_draft = fitted(grouped(by_model), statistics.fmean)
+    opening = _mean(seen.opened[False])
+    taking = _mean([each.asking_s for each in seen.rounds if each.was_ready])
+    others = [each for each in seen.rounds if not each.was_ready]
+    # The last round's preparation is not in the trace, so in turn its time would look like settling.
+    settling = _mean([each.settling_s for each in seen.rounds if each.beside or not each.draft])
+    found = replace(
+        alone,
+        target={1: [(rows, slower * seconds) for rows, seconds in alone.target[1]]},
+        steps={1: [(1, per_token)]},
+        begin=[(1, per_draft)],
+        rest=[(1, settling)],
+        branches=seen.steps(),
+        opening=opening,
+        opening_read=_mean(seen.opened[True]) or opening,
+        taking=taking,
+        answer=_mean([each.working_s for each in others if each.draft and not each.draft.passes]) or taking,
+        turning=_mean(seen.turnings),
+    )
+    return replace(found, start=_mean([_more(first, found) for first in seen.firsts]))
+
+
+class _Seen:
+    """Observations of all rounds except each text's first one, which finds cold caches."""
+
+    def __init__(self) -> None:
+        self.firsts: list[Round] = []
+        self.rounds: list[Round] = []
+        self.prepared: list[Anticipated] = []
+        self.opened: dict[bool, list[float]] = {False: [], True: []}  # by whether the draft had been read
+        self.turnings: list[float] = []
+
+    def read(self, trace: Sequence[Event]) -> None:
+        first, *later = rounds(trace)
+        self.firsts.append(first)
+        self.rounds += later
+        for each in later:
+            if each.draft and each.beside:
+                self.prepared.append(each.beside)
+                self.opened[each.is_read].append(each.beside.opening_ns * 1e-9)
+                self.turnings.append(each.turning_s)
+
+    def steps(self) -> Line:
+        """Seconds of a step by its branches: all time by all steps. A draft that looks for the verdict makes as many
+        steps as there is time for, so times by numbers of steps lie on no line."""
+        spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        for event in self.prepared:
+            if event.passes > 1:
+                both = spent[sum(event.fanout)]
+                both[0] += (event.busy_ns - event.opening_ns) * 1e-9
+                both[1] += event.passes - 1
+        return sorted((branches, seconds / steps) for branches, (seconds, steps) in spent.items()) or [(1, 0.0)]
+
+
+def _more(first: Round, prices: CostModel) -> float:
+    """Seconds that a first round took beyond the usual."""
+    drafted = len(first.draft.tokens) if first.draft else 0
+    usual = prices.drafted(1, drafted) + prices.verify(1, drafted + 1)
+    return sum(first.phases().values()) - first.preparing_s - usual
+
+
+def _mean(seconds: Sequence[float]) -> float:
+    return statistics.fmean(seconds) if seconds else 0.0
+
+
+# Several texts: both models share the memory, and one question asks for the drafts of all ----------------------------
+
+
+def prepared_in(rows: Sequence[Row], alone: Row, costs: CostModel, users: int) -> CostModel:
+    """Add the prices of preparing, from the rows of runs with so many users. `alone` is autoregressive's, from the same
+    minutes: what slowed that down slowed all of them down."""
+    drift = _slowed(alone, costs, users)
+    runs = [(_branches_in(row), counted(row), _slowed(row, costs, users) / drift) for row in rows]
+    return with_preparing(costs, runs, users, drift)
+
+
+def prepared_along(runs: Sequence[tuple[int | None, Traces]], costs: CostModel, users: int) -> CostModel | None:
+    """Add the prices of preparing, from the traces of runs with so many users, each with its branches, None where their
+    number was left open. `costs` are of the same comparison. Return None if nothing was prepared."""
+    hits = [(n, [*filter(None, map(count, traces))], _slowed_in(traces, costs, users)) for n, traces in runs]
+    prepared = [run for run in hits if any(one["passes"] for one in run[1])]
+    return with_preparing(costs, prepared, users) if prepared else None
+
+
+def with_preparing(
+    costs: CostModel,
+    runs: Sequence[tuple[int | None, Sequence[Counted], float]],
+    users: int,
+    drift: float = 1.0,
+) -> CostModel:
+    """Add the prices of preparing, from the counts of runs, each with its branches and how many times as long as alone
+    its verifications took. `drift` is how much slower everything was than by the costs."""
+    passes = {branches or _rows_of(found): pass_seconds(found) / drift for branches, found, _ in runs}
+    slower = max(1.0, statistics.mean(slowed for _, _, slowed in runs))
+    working = statistics.mean(_working(found) for _, found, _ in runs)
+    answer = statistics.mean(_answering(found, costs, users, drift) for _, found, _ in runs)
+    return replace(costs, branches=sorted(passes.items()), slower=slower, delay=_delay(slower, working), answer=answer)
+
+
+def as_alone(costs: CostModel, prices: CostModel, alone: CostModel) -> CostModel:
+    """Add the prices of preparing for one text, with and without a draft beside it: a joint pass has as many rows,
+    whichever texts they belong to."""
+    slower = max(1.0, prices.verify(1, 2) / alone.verify(1, 2))
+    return replace(costs, branches=prices.branches, slower=slower, delay=_delay(slower, 1.0), answer=prices.answer)
+
+
+def counted(row: Row) -> list[Counted]:
+    return [hits for sample in row["samples"] if (hits := sample["hits"])]
+
+
+def pass_seconds(found: Sequence[Counted]) -> float:
+    """Mean seconds of one pass that prepared, from samples' counts."""
+    busy_ns: int = sum(hits["busy_ns"] for hits in found)
+    return busy_ns * 1e-9 / sum(int(hits["passes"]) for hits in found)
+
+
+def _branches_in(row: Row) -> int | None:
+    branches = row["params"]["branches"]
+    return None if isinstance(branches, str) else int(branches)
+
+
+def _rows_of(found: Sequence[Counted]) -> float:
+    """Mean rows of a pass that prepared."""
+    rows, preparations = (sum(int(hits[name]) for hits in found) for name in ("rows", "preparations"))
+    return rows / max(1, preparations)
+
+
+def _working(found: Sequence[Counted]) -> float:
+    """Share of the verifications in which the draft worked too; all of it where earlier versions did not count that."""
+    verifying: int = answers_of(found).verifying_ns
+    return min(1.0, sum(one["hidden_ns"] for one in found) / verifying) if verifying else 1.0
+
+
+def _delay(slower: float, working: float) -> float:
+    """Seconds that a verification takes longer for each second in which the draft works, if it takes so many times as
+    long while the draft works for this share of it. More than one second would have another cause."""
+    return min(1.0, (1 - 1 / slower) / working) if working else 1.0
+
+
+def _answering(found: Sequence[Counted], costs: CostModel, users: int, drift: float) -> float:
+    """Seconds from a question to its answer, less those in which the model drafts. Texts wait for one another's drafts,
+    which come independently."""
+    answers = answers_of(found)
+    if not (rounds := answers.rounds.total()):
+        return 0.0
+    drafts = answers.stepping or answers.rounds[MODEL]  # older samples count misses alone
+    drafting = 0.0
+    if drafts:
+        share = drafts / rounds
+        any_drafts = 1 - (1 - share) ** users
+        drafting = any_drafts * costs.drafted(users * share / any_drafts, answers.steps / drafts)
+    return max(0.0, answers.answering_ns * 1e-9 / rounds / drift - drafting)
+
+
+def _slowed(row: Row, costs: CostModel, users: int) -> float:
+    """How many times as long as by the costs its verifications took."""
+    rounds: int = row["num_target_passes"]
+    took_ns: int = sum(sample["verify_ns"] for sample in row["samples"])
+    return _ratio(took_ns / rounds, (row["num_draft_tokens"] or 0) / rounds, costs, users)
+
+
+def _slowed_in(traces: Traces, costs: CostModel, users: int) -> float:
+    verdicts = [event for trace in traces for event in trace if isinstance(event, Verified) and event.round > 1]
+    drafted = sum(event.verified for trace in traces for event in trace if isinstance(event, Drafted))
+    rounds = sum(isinstance(event, Verified) for trace in traces for event in trace)
+    took_ns = statistics.median(event.end_ns - event.start_ns for event in verdicts)
+    return _ratio(took_ns, drafted / rounds, costs, users)
+
+
+def _ratio(took_ns: float, drafted: float, costs: CostModel, users: int) -> float:
+    return took_ns * 1e-9 / costs.verify(users, round(users * (1 + drafted)))
