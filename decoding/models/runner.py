@@ -164,6 +164,26 @@ class Unshared:
         return extend_each(feeds)
 
 
+class ReadsBlocks(Protocol):
+    """A runner whose model foretells several positions in one pass."""
+
+    def block(self, tokens: Sequence[int] | Tensor, length: int) -> Tensor:
+        """Append tokens, and return logits for each of so many positions behind them: [length, V]."""
+        ...
+
+
+class BlockPass:
+    """One pass for several positions, where the loop expects one for the next."""
+
+    model = Unshared()
+
+    def __init__(self, runner: ReadsBlocks) -> None:
+        self._runner = runner
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        return self._runner.block(tokens, need)
+
+
 class TreePass:
     """One pass over new tokens of a tree, where the loop expects one over a chain."""
 
