@@ -16,7 +16,7 @@ from decoding.drafters.features import DraftStep, Fate, Feature
 from decoding.drafters.tree import Grown, listing
 from decoding.errors import BadStrategy
 from decoding.events import StopReason
-from decoding.models.runner import BlockPass, ModelRunner, Steps, Tree, TreePass, align, read_prompt
+from decoding.models.runner import BlockPass, ModelRunner, ReadsBlocks, Steps, Tree, TreePass, align, read_prompt
 from decoding.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
 from decoding.verify import Verdict
 
@@ -202,11 +202,12 @@ class SourceDrafter(Drafter):
         room = min(ask.length, self.view.room, model.context - len(text))
         if room <= 0:
             return EMPTY
-        assert hasattr(model, "block"), "this draft model foretells one position a pass"
+        assert isinstance(model, ReadsBlocks), "this draft model foretells one position a pass"
         tokens: list[int] = []
         rows: list[Tensor] = []
-        for logits in (yield BlockPass(model), align(model, text), room).split(1):
-            step = self._step(text, tokens, logits, None)
+        logits = yield BlockPass(model), align(model, text), room
+        for number in range(room):
+            step = self._step(text, tokens, logits[number : number + 1], None)
             tokens.append(step.token)
             rows.append(step.scores)
             if step.token in self.view.ends:

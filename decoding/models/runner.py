@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from itertools import groupby
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -164,6 +164,7 @@ class Unshared:
         return extend_each(feeds)
 
 
+@runtime_checkable
 class ReadsBlocks(Protocol):
     """A runner whose model foretells several positions in one pass."""
 
