@@ -53,6 +53,13 @@ class Step(NamedTuple):
     paths: int = 0
 
 
+class Block(NamedTuple):
+    """One pass of the drafting model that gives distributions for several positions at once. The dice draw a token from
+    each, and the draft ends there."""
+
+    length: int
+
+
 class Foresee(NamedTuple):
     """For bounds only: how many tokens of the drafting model and how many of this copy the target will accept. Both are
     sent back. It takes no time."""
@@ -60,7 +67,7 @@ class Foresee(NamedTuple):
     copy: Sequence[int]
 
 
-Ask = Copy | Step | Foresee
+Ask = Copy | Step | Block | Foresee
 Asking = Generator[Ask, Any, StopReason]  # returns why the source wants no more
 STEP = Step()
 

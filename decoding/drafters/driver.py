@@ -16,8 +16,8 @@ from decoding.drafters.features import DraftStep, Fate, Feature
 from decoding.drafters.tree import Grown, listing
 from decoding.errors import BadStrategy
 from decoding.events import StopReason
-from decoding.models.runner import ModelRunner, Steps, Tree, TreePass, align, read_prompt
-from decoding.source import STEP, Ask, Asking, Copy, Foresee, Judgement, Source, Step, View, next_of
+from decoding.models.runner import BlockPass, ModelRunner, ReadsBlocks, Steps, Tree, TreePass, align, read_prompt
+from decoding.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
 from decoding.verify import Verdict
 
 
@@ -83,6 +83,8 @@ class SourceDrafter(Drafter):
             if ask.parents:
                 return (yield from self._tree_of(asking, ask, text))
             return (yield from self._chain(asking, text, copied))
+        if isinstance(ask, Block):
+            return (yield from self._block(ask, text))
         assert isinstance(ask, str), "a copy begins a draft, and a bound foresees it before"
         return self._copy(copied, self.source.lookahead, ask)
 
@@ -193,6 +195,25 @@ class SourceDrafter(Drafter):
         kept = len(tokens) if end is None else end + 1
         stop = stop if end is None else "eos"
         return Draft(tuple(tokens[:kept]), torch.cat(rows)[:kept], self.source.lookahead, stop, "fresh", len(tokens))
+
+    def _block(self, ask: Block, text: Sequence[int]) -> Steps[Draft]:
+        """Draw a token for each position of one pass. The model has seen none of them, so each is drawn by itself."""
+        model = self._model
+        room = min(ask.length, self.view.room, model.context - len(text))
+        if room <= 0:
+            return EMPTY
+        assert isinstance(model, ReadsBlocks), "this draft model foretells one position a pass"
+        tokens: list[int] = []
+        rows: list[Tensor] = []
+        logits = yield BlockPass(model), align(model, text), room
+        for number in range(room):
+            step = self._step(text, tokens, logits[number : number + 1], None)
+            tokens.append(step.token)
+            rows.append(step.scores)
+            if step.token in self.view.ends:
+                return Draft(tuple(tokens), torch.cat(rows), ask.length, "eos", "fresh", 1)
+        stop: StopReason = "limit" if room == ask.length else "length"
+        return Draft(tuple(tokens), torch.cat(rows), ask.length, stop, "fresh", 1)
 
     def _tree_of(self, asking: Asking, step: Step, text: Sequence[int]) -> Steps[Draft]:
         """Draft level by level. Candidates are not drawn, so the target's own choice decides which path is followed,

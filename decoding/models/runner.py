@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from itertools import groupby
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -162,6 +162,27 @@ class Unshared:
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         return extend_each(feeds)
+
+
+@runtime_checkable
+class ReadsBlocks(Protocol):
+    """A runner whose model foretells several positions in one pass."""
+
+    def block(self, tokens: Sequence[int] | Tensor, length: int) -> Tensor:
+        """Append tokens, and return logits for each of so many positions behind them: [length, V]."""
+        ...
+
+
+class BlockPass:
+    """One pass for several positions, where the loop expects one for the next."""
+
+    model = Unshared()
+
+    def __init__(self, runner: ReadsBlocks) -> None:
+        self._runner = runner
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        return self._runner.block(tokens, need)
 
 
 class TreePass:

@@ -18,7 +18,7 @@ from decoding.crowd import Crowd
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.replay.records import Record, RecordedText
-from decoding.source import STEP, Ask, Asking, Copy, Foresee, Judgement, Source, Step, View, next_of
+from decoding.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
 from decoding.tree_shapes import TreeShape
 
 
@@ -100,6 +100,7 @@ class Playing:
         if isinstance(ask, Copy):
             self.copied, self.agreed = len(ask.tokens), self._agreeing(ask.tokens)
             ask = next_of(asking)
+        assert not isinstance(ask, Block), "recordings hold what a draft says token by token"
         self.first_rows = self.late + self.copied
         if isinstance(ask, Step) and ask.parents:
             yield from self._grow(asking, ask)

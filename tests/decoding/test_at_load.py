@@ -47,7 +47,7 @@ DEAR = CostModel(
     steps={n: [(n, 0.001 * n)] for n in SIZES},
     rest=[(n, 0.0) for n in SIZES],
 )
-MIDDLING = dataclasses.replace(DEAR, verify={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
+MIDDLING = dataclasses.replace(DEAR, target={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
 
 
 def like_one(shared: CostModel, one: CostModel = COSTS) -> CostModel:

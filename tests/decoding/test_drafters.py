@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+import torch
+from torch import Tensor
 
 from decoding.drafters.base import Drafter
 from decoding.events import Drafted
+from decoding.models.table import TableRunner
 from decoding.registry import Parts
-from decoding.source import Copying, Source
+from decoding.source import Asking, Block, Copying, Source, View
 from decoding.spec import Sampling, choose
 from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
-from tests.decoding.worlds import World, tables
+from tests.decoding.worlds import World, state_of, tables
 
 
 class Repeats(Copying):
@@ -48,6 +51,49 @@ def test_three_tokens_of_a_source_without_a_model_follow_the_targets_joint_distr
     sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=LENGTH + 2)
     law = law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1, 2)
     assert follows(law, drawing(world, repeats, [0, 1, 2], sampling), 1500)
+
+
+class Foretelling(TableRunner):
+    """A table that foretells several positions in one pass, each as if the likeliest tokens stood before it."""
+
+    def block(self, tokens: Sequence[int], length: int) -> Tensor:
+        rows = [self.extend(tokens)]
+        text = [*self.tokens]
+        while len(rows) < length:
+            text.append(int(rows[-1].argmax()))
+            rows.append(self.table[[self.state_of(text)]])
+        return torch.cat(rows)
+
+
+class Blocks(Source):
+    lookahead = 3
+
+    def propose(self, view: View) -> Asking:
+        yield Block(3)
+        return "limit"
+
+
+def foretold(vocab: int, seed: int, **shape: float) -> World:
+    target, draft = tables(vocab, seed, **shape)
+    return World(TableRunner(target, 4096, state_of), Foretelling(draft, 4096, state_of))
+
+
+def test_a_block_drafts_several_tokens_in_one_pass_and_the_text_is_the_targets() -> None:
+    sampling = Sampling(temperature=0.9, dice="shared", max_new_tokens=40)
+    for seed in range(5):
+        world = foretold(4, seed)
+        expected, _ = world.run(choose("autoregressive"), [3, 1], sampling, seed)
+        decoded, recorder = world.run(lambda parts: Blocks(), [3, 1], sampling, seed)
+        assert decoded == expected
+        drafts = [event for event in recorder.events if isinstance(event, Drafted)]
+        assert {(len(draft.tokens), draft.passes, draft.stop) for draft in drafts} >= {(3, 1, "limit")}
+
+
+def test_three_tokens_of_blocks_follow_the_targets_joint_distribution() -> None:
+    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=LENGTH + 2)
+    law = law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1, 2)
+    world = foretold(VOCAB, 5, sharpness=0.7, noise=1.2)
+    assert follows(law, drawing(world, lambda parts: Blocks(), [0, 1, 2], sampling), 1500)
 
 
 def test_a_source_that_cannot_propose_cannot_be_made() -> None:
