@@ -16,7 +16,6 @@ from decoding.events import Event, Finished, Started, Verified
 from decoding.prices.cost_model import Context, CostModel, Line
 from decoding.prices.counts import Counts
 from decoding.ssd.accounting import Round, rounds
-from decoding.strategy import Sight
 
 MOST_USERS = 64
 FAR = 1000  # rows, or tokens, up to which a slope from elsewhere continues a line
@@ -119,7 +118,7 @@ def with_trees(costs: CostModel, trees: Iterable[Trace]) -> CostModel:
     return replace(costs, tree=besides, in_tree=max(0.0, each))
 
 
-def with_mixes(costs: CostModel, mixes: Iterable[Trace], sees: Sight = "nothing") -> CostModel:
+def with_mixes(costs: CostModel, mixes: Iterable[Trace], sees: str = "nothing") -> CostModel:
     """Add the seconds that rounds of a mix of copies and drafts took beyond their passes and looks."""
     left: list[float] = []
     for trace in mixes:
