@@ -42,15 +42,6 @@ class Counts:
         return self.target_passes - self.rounds[0] - self.copied_rounds
 
     def add(self, part: Counts) -> None:
-        self.tokens += part.tokens
-        self.rounds.update(part.rounds)
-        self.accepted += part.accepted
-        self.catch_ups += part.catch_ups
-        self.copied += part.copied
-        self.copied_rounds += part.copied_rounds
-        self.late_rows += part.late_rows
-        self.mixed += part.mixed
-        self.trees += part.trees
-        self.in_trees += part.in_trees
-        self.branched += part.branched
+        for name in vars(part).keys() - {"parts"}:
+            setattr(self, name, getattr(self, name) + getattr(part, name))
         self.parts.append(part)

@@ -119,7 +119,7 @@ def with_trees(costs: CostModel, trees: Iterable[Trace]) -> CostModel:
     return replace(costs, tree=besides, in_tree=max(0.0, each))
 
 
-def with_mixes(costs: CostModel, mixes: Iterable[Trace], sees: Sight = "nothing") -> CostModel:
+def with_mixes(costs: CostModel, mixes: Iterable[Trace], sees: str = "nothing") -> CostModel:
     """Add the seconds that rounds of a mix of copies and drafts took beyond their passes and looks."""
     left: list[float] = []
     for trace in mixes:
