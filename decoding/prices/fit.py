@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeVar
 from decoding.events import Event, Finished, Started, Verified
 from decoding.prices.cost_model import Context, CostModel, Line
 from decoding.prices.counts import Counts
-from decoding.source import Sight
 from decoding.ssd.accounting import Round, rounds
 
 MOST_USERS = 64
