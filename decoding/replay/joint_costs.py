@@ -1,6 +1,6 @@
 """Costs of passes that several texts share. Standard library only.
 
-They are measured in the loop itself (`replay.joint_probing`). A policy under load prices its tokens with them, and
+They are measured in the loop itself (`replay.joint_probing`). A source under load prices its tokens with them, and
 `replay.at_load` predicts what a strategy does at any number of users.
 """
 
