@@ -1,4 +1,4 @@
-"""Crowd: the texts of one batch, as a policy sees them. Standard library only.
+"""Crowd: the texts of one batch, as a source sees them. Standard library only.
 
 Everything here stems from earlier rounds, so that no decision depends on a token that the round is still drafting.
 """
@@ -31,7 +31,7 @@ def _odds() -> RunningMean:
 
 class Crowd:
     def __init__(self, costs: CostModel | None = None) -> None:
-        self.costs = costs  # None: no policy asks for them
+        self.costs = costs  # None: no source asks for them
         self.running = 1  # texts that take part in this round
         self.round = 0
         self._first, self._follows = _odds(), _odds()
@@ -65,7 +65,7 @@ class Crowd:
         self._prices = {}
 
     def common(self, make: Callable[[], Common]) -> Common:
-        """Return what the policies of all texts share, made when the first one asks."""
+        """Return what the sources of all texts share, made when the first one asks."""
         if make not in self._common:
             self._common[make] = make()
         return self._common[make]  # type: ignore[return-value]
@@ -100,7 +100,7 @@ class Crowd:
         """Return the seconds of a round by its lookahead."""
         if self.running not in self._times:
             costs, texts = self.costs, self.running
-            assert costs, "no policy prices rounds"
+            assert costs, "no source prices rounds"
             self._times[texts] = [
                 costs.fixed(texts) + costs.drafted(texts, k) + costs.verify(texts, texts * (k + 1))
                 for k in range(LONGEST + 1)
@@ -111,7 +111,7 @@ class Crowd:
     def row(self) -> float:
         """Price of one more row in the verification, in tokens."""
         if self._row is None:
-            assert self.costs, "no policy prices rounds"
+            assert self.costs, "no source prices rounds"
             self._row = self.pace * self.costs.row(self.running, few=2, many=5)
         return self._row
 
@@ -124,7 +124,7 @@ class Crowd:
     def _share(self, depth: int) -> float:
         """Seconds that a draft step at this depth takes of each text for which it usually would pay, if all these share
         it. The first step is every text's or none's."""
-        assert self.costs, "no policy prices rounds"
+        assert self.costs, "no source prices rounds"
         together = self._wanting[depth] if depth and depth < len(self._wanting) else self.running
         together = min(max(1.0, together), self.running)
         return self.costs.draft(together) / together

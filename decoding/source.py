@@ -251,7 +251,7 @@ class Judging(Protocol):
     def __call__(self, match: Match, ahead: int) -> float: ...
 
 
-class Tuned(Protocol):
+class Thresholds(Protocol):
     """A classifier, as far as a source asks it."""
 
     def tuned(self, rule: str, *, as_trained: bool = False) -> float:
@@ -264,5 +264,5 @@ class Given:
     """Parts that a source may use besides its parameters."""
 
     memory: dict[str, Any] = field(default_factory=dict)  # shared by all texts of a run
-    classifier: Tuned | None = None
+    classifier: Thresholds | None = None
     judge: Judging | None = None

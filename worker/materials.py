@@ -62,7 +62,7 @@ def folder_of(hold: Hold, model: LanguageModel, on_progress: OnProgress = ignore
     if model.state == Readiness.REFUSED:
         raise NotHere(f"{model.name} was refused: {model.reason}")
     try:
-        if model.source != LanguageModel.Source.PATH:
+        if model.source != LanguageModel.Origin.PATH:
             folder = _brought(hold, model, on_progress)
             hold.names[folder] = model.name
             return folder

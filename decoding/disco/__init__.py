@@ -1,2 +1,2 @@
 """DISCO: a small classifier reads the draft's distribution and decides after each drafted token whether to go on. This
-package has its features, training and stop rules."""
+package has its features, training and estimates."""

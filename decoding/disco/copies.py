@@ -56,18 +56,18 @@ def with_copies(labelled: Labelled, recordings: Sequence[Recording]) -> Labelled
 
 
 def _copied(recording: Recording) -> list[tuple[list[float], float]]:
-    proposers = SuffixDecoding(0.0, LONGEST), JudgedLookup(0.0, LONGEST, int(NGRAM.default))
-    return [each for proposer in proposers for each in _copied_by(proposer, recording)]
+    sources = SuffixDecoding(0.0, LONGEST), JudgedLookup(0.0, LONGEST, int(NGRAM.default))
+    return [each for source in sources for each in _copied_by(source, recording)]
 
 
-def _copied_by(proposer: SuffixDecoding | JudgedLookup, recording: Recording) -> list[tuple[list[float], float]]:
+def _copied_by(source: SuffixDecoding | JudgedLookup, recording: Recording) -> list[tuple[list[float], float]]:
     found = list[tuple[list[float], float]]()
     prompt, text = recording.tokens[: recording.prompt_tokens], recording.tokens[recording.prompt_tokens :]
     at = 0
     while at < len(text):
-        proposer.follow([*prompt, *text[:at]])
-        start, tokens = at, proposer.copied()
-        for ahead, (token, match) in enumerate(zip(tokens, proposer.matches, strict=True)):
+        source.follow([*prompt, *text[:at]])
+        start, tokens = at, source.copied()
+        for ahead, (token, match) in enumerate(zip(tokens, source.matches, strict=True)):
             if start + ahead >= len(text):
                 break
             is_right = token == text[start + ahead]

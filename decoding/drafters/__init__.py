@@ -1,1 +1,1 @@
-"""Drafters: ways to propose tokens. Each is one module here; `build` of a strategy makes one."""
+"""Drafters: they propose tokens. The driver makes drafts of what a source asks for; others wrap it."""

@@ -39,7 +39,7 @@ class RetokenisedDrafter(Drafter):
         self.inner.join(crowd)
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
-        """Tell the draft's stop rule how many of the draft's own tokens lie in what the target accepted."""
+        """Tell the source how many of the draft's own tokens lie in what the target accepted."""
         tokens, bytes_of = self._drafted.tokens, self.bridge.draft.spelling.bytes_of
         accepted = len(tokens)
         if verdict.accepted < len(draft.tokens):

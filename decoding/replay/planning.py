@@ -68,7 +68,7 @@ class Study:
 
     @cached_property
     def copied(self) -> dict[str, list[Record]]:
-        """Records of every proposer, with default settings, by its label."""
+        """Records of every source that copies, with default settings, by its label."""
         choices = [choose(slug) for slug, strategy in STRATEGIES.items()]
         choices = [each for each in choices if each.spec.copies_only and not each.spec.needs_classifier]
         return {choice.label: self._copied(choice.sources()) for choice in choices}

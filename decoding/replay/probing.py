@@ -69,7 +69,9 @@ def probe_each(
     result, whose decision costs nothing. On a target alone no decision does. `on_progress` gets the turns done."""
     if pair.draft is None:
         return [probed_alone(pair, prompts, sampling, on_progress)] * max(1, len(classifiers))
-    rules = [Rule(partial(Below, EVEN_ODDS, CAP), partial(estimate_of, pair.classifier(name))) for name in classifiers]
+    rules = [
+        TimedRule(partial(Below, EVEN_ODDS, CAP), partial(estimate_of, pair.classifier(name))) for name in classifiers
+    ]
     costs, decisions = probed(pair, prompts, sampling, rules, pair.target.device.type != "cpu", on_progress)
     return [dataclasses.replace(costs, decision=decision) for decision in decisions or [0.0]]
 
@@ -78,7 +80,7 @@ def probed(
     pair: Pair,
     prompts: Sequence[Prompt],
     sampling: Sampling,
-    deciding: Sequence[Rule],
+    deciding: Sequence[TimedRule],
     is_launched: bool,
     on_progress: OnProgress = unheard,
 ) -> tuple[CostModel, list[float]]:
@@ -86,7 +88,7 @@ def probed(
     are launched on a GPU."""
     comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
     comparison.warm_up(is_launched)
-    rules = [Rule(partial(Unsure, EVEN_ODDS, CAP), Confidence), *deciding]
+    rules = [TimedRule(partial(Unsure, EVEN_ODDS, CAP), Confidence), *deciding]
     for _ in range(1 + is_launched):  # a first run captures the forms that the second replays
         found = _measured(comparison, rules, on_progress)
     # A GPU's thread waits for the token before it asks the rule, so there only whole drafts show what asking costs.
@@ -126,7 +128,7 @@ def _turns(comparison: Comparison, on_progress: OnProgress) -> Iterator[tuple[in
 
 
 @dataclass(frozen=True)
-class Rule:
+class TimedRule:
     """A rule that stops drafts, and what it sees of each token."""
 
     source: Callable[[], Chain]
@@ -137,7 +139,7 @@ class Rule:
 class Asked:
     """Samples whose drafts one rule stopped."""
 
-    rule: Rule
+    rule: TimedRule
     answers: Answers
     traces: list[list[Event]]
 
@@ -152,7 +154,7 @@ class Measured:
     mixes: list[list[Event]] = field(default_factory=list)
 
 
-def _measured(comparison: Comparison, rules: Sequence[Rule], on_progress: OnProgress) -> Measured:
+def _measured(comparison: Comparison, rules: Sequence[TimedRule], on_progress: OnProgress) -> Measured:
     """Decode samples of all kinds in turn."""
     found = Measured([Asked(rule, Answers(), []) for rule in rules])
     for number, prompt, turn in _turns(comparison, on_progress):
@@ -224,7 +226,7 @@ class Timed(Chain, Feature):
     """Times each answer of a rule, from its look at the token on: an answer takes too little beside a pass to be
     measured on whole drafts."""
 
-    def __init__(self, rule: Rule, answers: Answers) -> None:
+    def __init__(self, rule: TimedRule, answers: Answers) -> None:
         self._source, self._feature, self._answers = rule.source(), rule.feature(), answers
         self.look, self.sees = self._feature.look, self._source.sees
 

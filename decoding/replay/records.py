@@ -83,7 +83,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Seen:
-    """Numbers and words that a policy may see of one text."""
+    """Numbers and words that a source may see of one text."""
 
     row: Callable[[int], Sequence[float]] = lambda start: ()  # one number per token of a round that starts here
     words: Callable[[int], str] = lambda start: ""  # the last words before this position

@@ -29,10 +29,10 @@ def matrix(sets: Mapping[str, Study], costs: CostModel) -> dict[tuple[str, str],
     gains: dict[tuple[str, str], list[float]] = {pair: [] for pair in product(sets, sets)}
     for (trained, half), study in halves.items():
         classifier = _trained(study)
-        policy = partial(Priced, price_of_a_token(study, costs, classifier), CAP)
+        source = partial(Priced, price_of_a_token(study, costs, classifier), CAP)
         for judged in sets:
             other = halves[judged, 1 - half]
-            counts = other.count(policy, other.estimates(classifier))
+            counts = other.count(source, other.estimates(classifier))
             best = statics[judged].parts[1 - half :: len(HALVES)]
             gains[trained, judged] += [
                 costs.seconds(before) / costs.seconds(after, "estimate")

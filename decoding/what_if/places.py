@@ -118,7 +118,7 @@ class Places:
         return self.prompt * (place < WORDS) + "".join(self.pieces[max(0, place - WORDS) : place])
 
     def seen(self, record: Record, sees: Sight, hopes: bool) -> Seen:
-        """Return what a policy with this sight may see of the text. At the first token that no run drafted, the policy
+        """Return what a source with this sight may see of the text. At the first token that no run drafted, the source
         stops; with `hopes`, it goes on. Confidence stands for leads and for a classifier's estimates, which traces do
         not hold at each position."""
 

@@ -12,7 +12,7 @@ from decoding.drafters.features import Confidence
 from decoding.events import Drafted
 from decoding.prompts.prompt import Prompt
 from decoding.replay import probing
-from decoding.replay.probing import Answers, EveryLength, Rule, Timed, every_length
+from decoding.replay.probing import Answers, EveryLength, Timed, TimedRule, every_length
 from decoding.source import Chain
 from decoding.spec import Sampling
 from decoding.strategies.disco import Priced
@@ -64,7 +64,7 @@ def test_on_a_gpu_nothing_is_priced_that_was_captured_and_whole_drafts_price_a_d
         made.append(Busy())
         return made[-1]
 
-    sampling, rule = Sampling(max_new_tokens=60), Rule(busy, Confidence)
+    sampling, rule = Sampling(max_new_tokens=60), TimedRule(busy, Confidence)
     costs, [price] = probing.probed(pair(), [Prompt("p", "ab")], sampling, [rule], is_launched=True)
     first, second = made  # both runs ask, and only the second is priced
     assert first.answers and second.answers
@@ -96,7 +96,7 @@ def test_an_answer_costs_what_it_usually_takes_after_a_first_token_and_after_lat
 def test_a_rule_that_is_timed_drafts_as_ever_and_every_token_is_answered_for() -> None:
     world, answers, sampling = World.of_tables(14, 3, noise=0.9), Answers(), Sampling(max_new_tokens=40)
     alone = world.run(stopped_by("priced", 8, some_classifier(), 0.3), [3, 1], sampling)[1].events
-    rule = Rule(lambda: Priced(0.3, 8), lambda: estimate_of(some_classifier()))
+    rule = TimedRule(lambda: Priced(0.3, 8), lambda: estimate_of(some_classifier()))
     timed = world.run(lambda parts: Timed(rule, answers), [3, 1], sampling)[1].events
     drafts = [event.tokens for event in timed if isinstance(event, Drafted)]
     assert drafts == [event.tokens for event in alone if isinstance(event, Drafted)]

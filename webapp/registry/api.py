@@ -22,7 +22,7 @@ from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Readine
 
 class ModelFilter(EntryFilter):
     state = filters.ChoiceFilter(choices=Readiness.choices)
-    source = filters.ChoiceFilter(choices=LanguageModel.Source.choices)
+    source = filters.ChoiceFilter(choices=LanguageModel.Origin.choices)
 
 
 class Models(Entries):

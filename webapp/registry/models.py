@@ -23,12 +23,12 @@ class Readiness(models.TextChoices):
 class LanguageModel(Entry):
     address = "models"
 
-    class Source(models.TextChoices):
+    class Origin(models.TextChoices):
         UPLOAD = "upload"
         HUB = "hub"
         PATH = "path"
 
-    source = models.CharField(max_length=10, choices=Source.choices)
+    source = models.CharField(max_length=10, choices=Origin.choices)
     upload = models.ForeignKey(Upload, null=True, on_delete=models.PROTECT, related_name="+")
     location = models.CharField(max_length=300, blank=True)  # the hub's id, or a path on the worker
     revision = models.CharField(max_length=100, blank=True)

@@ -37,13 +37,13 @@ def add_uploaded_model(*, name: str, upload: Upload, by: Actor, facts: Checkpoin
     tells whether it can run."""
     by.require(Right.SUBMIT)
     found = _as_json(facts or examine(upload))
-    return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Source.UPLOAD, upload=upload, facts=found)
+    return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Origin.UPLOAD, upload=upload, facts=found)
 
 
 def add_hub_model(*, name: str, hub_id: str, revision: str, by: Actor) -> LanguageModel:
     """Register a model of the hub; a worker fetches it."""
     by.require(Right.SUBMIT)
-    return _add_model(by, FETCH_MODEL, name=name, source=LanguageModel.Source.HUB, location=hub_id, revision=revision)
+    return _add_model(by, FETCH_MODEL, name=name, source=LanguageModel.Origin.HUB, location=hub_id, revision=revision)
 
 
 def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
@@ -58,7 +58,7 @@ def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
             hint="Choose another folder, or upload the model.",
         )
     location = str(PurePosixPath(path))
-    return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Source.PATH, location=location)
+    return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Origin.PATH, location=location)
 
 
 def may_be_opened(path: str) -> bool:

@@ -47,7 +47,7 @@ RENAMED: dict[str, tuple[type[Entry], str]] = {
 
 @page(Right.READ)
 def models(request: Asked) -> HttpResponse:
-    filters = {"state": Readiness.values, "source": LanguageModel.Source.values}
+    filters = {"state": Readiness.values, "source": LanguageModel.Origin.values}
     return _list(request, "models", LanguageModel.objects.all(), filters)
 
 

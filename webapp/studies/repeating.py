@@ -49,11 +49,11 @@ def _files(study: Study, classifier: Classifier | None) -> Iterator[str]:
 
 def _model(role: str, model: LanguageModel) -> Iterator[str]:
     match model.source:
-        case LanguageModel.Source.HUB:
+        case LanguageModel.Origin.HUB:
             revision = model.facts.get("commit") or model.revision
             pinned = ["--revision", revision] if revision else []
             yield shlex.join(["hf", "download", model.location, *pinned, "--local-dir", role])
-        case LanguageModel.Source.UPLOAD:
+        case LanguageModel.Origin.UPLOAD:
             yield f"# {role}: a copy of the folder that was sent as the model {_named(model)}"
         case _:
             yield f"# {role}: a copy of the folder of the model {_named(model)}, which lies on the worker's machine"

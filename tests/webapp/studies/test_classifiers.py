@@ -43,6 +43,8 @@ def test_a_card_is_read_when_it_comes_and_shown(world, ready):
     for words in ("times as fast as autoregressive", "When to stop", '"roc":', "What each feature is worth"):
         assert words in page
     assert "too short to measure on that machine" in page
+    form = shown_to(world, world.bob, f"/classifiers/{made.pk}/")
+    assert 'name="use" value="static"' in form and 'name="use" value="ssd"' not in form, "beside plain settings"
     api = world.api(world.victor)
     assert api.get(f"/api/v1/classifiers/{made.pk}/").json()["card"]["sweep"]["priced"]
     assert "card" not in api.get("/api/v1/classifiers/").json()["results"][0]
