@@ -27,7 +27,7 @@ VARIABLES = ("TORCH", "PYTORCH", "CUDA", "CUBLAS", "NVIDIA_TF32", "OMP")
 SLOTS = (256, 512, 1024, 4096)
 ROWS = (1, 2, 4, 6, 12)
 GROUP = 4  # query heads that share a key head
-PRODUCT_ROWS = (1, 2, 4, 8)
+PRODUCT_ROWS = (1, 2, 4, 8, 16)
 LAYERS = 8  # whose products are timed
 
 

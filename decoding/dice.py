@@ -286,7 +286,7 @@ def weighed_together(asked: Sequence[tuple[Dice, Tensor, Drawn]]) -> list[Weighi
     found = [dice.preferences(dice.scores(logits, draft.aheads), draft.aheads) for dice, logits, draft in asked]
     own = on_its_way(_best(torch.cat(found)))
     launched = Launched(found[0].device)
-    each = zip(asked, own.split([len(rows) for rows in found]), strict=True)
+    each = zip(asked, torch.split_with_sizes(own, [len(rows) for rows in found]), strict=True)
     return [_weighing(launched, ids, draft.tokens, draft.parents) for (_, _, draft), ids in each]
 
 

@@ -24,7 +24,7 @@ class NoRoom(Exception):
     """A model that does not fit, however long one waits; the message says why, and what to do."""
 
 
-class Cache:
+class FileCache:
     def __init__(self, folder: Path, limit: int) -> None:
         self.folder = folder
         self.limit = limit  # bytes

@@ -20,9 +20,9 @@ from multiprocessing.connection import Connection
 from webapp.core import logs
 from worker import evidence, gauges, leash
 from worker.backlog import Backlog
-from worker.memory import LOOK_EVERY, Gauge, OverLimit, limit
+from worker.memory import LOOK_EVERY, MemoryReader, OverLimit, limit
 from worker.messages import NEXT, Cancel, Ended, Failed, Order, Report, StillHere
-from worker.spent import Spent
+from worker.spent import ProcessTime
 
 STILL_HERE_EVERY = 2.0  # s
 PATIENCE = 300.0  # s of work without a word; a large model may read a long prompt for minutes, but no round so long
@@ -67,7 +67,7 @@ class EngineProcess:
         if self._process is None or self._process.poll() is not None:
             self._start()
         assert self._process is not None
-        self._limit = Gauge(self._process.pid).largest() + (limit() if allowed is None else allowed)
+        self._limit = MemoryReader(self._process.pid).largest() + (limit() if allowed is None else allowed)
         self.is_busy = True
         self._marks = evidence.marks()
         self._send(order)
@@ -88,7 +88,7 @@ class EngineProcess:
         self.is_busy = False
         raise self._excess or self._why_it_died()
 
-    def give_up(self, silence: Spent) -> EngineDied:
+    def give_up(self, silence: ProcessTime) -> EngineDied:
         """End an engine that hangs, and return the sentence about it. The job did not cause it if somebody has paused
         the engine, or if the machine was too busy to let it work."""
         last = self._last_output()
@@ -180,7 +180,7 @@ class EngineProcess:
 
     def _watch(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
         """End it when it, or a process that it has started, takes more memory than the order can need."""
-        gauge = Gauge(process.pid)
+        gauge = MemoryReader(process.pid)
         while process.poll() is None:
             if gauge.largest() > self._limit:
                 self._excess = OverLimit("The engine process", self._limit)

@@ -14,7 +14,7 @@ from worker.materials import NotHere
 from worker.memory import limit
 from worker.messages import AtWork, Ended, Failed, Order, Report
 from worker.pulse import Hold
-from worker.spent import OverTime, Spent
+from worker.spent import OverTime, ProcessTime
 
 TIME_TO_LOAD = 1800.0  # s until the first word: a large model comes from a slow disk
 TIME_TO_CANCEL = 0.5  # s for the flag, which is looked at before every round; then TERM, then KILL
@@ -24,7 +24,7 @@ NEEDS_ANOTHER_MACHINE = {OutOfMemory.code, BadDevice.code}
 def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
     hush(engine)
     engine.submit(order, limit(order.memory()))
-    silence = Silence(engine, order)
+    silence = SilenceLimit(engine, order)
     while True:
         report = engine.receive(0.1)
         if not hold.may_go_on():
@@ -42,14 +42,14 @@ def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]
                 yield report
 
 
-class Silence:
+class SilenceLimit:
     """Waits for the engine's next word as long as its order deserves, by the processor time that the engine gets: on a
     busy machine a sound engine is silent many times as long."""
 
     def __init__(self, engine: EngineProcess, order: Order) -> None:
         self._engine, self._opens_within_s = engine, order.opens_within_s
         self._has_spoken = False
-        self._spent: Spent | None = None  # since it fell silent
+        self._spent: ProcessTime | None = None  # since it fell silent
 
     def ends(self) -> None:
         self._has_spoken, self._spent = True, None
@@ -57,7 +57,7 @@ class Silence:
     def goes_on(self) -> None:
         """Refuse files on which the engine works too long: another try would take as long. Give up an engine that says
         nothing."""
-        self._spent = spent = self._spent or Spent(self._engine.pid, 0.0)
+        self._spent = spent = self._spent or ProcessTime(self._engine.pid, 0.0)
         spent.seconds = self._opens_within_s or (self._engine.patience if self._has_spoken else TIME_TO_LOAD)
         if spent.is_over and self._opens_within_s:
             self._engine.end()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from decoding.errors import BadPair, BadServer
 from webapp.core.version import release
-from worker.cache import Cache, NoRoom
+from worker.cache import FileCache, NoRoom
 from worker.disk import NotNow
 
 if TYPE_CHECKING:
@@ -40,25 +40,25 @@ def program() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class GgufPair:
     """A pair as llama.cpp reads it."""
 
     target: Path
     draft: Path
 
 
-def weights(pair: Pair, cache: Cache, using: ExitStack, cancelled: Callable[[], bool]) -> Weights:
+def weights(pair: Pair, cache: FileCache, using: ExitStack, cancelled: Callable[[], bool]) -> GgufPair:
     """Write the pair into the cache unless it is there. It stays there until `using` is closed."""
     if pair.bridge or pair.draft_folder is None or pair.target_folder is None:
         raise BadPair("llama.cpp needs a draft with the target's tokenizer. Take a pair with such a draft.")
     cache.folder.mkdir(parents=True, exist_ok=True)
     try:
-        return Weights(*(_file(folder, cache, using, cancelled) for folder in (pair.target_folder, pair.draft_folder)))
+        return GgufPair(*(_file(folder, cache, using, cancelled) for folder in (pair.target_folder, pair.draft_folder)))
     except (NoRoom, NotNow) as trouble:
         raise BadServer(f"The pair cannot be kept as GGUF. {trouble}") from None
 
 
-def _file(folder: Path, cache: Cache, using: ExitStack, cancelled: Callable[[], bool]) -> Path:
+def _file(folder: Path, cache: FileCache, using: ExitStack, cancelled: Callable[[], bool]) -> Path:
     from decoding.models.gguf.writing import export_of, write
 
     export = export_of(folder)
@@ -86,7 +86,7 @@ def _sources(folder: Path) -> Iterator[Path]:
 
 
 def command(
-    found: str, weights: Weights, *, threads: int, context: int, on_cpu: bool, options: Sequence[str] = ()
+    found: str, weights: GgufPair, *, threads: int, context: int, on_cpu: bool, options: Sequence[str] = ()
 ) -> list[str]:
     """Make the command of a server for one user that keeps nothing of earlier prompts."""
     alone = ["--parallel", "1", "--cache-ram", "0", "--host", "127.0.0.1", "--port", "{port}"]

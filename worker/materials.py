@@ -23,7 +23,7 @@ from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader
 from worker import hub
-from worker.cache import Cache, NoRoom
+from worker.cache import FileCache, NoRoom
 from worker.database import Stopped, insist
 from worker.messages import LocalPair
 from worker.pulse import Hold
@@ -108,8 +108,8 @@ def _use(hold: Hold, team_id: UUID, name: str, size: int, fill: Callable[[Path],
     return folder
 
 
-def _cache() -> Cache:
-    return Cache(Path(settings.DATA_DIR) / "models", settings.MODEL_CACHE_BYTES)
+def _cache() -> FileCache:
+    return FileCache(Path(settings.DATA_DIR) / "models", settings.MODEL_CACHE_BYTES)
 
 
 def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], on_progress: OnProgress = ignore) -> Path:

@@ -114,7 +114,7 @@ def _size(model: ModelFolder, longest: int) -> int:
     return COPIES * WIDTH * (model.parameters + length * (per_token + rows))
 
 
-class Gauge:
+class MemoryReader:
     """Reads what a process and those it has started take; what they share is left out."""
 
     def __init__(self, pid: int) -> None:

@@ -25,7 +25,7 @@ from decoding.strategies import BASELINE
 from decoding.strategy import LLAMA_CPP, LONGEST
 from decoding.words import change
 from worker import llama_server, noise
-from worker.cache import Cache
+from worker.cache import FileCache
 from worker.started_server import StartedServer, started
 
 FORMAT = "drafthouse.proof/1"
@@ -61,7 +61,7 @@ def prove(
     prompts: Sequence[Prompt],
     sampling: Sampling,
     promise: Promise,
-    cache: Cache,
+    cache: FileCache,
     *,
     on_step: Callable[[str, int, int], None] = lambda phase, done, due: None,
     cancelled: Callable[[], bool] = never,

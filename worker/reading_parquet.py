@@ -22,11 +22,11 @@ REFUSED = 3  # exit code: what is said last on stderr says why
 ROWS_AT_ONCE = 16
 
 
-class Unreadable(Exception):
+class UnreadableParquet(Exception):
     """Why, as the rest of a sentence that begins with the file's name."""
 
 
-class Refused(Unreadable):
+class ParquetRefused(UnreadableParquet):
     def __init__(self, number: int, why: str) -> None:
         super().__init__(f"row {number} cannot be taken: {why}.")
 
@@ -39,13 +39,15 @@ def main(path: str, most_rows: int, most_bytes: int, memory: int) -> int:
     try:
         for number, row in _rows(path):
             if number > most_rows:
-                raise Refused(number, f"a prompt file may have at most {most_rows} rows")
+                raise ParquetRefused(number, f"a prompt file may have at most {most_rows} rows")
             line = _line(number, row)
             byte_count += len(line)
             if byte_count > most_bytes:
-                raise Refused(number, f"with it the rows make more than {most_bytes} bytes, the most of a prompt file")
+                raise ParquetRefused(
+                    number, f"with it the rows make more than {most_bytes} bytes, the most of a prompt file"
+                )
             sys.stdout.buffer.write(line)
-    except Unreadable as refusal:
+    except UnreadableParquet as refusal:
         sys.stderr.write(f"\n{refusal}")
         return REFUSED
     return 0
@@ -65,7 +67,7 @@ def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
         raise
     except BaseException as error:  # a panic of the library's is no Exception
         after = f" after row {number}" if number else ""
-        raise Unreadable(f"cannot be read{after}: it is torn, or not a Parquet file ({_gist(error)}).") from None
+        raise UnreadableParquet(f"cannot be read{after}: it is torn, or not a Parquet file ({_gist(error)}).") from None
 
 
 def _line(number: int, row: dict[str, Any]) -> bytes:
@@ -74,7 +76,7 @@ def _line(number: int, row: dict[str, Any]) -> bytes:
         try:
             plain[column] = _plain(value)
         except ValueError as error:
-            raise Refused(number, f"its column {column!r} holds {error}; leave that column out") from None
+            raise ParquetRefused(number, f"its column {column!r} holds {error}; leave that column out") from None
     return json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
 

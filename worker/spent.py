@@ -24,7 +24,7 @@ class OverTime(DrafthouseError):
         )
 
 
-class Spent:
+class ProcessTime:
     """Time that a process and all that it has started have spent since now."""
 
     def __init__(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from decoding.disco.classifier import Classifier
-from decoding.disco.joining import scaled
 from decoding.spec import Sampling
 
 GREEDY = "greedy"  # its part of the card
@@ -38,7 +37,7 @@ class Calibration:
     def corrected(self, classifier: Classifier) -> Classifier:
         card = {**classifier.card, "sampling": self.sampling}
         card |= {name: {**(card.get(name) or {}), **getattr(self, name)} for name in ("thresholds", "sweep")}
-        return replace(scaled(classifier, self.scale, self.shift), card=card, prices=classifier.prices)
+        return replace(classifier.scaled(self.scale, self.shift), card=card, prices=classifier.prices)
 
 
 def under(classifier: Classifier, sampling: Sampling) -> Classifier:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import mul
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
@@ -24,15 +22,37 @@ from decoding.replay.costs import Costs
 Unit = tuple[float, float, float, float]  # weights of margin and score, the bias, the weight in the output
 
 
-@dataclass
-class Classifier:
-    """Probability that a drafted token is accepted, if all before it are. The weights include standardisation and
-    calibration; columns that the classifier does not use have weights of zero."""
+class Layers(NamedTuple):
+    """A network of two layers. The weights include standardisation and calibration; columns that it does not use have
+    weights of zero."""
 
     hidden: Tensor  # [H, F]
     hidden_bias: Tensor  # [H]
     out: Tensor  # [1, H]
     out_bias: Tensor  # [1]
+
+    def logits(self, rows: Tensor) -> Tensor:
+        """Estimate many tokens: [n, F] -> [n]."""
+        hidden = torch.addmm(self.hidden_bias, rows, self.hidden.T).relu_()
+        return torch.addmm(self.out_bias, hidden, self.out.T)[:, 0]
+
+    def scaled(self, scale: float, shift: float) -> Layers:
+        """Scale and shift the logit of every estimate."""
+        return self._replace(out=self.out * scale, out_bias=self.out_bias * scale + shift)
+
+    @property
+    def sees(self) -> set[str]:
+        """Names of the features that it uses."""
+        return {features.NAMES[column] for column in self.hidden.any(0).nonzero()[:, 0].tolist()}
+
+
+@dataclass
+class Classifier:
+    """Probability that a token of a draft is accepted, if all before it are. Copied tokens may have a network of their
+    own."""
+
+    drafted: Layers  # also of copied tokens, if there is no other network
+    copied: Layers | None = None
     card: Mapping[str, Any] = field(default_factory=dict)
     prices: Prices | None = None  # of the run that uses it
     units: dict[tuple[float, ...], list[Unit]] = field(default_factory=dict, repr=False, compare=False)
@@ -41,23 +61,25 @@ class Classifier:
     @torch.inference_mode()
     def __call__(self, rows: Tensor) -> Tensor:
         """Estimate many tokens: [n, F] -> [n]."""
-        hidden = torch.addmm(self.hidden_bias, rows, self.hidden.T).relu_()
-        return torch.addmm(self.out_bias, hidden, self.out.T).sigmoid_()[:, 0]
+        logits = self.drafted.logits(rows)
+        if self.copied:
+            logits = torch.where(rows[:, features.COPIED] > 0.0, self.copied.logits(rows), logits)
+        return logits.sigmoid_()
+
+    def scaled(self, scale: float, shift: float) -> Classifier:
+        """Scale and shift the logit of a drafted token's estimate. Those of copied tokens stay, in files where one
+        network is for both too."""
+        return Classifier(self.drafted.scaled(scale, shift), self.copied or self.drafted)
 
     def one(self, row: Sequence[float]) -> float:
-        """Estimate one drafted token in plain Python: a call of torch costs more than so little arithmetic."""
-        columns, units, logit = self._unrolled
-        seen = [row[column] for column in columns]
-        for weights, bias, out in units:
-            hidden = sum(map(mul, weights, seen), bias)
-            if hidden > 0.0:
-                logit += out * hidden
-        return 1.0 / (1.0 + math.exp(-max(logit, -700.0)))
+        """Estimate one drafted token."""
+        columns, units, bias = self._unrolled
+        return judging.estimate(units, bias, [row[column] for column in columns])
 
     def unrolled(self, ahead: float, *echoes: float) -> list[Unit]:
         """Return the hidden units of a classifier that uses QUICK features alone. Their biases include the position and
         the echoes. `units` caches them, because few combinations occur."""
-        hidden, hidden_bias, out = self._of_drafts
+        hidden, hidden_bias, out, _ = self.drafted
         weights, says = hidden.double(), out[0].tolist()
 
         def of(name: str) -> Tensor:
@@ -74,9 +96,9 @@ class Classifier:
         """Estimate one token [1] by GLANCE features alone: [1]. It was chosen from `scores` by `preferences` [1, V],
         and is the draft's `number`th [1]. Launches on the device of the scores and does not wait."""
         if scores.device not in self._glances_on:
-            hidden, hidden_bias, out = self._of_drafts
+            hidden, *others = self.drafted
             columns = hidden[:, [features.NAMES.index(name) for name in features.GLANCE]]
-            parts = (columns.T, hidden_bias, out, self.out_bias)
+            parts = (columns.T, *others)
             self._glances_on[scores.device] = [part.to(scores.device) for part in parts]
         weights, bias, says, last = self._glances_on[scores.device]
         margin, score = features.margin_and_score(scores, preferences, token)
@@ -102,25 +124,13 @@ class Classifier:
     @cached_property
     def sees(self) -> set[str]:
         """Names of the features that it uses."""
-        return {features.NAMES[column] for column in self.hidden.any(0).nonzero()[:, 0].tolist()}
+        return self.drafted.sees.union(self.copied.sees if self.copied else ())
 
     @cached_property
-    def _unrolled(self) -> tuple[list[int], list[tuple[list[float], float, float]], float]:
+    def _unrolled(self) -> tuple[list[int], list[judging.Unit], float]:
         """Columns in use; each hidden unit's weights for them, its bias and its output weight; the output bias."""
-        hidden, hidden_bias, out = self._of_drafts
-        columns = hidden.any(0).nonzero()[:, 0].tolist()
-        units = zip(hidden[:, columns].tolist(), hidden_bias.tolist(), out[0].tolist(), strict=True)
-        return columns, list(units), float(self.out_bias)
-
-    @cached_property
-    def _of_drafts(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Weights of the hidden units that a drafted token can wake. Those for copies are left out."""
-        position, [*matches] = features.NAMES.index("position"), map(features.NAMES.index, judging.MATCHES)
-        others = self.hidden.clone()
-        others[:, [position, *matches]] = 0.0
-        most = self.hidden_bias + self.hidden[:, position].clamp(min=0.0) * judging.FARTHEST
-        awake = others.any(1) | (most > 0.0)
-        return self.hidden[awake], self.hidden_bias[awake], self.out[:, awake]
+        columns = self.drafted.hidden.any(0).nonzero()[:, 0].tolist()
+        return columns, *unrolled(self.drafted, columns)
 
     def at(self, costs: Costs) -> Classifier:
         """Return this classifier with its prices at these costs, used where they lie far from its card's."""
@@ -140,11 +150,19 @@ class Classifier:
         """Write both files under temporary names first, so that no reader finds half a classifier."""
         folder.mkdir(parents=True, exist_ok=True)
         weights, card = folder / "classifier.safetensors", folder / "card.json"
-        tensors = (self.hidden, self.hidden_bias, self.out, self.out_bias)
-        save_file({name: t.contiguous() for name, t in zip(judging.TENSORS, tensors, strict=True)}, f"{weights}.part")
+        tensors = dict(zip(judging.TENSORS, self.drafted, strict=True))
+        if self.copied:
+            tensors |= zip(judging.TENSORS_OF_COPIES, self.copied, strict=True)
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, f"{weights}.part")
         Path(f"{card}.part").write_text(json.dumps(self.card, indent=2) + "\n")
         Path(f"{weights}.part").replace(weights)
         Path(f"{card}.part").replace(card)
+
+
+def unrolled(layers: Layers, columns: Sequence[int]) -> tuple[list[judging.Unit], float]:
+    """Return the hidden units with their weights for these columns, and the output bias."""
+    rows = layers.hidden[:, columns].tolist()
+    return list(zip(rows, layers.hidden_bias.tolist(), layers.out[0].tolist(), strict=True)), float(layers.out_bias)
 
 
 def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone: bool = False) -> Classifier:
@@ -157,23 +175,30 @@ def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone
     try:
         card = json.loads((folder / "card.json").read_text())
         tensors = load_file(folder / "classifier.safetensors")
-        hidden, hidden_bias, out, out_bias = (tensors[name] for name in judging.TENSORS)
+        drafted = Layers(*(tensors[name] for name in judging.TENSORS))
+        has_copied = judging.TENSORS_OF_COPIES[0] in tensors
+        copied = Layers(*(tensors[name] for name in judging.TENSORS_OF_COPIES)) if has_copied else None
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise BadStrategy(
             f"The classifier in {folder.name} cannot be read ({error}); it may be torn. Train it again."
         ) from None
     names = card.get("features") or []
-    if hidden.shape[-1] != len(names) or not set(names) <= set(features.NAMES):
+    widths = {part.hidden.shape[-1] for part in (drafted, copied) if part}
+    if widths != {len(names)} or not set(names) <= set(features.NAMES):
         raise BadStrategy(
             f"The classifier in {folder.name} reads other features than this version computes; train it again."
         )
-    # Features that later versions have added weigh nothing.
-    columns = hidden.new_zeros(len(hidden), len(features.NAMES))
-    columns[:, [features.NAMES.index(name) for name in names]] = hidden
-    made = Classifier(columns, hidden_bias, out, out_bias, card)
+    made = Classifier(_widened(drafted, names), copied and _widened(copied, names), card)
     if pair is not None and card.get("pair") not in ([list(pair), []] if or_alone else [list(pair)]):
         raise BadStrategy(
             f"The classifier in {folder.name} was trained for another pair of models, whose confidence means "
             "something else; train one for this pair."
         )
     return made
+
+
+def _widened(layers: Layers, names: Sequence[str]) -> Layers:
+    """Give it a column for each feature that this version knows. Those that later versions have added weigh nothing."""
+    columns = layers.hidden.new_zeros(len(layers.hidden), len(features.NAMES))
+    columns[:, [features.NAMES.index(name) for name in names]] = layers.hidden
+    return layers._replace(hidden=columns)

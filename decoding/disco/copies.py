@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from decoding.disco import features
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import Classifier, unrolled
 from decoding.disco.judging import SEEN, Judge, seen_of
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
@@ -27,9 +27,9 @@ def row_of(match: Match, ahead: int) -> list[float]:
 
 def judge_of(classifier: Classifier) -> Judge:
     """Make the judge of a classifier. Raise BadStrategy if it has learned nothing about copied tokens."""
-    rows = classifier.hidden[:, [features.NAMES.index(name) for name in SEEN]].tolist()
-    units = zip(rows, classifier.hidden_bias.tolist(), classifier.out[0].tolist(), strict=True)
-    return Judge(list(units), float(classifier.out_bias), classifier.card, classifier.prices)
+    columns = [features.NAMES.index(name) for name in SEEN]
+    units, bias = unrolled(classifier.copied or classifier.drafted, columns)
+    return Judge(units, bias, classifier.card, classifier.prices)
 
 
 def judge_if_any(classifier: Classifier | None) -> Judge | None:

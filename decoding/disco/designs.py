@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from decoding.alone import lacks_draft
-from decoding.disco import features, joining, judging, training
+from decoding.disco import features, judging, training
 from decoding.disco.cards import OURS, PAPER, SOURCES
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import Classifier, Layers
 from decoding.disco.copies import with_copies
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled, Progress
@@ -21,7 +21,7 @@ class Network:
     columns: Sequence[str]  # the features that it sees
     hidden: int
 
-    def fits(self, start: Classifier) -> bool:
+    def fits(self, start: Layers) -> bool:
         """Whether a training of this network can begin from that classifier."""
         return len(start.hidden) == self.hidden and start.sees <= set(self.columns)
 
@@ -35,7 +35,7 @@ OF_DRAFTS = (
 OF_COPIES = Network("one that hears matches", judging.SEEN, 2 * training.HIDDEN)
 NETWORKS: dict[str, tuple[Network, ...]] = {
     OURS: OF_DRAFTS,
-    SOURCES: OF_DRAFTS,  # each is joined with one of copies
+    SOURCES: OF_DRAFTS,  # each beside one of copies
     PAPER: (Network("one as published", features.PUBLISHED, 64),),
 }
 
@@ -85,9 +85,9 @@ class How:
             self.start.knows_copies is not (self.design == SOURCES) or not any(map(self._start_of, known))
         ):
             raise BadStrategy(
-                f"The classifier to start from sees {', '.join(sorted(self.start.sees))} with {len(self.start.hidden)} "
-                f"hidden units, which is not the design {self.design}; start from a classifier of that design, trained "
-                "by this version."
+                f"The classifier to start from sees {', '.join(sorted(self.start.sees))} with "
+                f"{len(self.start.drafted.hidden)} hidden units, which is not the design {self.design}; start from a "
+                "classifier of that design, trained by this version."
             )
 
     def train(
@@ -107,7 +107,7 @@ class How:
         held_out: Labelled,
         on_progress: Callable[[Progress], None] = lambda progress: None,
     ) -> list[Classifier]:
-        """Train these networks. With the design `sources`, train one for copied tokens too, and join it to each.
+        """Train these networks. With the design `sources`, train one for copied tokens too, and give it to each.
         `on_progress` follows the first network."""
         first, *others = networks
         if self.design != SOURCES or first is OF_COPIES:
@@ -117,7 +117,7 @@ class How:
         drafted = [self._train(first, drafts, held_drafts, on_progress)]
         drafted += (self._train(network, drafts, held_drafts) for network in others)
         copied = self._train(OF_COPIES, copies, held_copies)
-        return [joining.joined(each, copied) for each in drafted]
+        return [Classifier(each.drafted, copied.drafted) for each in drafted]
 
     def _train(
         self,
@@ -136,14 +136,14 @@ class How:
             on_progress=on_progress,
         )
 
-    def _start_of(self, network: Network) -> Classifier | None:
-        parts = joining.parted(self.start) if self.start else ()
-        return next((part for part in parts if network.fits(part)), None)
+    def _start_of(self, network: Network) -> Layers | None:
+        parts = (self.start.drafted, self.start.copied) if self.start else ()
+        return next((part for part in parts if part and network.fits(part)), None)
 
 
 def _by_kind(labelled: Labelled) -> tuple[Labelled, Labelled]:
     """Divide the tokens into drafted and copied ones."""
-    is_copied = labelled.rows[:, joining.COPIED] > 0.0
+    is_copied = labelled.rows[:, features.COPIED] > 0.0
     return labelled.only(~is_copied), labelled.only(is_copied)
 
 

@@ -19,7 +19,7 @@ class Glance(Feature):
         self.classifier = classifier
         self.look = classifier.glance
         self._units = classifier.units
-        self._bias = float(classifier.out_bias)
+        self._bias = float(classifier.drafted.out_bias)
 
     def of(self, step: DraftStep) -> float:
         if step.seen:

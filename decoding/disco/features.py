@@ -34,7 +34,7 @@ NAMES = (
     *MATCHES,
 )
 STATIC = NAMES.index("previous")  # columns before it do not depend on the round that the token is drafted in
-OWN, MARGIN = NAMES.index("own"), NAMES.index("margin")
+OWN, MARGIN, COPIED = (NAMES.index(name) for name in ("own", "margin", "copied"))
 PUBLISHED = (*NAMES[:TOP], "entropy", "position")
 # Features that cost next to nothing: no sum over the vocabulary, no sorting. The others add little to these.
 QUICK = ("margin", "score", *(name for name in NAMES if name.startswith("echo_")), "position")

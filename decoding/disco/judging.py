@@ -19,10 +19,20 @@ from decoding.source import Match
 MATCHES = ("copied", "match", "count", "share")  # features of a match; for drafted tokens they are 0
 SEEN = ("position", *MATCHES)  # features of a copied token, in this order; all others are 0
 POSITION_SCALE = 20.0  # the published cap; positions are divided by it
-FARTHEST = 50.0  # no position is farther: 1,000 tokens of a draft
 TENSORS = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")  # of a classifier's file
+TENSORS_OF_COPIES = tuple(f"copied.{name}" for name in TENSORS)  # of the network for copied tokens, if it has its own
 
-Unit = tuple[Sequence[float], float, float]  # a hidden unit: its weights for SEEN, its bias, its weight in the output
+Unit = tuple[Sequence[float], float, float]  # a hidden unit: its weights, its bias, its weight in the output
+
+
+def estimate(units: Sequence[Unit], bias: float, seen: Sequence[float]) -> float:
+    """Estimate one token in plain Python: a call of torch costs more than so little arithmetic."""
+    logit = bias
+    for weights, shift, out in units:
+        hidden = sum(map(mul, weights, seen), shift)
+        if hidden > 0.0:
+            logit += out * hidden
+    return 1.0 / (1.0 + exp(-max(logit, -700.0)))
 
 
 def seen_of(match: Match, ahead: int) -> list[float]:
@@ -34,7 +44,7 @@ def seen_of(match: Match, ahead: int) -> list[float]:
 class Judge:
     """Estimates copied tokens. Few combinations of features occur, so it remembers its answers."""
 
-    units: Sequence[Unit]
+    units: Sequence[Unit]  # with weights for SEEN
     bias: float
     card: Mapping[str, Any]
     prices: Prices | None = None  # of the run that uses it
@@ -54,16 +64,8 @@ class Judge:
     def __call__(self, match: Match, ahead: int) -> float:
         asked = match, ahead
         if asked not in self._known:
-            self._known[asked] = self._estimate(seen_of(match, ahead))
+            self._known[asked] = estimate(self.units, self.bias, seen_of(match, ahead))
         return self._known[asked]
-
-    def _estimate(self, seen: Sequence[float]) -> float:
-        logit = self.bias
-        for weights, bias, out in self.units:
-            hidden = sum(map(mul, weights, seen), bias)
-            if hidden > 0.0:
-                logit += out * hidden
-        return 1.0 / (1.0 + exp(-max(logit, -700.0)))
 
 
 def read_judge(weights: bytes, card: Mapping[str, Any]) -> Judge:
@@ -71,7 +73,8 @@ def read_judge(weights: bytes, card: Mapping[str, Any]) -> Judge:
     try:
         size = int.from_bytes(weights[:8], "little")
         header, body = bounded_json.loads(weights[8 : 8 + size].decode()), weights[8 + size :]
-        hidden, biases, outs, [bias] = (_numbers(header[name], body) for name in TENSORS)
+        names = TENSORS_OF_COPIES if TENSORS_OF_COPIES[0] in header else TENSORS
+        hidden, biases, outs, [bias] = (_numbers(header[name], body) for name in names)
         columns, width = [card["features"].index(name) for name in SEEN], len(card["features"])
         rows = [[hidden[start + column] for column in columns] for start in range(0, len(hidden), width)]
         threshold_of(card, COPIED)  # a card that lacks it is refused now

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from decoding.chance import CHANCE_VERSION
-from decoding.disco import features, joining, judging, metrics, training
+from decoding.disco import features, judging, metrics, training
 from decoding.disco.calibration import GREEDY, Calibration
 from decoding.disco.cards import rule_of
 from decoding.disco.classifier import Classifier
@@ -315,7 +315,7 @@ def for_greedy(study: Study, sampling: Sampling, costs: Costs, classifier: Class
     if not training.can_teach(tokens):
         return None
     scale, shift = training.platt(classifier, tokens)
-    fitted = joining.scaled(classifier, scale, shift)
+    fitted = classifier.scaled(scale, shift)
     return dataclasses.asdict(
         Calibration(
             scale,

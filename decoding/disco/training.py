@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from decoding.disco import features
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import Classifier, Layers
 from decoding.disco.recording import Recording
 from decoding.errors import BadStrategy
 
@@ -90,12 +90,12 @@ def train(
     seed: int = 0,
     columns: Sequence[str] = features.QUICK,
     hidden: int = HIDDEN,
-    start: Classifier | None = None,
+    start: Layers | None = None,
     kind: str = "drafted",
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Classifier:
     """Fit on `training`, stop when the loss on `held_out` no longer improves, then calibrate on `held_out`. `columns`
-    are the features to use. `start` is another pair's classifier with as many units, to begin from. `kind` names the
+    are the features to use. `start` is another pair's network with as many units, to begin from. `kind` names the
     tokens if they do not suffice."""
     _check(training, held_out, kind)
     allowed = torch.tensor([name in columns for name in features.NAMES], dtype=torch.float32)
@@ -114,11 +114,11 @@ def train(
         weights, (training.rows - mean) * scale, training, (held_out.rows - mean) * scale, held_out, dice, on_progress
     )
     weight, bias, out, out_bias = best
-    folded = Classifier(weight * scale, bias - (weight * scale) @ mean, out, out_bias)
-    return scaled(folded, *platt(folded, held_out))
+    folded = Layers(weight * scale, bias - (weight * scale) @ mean, out, out_bias)
+    return Classifier(folded.scaled(*platt(Classifier(folded), held_out)))
 
 
-def _unfolded(start: Classifier, mean: Tensor, scale: Tensor) -> list[Tensor]:
+def _unfolded(start: Layers, mean: Tensor, scale: Tensor) -> list[Tensor]:
     """Weights that answer as `start` does, for rows standardised by `mean` and `scale`."""
     hidden = torch.where(scale > 0, start.hidden / scale.clamp(min=1e-12), 0.0)
     return [hidden, start.hidden_bias + start.hidden @ mean, start.out.clone(), start.out_bias.clone()]
@@ -149,11 +149,6 @@ def _check(training: Labelled, held_out: Labelled, kind: str) -> None:
             )
 
 
-def _logits(weights: Sequence[Tensor], rows: Tensor) -> Tensor:
-    hidden, hidden_bias, out, out_bias = weights
-    return F.linear(F.relu(F.linear(rows, hidden, hidden_bias)), out, out_bias)[:, 0]
-
-
 def _f1(logits: Tensor, accepted: Tensor) -> float:
     """F1 of "accepted" at a probability of 0.5."""
     said = logits > 0
@@ -172,20 +167,21 @@ def _fit(
 ) -> list[Tensor]:
     for weight in weights:
         weight.requires_grad_()
+    network = Layers(*weights)
     optimiser = torch.optim.Adam(weights, LEARNING_RATE)
     batch_size = min(BATCH, len(rows) // STEPS)
     best, best_loss, waited = [w.detach().clone() for w in weights], float("inf"), 0
     for epoch in range(EPOCHS):
         losses = []
         for batch in torch.split(torch.randperm(len(rows), generator=dice), batch_size):
-            logits = _logits(weights, rows[batch])
+            logits = network.logits(rows[batch])
             loss = F.binary_cross_entropy_with_logits(logits, training.accepted[batch])
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             losses.append(loss.detach())
         with torch.no_grad():
-            logits = _logits(weights, held_out_rows)
+            logits = network.logits(held_out_rows)
             now = float(F.binary_cross_entropy_with_logits(logits, held_out.accepted))
         f1 = _f1(logits, held_out.accepted)
         on_progress(Progress(epoch + 1, EPOCHS, float(torch.stack(losses).mean()), now, f1))
@@ -211,10 +207,3 @@ def platt(classifier: Classifier, tokens: Labelled) -> tuple[float, float]:
 
     optimiser.step(closure)  # type: ignore[no-untyped-call]
     return float(scale.detach()), float(shift.detach())
-
-
-def scaled(classifier: Classifier, scale: float, shift: float) -> Classifier:
-    """Scale and shift the logit of every estimate."""
-    return Classifier(
-        classifier.hidden, classifier.hidden_bias, classifier.out * scale, classifier.out_bias * scale + shift
-    )

@@ -67,7 +67,8 @@ class Race:
         return statistics.median(self.times[other][unit] / seconds for unit, seconds in self.times[one].items())
 
     def speedup(self, one: str, other: str, interval: Interval) -> Speedup:
-        return Speedup(self.ratio(one, other), *interval, self.median(one, other), self.prompts)
+        low, high = interval
+        return Speedup(self.ratio(one, other), low, high, self.median(one, other), self.prompts)
 
 
 def race(load: Load, by_label: Mapping[str, Sequence[Sample]], speed: Speed | None = None) -> Race:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from decoding.disco.prices import about
-from decoding.load import Load
+from decoding.load import ONE, Load
 from decoding.measure import latency, why
 from decoding.measure.devices import device_shares
 from decoding.measure.drift import drift
@@ -76,7 +76,7 @@ def judge(
     every, is_withheld = races(choices, by_label), is_heavy(noises)
     gains = speedups(every, base, stage.planned)
     usually = gains if usual == base else speedups(every, usual, stage.planned)
-    whole = speedups(races(choices, by_label, end_to_end_speed), base, stage.planned)
+    whole = speedups(races(choices, by_label, end_to_end_speed), base, stage.planned) if ONE in base else gains
     if is_withheld:
         gains, whole = (
             {label: gain and dataclasses.replace(gain, low=None, high=None) for label, gain in found.items()}

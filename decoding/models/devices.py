@@ -29,7 +29,7 @@ class Facts:
     weights: str  # layout of the matrices: tiled | half | packed | plain (decoding.models.fast.linear)
     threads: int
     context: int
-    kernels: Mapping[str, str] = field(default_factory=dict)  # on a GPU: "used", or why not, by the kernel's name
+    kernels: Mapping[str, str] = field(default_factory=dict)  # on a GPU: "used", why not, or times, by kernel
 
 
 def facts_of(

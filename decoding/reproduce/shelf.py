@@ -25,7 +25,7 @@ class InMemory(Shelf):
         self.kept[name] = data
 
 
-class Reported:
+class ReportingShelf:
     """Shelf that reports what is put on it."""
 
     def __init__(self, shelf: Shelf, on_write: Callable[[str, Any], None]) -> None:

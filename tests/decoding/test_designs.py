@@ -38,7 +38,7 @@ def test_the_published_design_sees_the_published_features_and_says_so_on_its_car
     _, made = published
     card = json.loads(json.dumps(made.card))
     assert made.sees <= set(features.PUBLISHED) and len(features.PUBLISHED) == 12
-    assert (card["design"], card["looks_at"], len(made.hidden)) == ("paper", list(features.PUBLISHED), 64)
+    assert (card["design"], card["looks_at"], len(made.drafted.hidden)) == ("paper", list(features.PUBLISHED), 64)
     assert 0 < card["thresholds"][rule_of("paper")] < 1 and rule_of("paper") == "threshold"
 
 

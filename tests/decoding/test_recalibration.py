@@ -13,7 +13,7 @@ import torch
 
 from decoding.crowd import Crowd
 from decoding.disco import features
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import Classifier, Layers
 from decoding.disco.recalibration import LEAST_SLOPE, MOST_OFFSET, MOST_SLOPE, Recalibration
 from decoding.events import Drafted
 from decoding.replay.planning import Study
@@ -144,7 +144,7 @@ def overconfident() -> Classifier:
     """Estimates of about 0.95, whatever the token."""
     width = len(features.NAMES)
     card = {"thresholds": {"priced": 0.3, "threshold": 0.5}}
-    return Classifier(torch.full((2, width), 0.01), torch.ones(2), torch.ones(1, 2), torch.ones(1), card)
+    return Classifier(Layers(torch.full((2, width), 0.01), torch.ones(2), torch.ones(1, 2), torch.ones(1)), card=card)
 
 
 @pytest.mark.parametrize("seed", range(4))

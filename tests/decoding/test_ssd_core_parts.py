@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding.disco import features
+from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.drafters.base import Draft
 from decoding.ssd.backups import random_tokens
@@ -130,8 +129,8 @@ def test_what_the_text_said_before_is_guessed_first_where_it_has_proved_right() 
 def test_a_token_that_truncation_left_alone_is_estimated_like_any_other() -> None:
     asked = some_classifier()
     unasked = [number for number, name in enumerate(features.NAMES) if name not in features.QUICK]
-    hidden = asked.hidden.index_fill(1, torch.tensor(unasked), 0.0)
-    estimator = Estimator(dataclasses.replace(asked, hidden=hidden), lambda estimate: estimate)
+    hidden = asked.drafted.hidden.index_fill(1, torch.tensor(unasked), 0.0)
+    estimator = Estimator(Classifier(asked.drafted._replace(hidden=hidden)), lambda estimate: estimate)
     scores = torch.tensor([[-torch.inf, 3.0, -torch.inf]])
     told, *_ = estimator.one(Chain(), scores, scores, 1, Echoes(), best=(3.0, -torch.inf))
     looked, *_ = estimator.one(Chain(), scores, scores, 1, Echoes())

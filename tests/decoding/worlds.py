@@ -13,7 +13,7 @@ import torch
 from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
 from decoding.disco import features, judging
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import Classifier, Layers
 from decoding.drafters.base import Drafter
 from decoding.drafters.driver import SourceDrafter
 from decoding.drafters.features import Feature
@@ -54,13 +54,13 @@ def some_classifier(seed: int = 0) -> Classifier:
     )
     matches = torch.randn(6, len(judging.MATCHES), generator=dice)
     about = {"thresholds": {"priced": 0.3, "threshold": 0.5}}
-    return Classifier(torch.cat((hidden, matches), 1), first, last, torch.zeros(1), about)
+    return Classifier(Layers(torch.cat((hidden, matches), 1), first, last, torch.zeros(1)), card=about)
 
 
 def looking_at(names: abc.Sequence[str]) -> Classifier:
     """Untrained, and it looks at nothing else."""
     made = some_classifier(1)
-    made.hidden[:, [i for i, name in enumerate(features.NAMES) if name not in names]] = 0.0
+    made.drafted.hidden[:, [i for i, name in enumerate(features.NAMES) if name not in names]] = 0.0
     return made
 
 

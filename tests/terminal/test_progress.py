@@ -1,7 +1,7 @@
 import io
 
 from worker.messages import Step
-from worker.terminal.progress import Bar, Progress, StepLines, duration
+from worker.terminal.progress import ComparisonProgress, ProgressLine, StepLines, duration
 
 
 class Terminal(io.StringIO):
@@ -19,7 +19,7 @@ class Time:
 
 def test_on_a_terminal_one_line_is_redrawn() -> None:
     stream, time = Terminal(), Time()
-    progress = Progress(4, stream, time)
+    progress = ComparisonProgress(4, stream, time)
     time.s = 2.0
     progress.sample("static:4", 100)
     progress.close()
@@ -31,7 +31,7 @@ def test_on_a_terminal_one_line_is_redrawn() -> None:
 
 def test_elsewhere_a_plain_line_is_written_now_and_then() -> None:
     stream, time = io.StringIO(), Time()
-    progress = Progress(30, stream, time)
+    progress = ComparisonProgress(30, stream, time)
     for _ in range(30):
         time.s += 1.0
         progress.sample("static:4", 10)
@@ -45,12 +45,12 @@ def test_elsewhere_a_plain_line_is_written_now_and_then() -> None:
 
 def test_a_slow_warm_up_says_how_far_it_is_and_a_quick_one_nothing() -> None:
     stream, time = io.StringIO(), Time()
-    slow = Bar(stream, time)
+    slow = ProgressLine(stream, time)
     for done in range(10):
         slow.show(done, 9, "warmed up")
         time.s += 6.0
     assert stream.getvalue().splitlines()[0] == "2/9 warmed up · 42 s left"
-    quick = Bar(said := io.StringIO(), time)
+    quick = ProgressLine(said := io.StringIO(), time)
     quick.show(9, 9, "warmed up")
     assert said.getvalue() == ""
 

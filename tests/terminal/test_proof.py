@@ -20,11 +20,15 @@ from decoding.loop import never
 from decoding.models.gguf.writing import export_of, write
 from decoding.spec import Sampling, choose
 from decoding.strategies import STRATEGIES
+from worker.engine.residents import Residents
 from worker.llama_server import VARIABLE, program
 from worker.started_server import started
 from worker.terminal import plan
+from worker.terminal.bench import parser_of, read_recorded
+from worker.terminal.proof import proved
 
 STARTER = Path(__file__).parents[2] / "starter" / "pair"
+GOLDEN = Path(__file__).parents[1] / "golden" / "studies.json"  # documents as REST gives them
 SMALL = ["--threads", "1", "--max-new-tokens", "32", "--temperature", "0", "--limit"]
 
 
@@ -47,6 +51,39 @@ def test_without_llama_server_a_proof_is_refused_before_anything_runs(
 def test_a_proof_is_for_one_user(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert plan_with(monkeypatch, "--prove", "--load", "1,4", *SMALL, 1) == 2
     assert "is for a plan with one user. Leave out --load" in capsys.readouterr().err
+
+
+STANDS_IN = """#!{python}
+import sys, threading
+from pathlib import Path
+sys.path.insert(0, "{root}")
+from tests.decoding.servers.formats import speaking
+from tests.decoding.servers.weights import greedy_steps
+from tests.decoding.servers.wire import serving
+from transformers import AutoTokenizer
+target, port = Path("{target}"), int(sys.argv[sys.argv.index("--port") + 1])
+with serving(speaking("llamacpp", greedy_steps(target), AutoTokenizer.from_pretrained(target).decode), port=port):
+    threading.Event().wait()
+"""
+
+
+def test_a_command_proves_the_best_setting_and_prints_the_document_of_the_job(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = tmp_path / "llama-server"
+    server.write_text(STANDS_IN.format(python=sys.executable, root=STARTER.parents[1], target=STARTER / "target"))
+    server.chmod(0o700)
+    monkeypatch.setenv(VARIABLE, str(server))
+    monkeypatch.setenv("DRAFTHOUSE_DATA", str(tmp_path / "data"))
+    bench = read_recorded(parser_of("plan", "").parse_args([*SMALL, "1", "--repetition-penalty", "1"]), None)
+    settings = [("suffix", {}, 3.0), ("static", {"lookahead": 2}, 1.3), ("static", {"lookahead": 4}, 1.2)]
+    rows = [{"strategy": slug, "params": params, "speedup": speedup} for slug, params, speedup in settings]
+    found = proved(bench, {"settings": rows}, Residents())
+    shown, told = capsys.readouterr()
+    assert set(found) == set(json.loads(GOLDEN.read_text())["proof"])
+    assert (found["setting"], found["promised"]) == ("static:2", 1.3)
+    assert found["verdict"] in shown and "proving: 4/4" in told
+    assert [found[name]["audit"]["divergent"] for name in ("ours", "theirs")] == [0, 0]
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ import pytest
 
 from decoding import alone
 from decoding.disco.classifier import load_classifier
-from decoding.disco.joining import parted
 from tests.decoding.models import LLAMA, save
 from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare
@@ -173,7 +172,7 @@ def test_a_plan_asks_no_classifier_that_judges_only_what_the_targets_pair_drafts
     pair, prompts = ROOT / "starter" / "pair", ROOT / "starter" / "prompts" / "edits.jsonl"
     shutil.copytree(pair / "target", tmp_path / "target")
     whole = load_classifier(pair / "disco")
-    dataclasses.replace(parted(whole)[0], card=whole.card).save(tmp_path / "disco")
+    dataclasses.replace(whole, copied=None).save(tmp_path / "disco")
     options = ["--prompts", str(prompts), "--limit", "2", "--max-new-tokens", "8", "--load", "1,2"]
     plan.run(["--target", str(tmp_path / "target"), *options, "--json", str(tmp_path / "plan.json")])
     found = json.loads((tmp_path / "plan.json").read_text())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.cache import Cache, NoRoom
+from worker.cache import FileCache, NoRoom
 from worker.disk import NotNow
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ OTHER = """
 import sys, time
 from contextlib import ExitStack
 from pathlib import Path
-from worker.cache import Cache
+from worker.cache import FileCache
 
 def fill(folder):
     (folder / "weights").write_bytes(bytes(1000))
@@ -32,22 +32,22 @@ def fill(folder):
         time.sleep(600)
 
 with ExitStack() as using:
-    Cache(Path(sys.argv[1]), 10_000).use("theirs", 1000, fill, using)
+    FileCache(Path(sys.argv[1]), 10_000).use("theirs", 1000, fill, using)
     print("ready", flush=True)
     sys.stdin.readline()
 """
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "models", 3 * SIZE)
+def cache(tmp_path: Path) -> FileCache:
+    return FileCache(tmp_path / "models", 3 * SIZE)
 
 
 def fill(folder: Path) -> None:
     (folder / "weights").write_bytes(bytes(SIZE))
 
 
-def bring(cache: Cache, *names: str) -> None:
+def bring(cache: FileCache, *names: str) -> None:
     """Used and let go, one after the other, as by jobs that came minutes apart."""
     for number, name in enumerate(names):
         with ExitStack() as using:
@@ -55,11 +55,11 @@ def bring(cache: Cache, *names: str) -> None:
         os.utime(folder, (number, number))
 
 
-def there(cache: Cache) -> set[str]:
+def there(cache: FileCache) -> set[str]:
     return {folder.name for folder in cache.models()}
 
 
-def other(cache: Cache, how: str) -> subprocess.Popen[str]:
+def other(cache: FileCache, how: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", OTHER, str(cache.folder), how]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"

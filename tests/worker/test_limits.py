@@ -102,13 +102,13 @@ def test_a_pair_may_take_what_its_weights_and_its_longest_text_need(checkpoints,
 
 
 def test_memory_is_read_without_the_kernels_files_as_well(monkeypatch, tmp_path):
-    here = memory.Gauge(os.getpid()).largest()
+    here = memory.MemoryReader(os.getpid()).largest()
     monkeypatch.setattr(gauges, "PROC", tmp_path / "none")
-    assert memory.Gauge(os.getpid()).largest() >= here // 2 > 0
+    assert memory.MemoryReader(os.getpid()).largest() >= here // 2 > 0
 
 
 def test_a_program_of_the_users_own_is_left_out_of_the_limit():
-    gauge = memory.Gauge(os.getpid())
+    gauge = memory.MemoryReader(os.getpid())
     much = gauge.largest() + 200 * MIB
     with subprocess.Popen([sys.executable, "-c", f"held = b'x' * {much}; input()"], stdin=subprocess.PIPE) as own:
         try:

@@ -32,7 +32,10 @@ def test_a_sound_model_becomes_ready(check):
     model = check()
     assert (model.state, model.reason) == ("ready", "")
     assert (model.facts["runner"], model.facts["model_type"]) == ("fast", "llama")
-    assert Job.objects.get().state == "succeeded"
+    job = Job.objects.get()
+    assert job.state == "succeeded"
+    said = list(job.events.values_list("sentence", flat=True))
+    assert {"Reading its files: 0 of 1.", "Loading its tokenizer: 0 of 1."} <= {*said}
 
 
 def test_no_file_of_another_folder_takes_the_place_of_the_models_own(team, make_worker, checkpoints):

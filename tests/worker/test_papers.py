@@ -17,7 +17,7 @@ from webapp.studies import services as studies
 from webapp.studies.kinds import PAPERS
 from webapp.studies.models import Study
 from worker.engine.steps import PhaseProgress
-from worker.jobs.papers import Kept, machine, made_of
+from worker.jobs.papers import PieceFinished, machine, made_of
 from worker.messages import LocalPair
 
 SHORT = {"max_new_tokens": 20, "ignore_eos": True}
@@ -49,7 +49,7 @@ def test_every_figure_is_drawn_or_says_what_it_needs_and_none_that_was_finished_
         kept.update(study.parts)
         os.kill(engine.pid, signal.SIGKILL)
 
-    engine.after(6, kill, (Kept,))
+    engine.after(6, kill, (PieceFinished,))
     make_worker().look()
     study.refresh_from_db()
     study.job.refresh_from_db()
@@ -111,7 +111,7 @@ def test_a_study_whose_pair_got_another_classifier_meanwhile_begins_anew(study, 
     of_another = {"slug": "disco-4", "needs": "", "why": "Of another."}
     study.parts = {"made of": "other files", "texts": {}, "figure disco-4": of_another}
     study.save()
-    engine.after(6, lambda: jobs.cancel(job=study.job, by=team), (Kept,))
+    engine.after(6, lambda: jobs.cancel(job=study.job, by=team), (PieceFinished,))
     make_worker().look()
     study.refresh_from_db()
     figures = [part for name, part in study.parts.items() if name.startswith("figure ")]

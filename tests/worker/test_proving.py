@@ -16,7 +16,7 @@ from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling, choose
 from tests.decoding.models import LLAMA, save
-from worker.cache import Cache
+from worker.cache import FileCache
 from worker.llama_server import VARIABLE, program, weights
 from worker.proving import Promise, promise_of, prove, reasons, verdict
 
@@ -97,7 +97,7 @@ def pair_of(target: Path, draft: Path | None) -> Pair:
 
 def test_a_pair_is_written_once_for_all_proofs_and_anew_when_its_tokenizer_changes(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(STARTER / "draft", tmp_path / "model"))
-    cache = Cache(tmp_path / "cache" / "gguf", 1 << 30)
+    cache = FileCache(tmp_path / "cache" / "gguf", 1 << 30)
 
     def written() -> Path:
         with ExitStack() as using:
@@ -113,7 +113,7 @@ def test_a_pair_is_written_once_for_all_proofs_and_anew_when_its_tokenizer_chang
 
 
 def test_a_proof_that_is_cancelled_while_it_writes_leaves_no_file(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "gguf", 1 << 30)
+    cache = FileCache(tmp_path / "gguf", 1 << 30)
     with pytest.raises(KeyboardInterrupt), ExitStack() as using:
         weights(pair_of(STARTER / "draft", STARTER / "draft"), cache, using, lambda: True)
     assert list(cache.folder.iterdir()) == []
@@ -124,7 +124,7 @@ def test_a_proof_tells_its_steps_before_it_decodes(monkeypatch: pytest.MonkeyPat
     pair, told = pair_of(STARTER / "draft", STARTER / "draft"), list[tuple[str, int, int]]()
     with pytest.raises(BadServer, match="off ended with exit code"):
         prove(
-            pair, [Prompt("p", "def")], Sampling(max_new_tokens=2), PROMISE, Cache(tmp_path / "gguf", 1 << 30),
+            pair, [Prompt("p", "def")], Sampling(max_new_tokens=2), PROMISE, FileCache(tmp_path / "gguf", 1 << 30),
             on_step=lambda *step: told.append(step),
         )  # fmt: skip
     assert told == [("writing GGUF files", 0, 1), ("starting llama-server", 0, 2)]
@@ -134,5 +134,5 @@ def test_a_pair_that_llama_cpp_would_run_otherwise_is_refused_with_the_reason(tm
     save(tmp_path / "model", "llama", **LLAMA)
     with pytest.raises(BadExport), ExitStack() as using:
         weights(
-            pair_of(tmp_path / "model", tmp_path / "model"), Cache(tmp_path / "gguf", 1 << 30), using, lambda: False
+            pair_of(tmp_path / "model", tmp_path / "model"), FileCache(tmp_path / "gguf", 1 << 30), using, lambda: False
         )

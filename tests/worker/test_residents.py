@@ -66,7 +66,7 @@ def test_the_longest_unused_leaves_when_there_is_no_room_and_its_memory_is_free(
 def test_facts_that_were_read_before_are_not_read_again(folders):
     facts = inspect(folders[0])
     assert inspect(facts) is facts
-    spot = Spot(folders[0], "cpu", "target", facts)
+    spot = Spot(folders[0], "cpu", "target", model=facts)
     residents = Residents()
     assert residents.load(spot).folder is facts
     assert residents.load(Spot(folders[0], "cpu", "target")).folder is facts, "the same model by its path"

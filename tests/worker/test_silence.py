@@ -12,7 +12,7 @@ from worker.engine_process import EngineDied, EngineProcess
 from worker.listening import reports
 from worker.messages import AtWork, Ended
 from worker.pulse import Hold
-from worker.spent import Spent
+from worker.spent import ProcessTime
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_an_engine_that_does_nothing_is_ended_and_that_counts(own):
 )
 def test_silence_is_judged_by_the_processor_time_that_the_engine_got(own, waited_s, worked_s, is_given_up, counts):
     clock, ticks = iter([0, *[waited_s] * 99]), iter([0, *[worked_s * os.sysconf("SC_CLK_TCK")] * 99])
-    silence = Spent(os.getpid(), 300.0, lambda: next(clock), lambda pid: next(ticks))
+    silence = ProcessTime(os.getpid(), 300.0, lambda: next(clock), lambda pid: next(ticks))
     assert (silence.is_over or silence.is_idle or silence.is_stuck) == is_given_up
     if is_given_up:
         death = own.give_up(silence)

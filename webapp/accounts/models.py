@@ -25,7 +25,7 @@ class Role(models.TextChoices):
         return {"owner": Right.ADMIN, "member": Right.SUBMIT, "viewer": Right.READ}[self.value]
 
 
-class Users(BaseUserManager["User"]):
+class UserManager(BaseUserManager["User"]):
     def get_by_natural_key(self, username: str | None) -> User:
         return self.get(username=(username or "").lower())
 
@@ -43,7 +43,7 @@ class User(AbstractBaseUser, Noun):
     is_operator = models.BooleanField(default=False)  # may see /system
     current_team = models.ForeignKey("Team", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
 
-    objects = Users()
+    objects = UserManager()
     USERNAME_FIELD = "username"
 
     def __str__(self) -> str:
@@ -94,8 +94,8 @@ class Membership(Noun):
         ]
 
 
-class Invitations(Owned):
-    def open(self) -> Invitations:
+class InvitationQuerySet(Owned):
+    def open(self) -> InvitationQuerySet:
         return self.filter(used_at=None, revoked_at=None, expires__gt=timezone.now())
 
 
@@ -109,7 +109,7 @@ class Invitation(Noun):
     used_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     revoked_at = models.DateTimeField(null=True)
 
-    objects = Invitations.as_manager()
+    objects = InvitationQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created"]

@@ -15,7 +15,7 @@ from django.shortcuts import redirect, render
 from decoding.public import Objective
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons.across.columns import COLUMNS, Column
+from webapp.comparisons.across.columns import COLUMNS, RunColumn
 from webapp.comparisons.across.naming import classifiers_of, names_of
 from webapp.comparisons.models import SERVERS_ALONE, Comparison, Run
 from webapp.comparisons.report import so_far
@@ -32,7 +32,7 @@ NONE = "none"  # where nothing was asked for
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class ConditionRow:
     name: str
     values: list[str]
 
@@ -42,7 +42,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class StrategyCell:
     """A strategy in one comparison, and how it stands to the first of them."""
 
     row: Mapping[str, Any]
@@ -107,12 +107,12 @@ def _asked(request: Asked, field: str, what: str, rows: QuerySet[Row]) -> list[R
 
 def _settings(facts: Mapping[str, list[str]]) -> dict[str, Any]:
     """Settings side by side, and those whose difference makes speeds incomparable."""
-    found = [Fact(name, values) for name, values in facts.items()]
+    found = [ConditionRow(name, values) for name, values in facts.items()]
     differing = [fact.name for fact in found if fact.differs and fact.name in CONDITIONS and NONE not in fact.values]
     return {"facts": found, "differing": differing}
 
 
-def _figures(runs: Sequence[Run]) -> list[tuple[Column, list[tuple[str, bool]]]]:
+def _figures(runs: Sequence[Run]) -> list[tuple[RunColumn, list[tuple[str, bool]]]]:
     """Return each figure that some of the runs have: how it is written for each, and whether its interval lies apart
     from that of the first."""
     ends = {"ratio": "speedup", "low": "speedup_low", "high": "speedup_high"}
@@ -154,7 +154,7 @@ def _versions(hardware: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {hardware[name]}" for name in ("drafthouse", "torch", "transformers") if name in hardware)
 
 
-def _rows(reports: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], list[Cell | None]]]:
+def _rows(reports: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], list[StrategyCell | None]]]:
     """Return for each strategy that ran in some of them a cell for each, fastest in the first comparison first."""
     tables = [{row["label"]: row for row in report["strategies"] if row["sample_count"]} for report in reports]
     known = {label: row for table in reversed(tables) for label, row in table.items()}
@@ -162,12 +162,12 @@ def _rows(reports: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any],
     return sorted(cells, key=lambda one: -(one[0]["speedup"] or {"ratio": 0})["ratio"])
 
 
-def _cell(row: Mapping[str, Any] | None, first: Mapping[str, Any] | None) -> Cell | None:
+def _cell(row: Mapping[str, Any] | None, first: Mapping[str, Any] | None) -> StrategyCell | None:
     if row is None:
         return None
     if first is None or row is first or not first["tokens_per_s"]:
-        return Cell(row, None, False)
-    return Cell(row, row["tokens_per_s"] / first["tokens_per_s"], _is_apart(row["speedup"], first["speedup"]))
+        return StrategyCell(row, None, False)
+    return StrategyCell(row, row["tokens_per_s"] / first["tokens_per_s"], _is_apart(row["speedup"], first["speedup"]))
 
 
 def _is_apart(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:

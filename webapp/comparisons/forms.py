@@ -14,10 +14,10 @@ from django.urls import reverse
 from decoding.public import STRATEGIES, Param, Strategy, alone, dialects
 from webapp.accounts.asked import Asked
 from webapp.comparisons import plans, serving
-from webapp.comparisons.plans import Plan
+from webapp.comparisons.plans import ComparisonPlan
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.comparisons.specs import MOST_LOADS, specify
-from webapp.core.forms import Field, Form, listed, typed
+from webapp.core.forms import Form, FormField, listed, typed
 from webapp.core.problems import Problem
 from webapp.registry.models import Endpoint, Pair
 from webapp.registry.recipe_fields import SamplingFields, ids
@@ -138,7 +138,7 @@ class ComparisonForm:
                 self.sampling = Form(SamplingInput, initial=self.body["sampling"])
                 self.main.unfolded.add("sampling")
 
-    def plan(self) -> tuple[Plan | None, str]:
+    def plan(self) -> tuple[ComparisonPlan | None, str]:
         """Return the plan of what the form holds, or a sentence that says why there is none."""
         if not (self.body.get("dataset") and (self.body.get("pair") or self.is_of_servers)):
             return None, "Choose a pair and prompts to see the plan, or prompts and servers alone."
@@ -163,15 +163,15 @@ class ComparisonForm:
         return bool(asked) and all(serving.is_server(entry["strategy"]) for entry in asked)
 
     @property
-    def basics(self) -> Iterator[Field]:
+    def basics(self) -> Iterator[FormField]:
         return self.main.only(*BASICS)
 
     @property
-    def load(self) -> Iterator[Field]:
+    def load(self) -> Iterator[FormField]:
         return self.main.only(*LOAD)
 
     @property
-    def running(self) -> Iterator[Field]:
+    def running(self) -> Iterator[FormField]:
         return self.main.only(*RUNNING)
 
     @property

@@ -21,7 +21,7 @@ TRACE_BYTES_PER_TOKEN = 40  # 32 were measured, packed, with rounds of 1 to 2 to
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ComparisonPlan:
     run_count: int
     prompt_count: int
     sample_count: int
@@ -39,7 +39,7 @@ class Plan:
     fitting: Mapping[str, Any]  # sampling settings that a classifier was trained with and this does not have
 
 
-def plan(*, spec: Spec) -> Plan:
+def plan(*, spec: Spec) -> ComparisonPlan:
     most_tokens = spec.sample_count * spec.recipe.sampling.max_new_tokens
     seconds, unmeasured = _seconds(spec)
     least, middle, most = (round(each / 60, 1) for each in seconds) if seconds else (None, None, None)
@@ -53,7 +53,7 @@ def plan(*, spec: Spec) -> Plan:
     elif unmeasured:
         told = f"Not measured with this pair yet: {', '.join(unmeasured)}"
         notes.append(f"{told}. The time assumes that they are as fast as the others.")
-    return Plan(
+    return ComparisonPlan(
         run_count=len(spec.choices),
         prompt_count=spec.recipe.limit,
         sample_count=spec.sample_count,

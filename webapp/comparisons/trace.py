@@ -20,14 +20,14 @@ from django.db.models import Count, Max, Q
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import columns, columns_of, pack
 from webapp.core import nudges
-from webapp.core.bells import Source
+from webapp.core.subscriptions import NewsSource
 
 SAMPLES_AT_ONCE = 100  # in one query
 MOST_PACKED = 4096  # events in one chunk, so that reading from the middle of a long trace need not unpack all of it
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TracePart:
     """Consecutive events, and the texts of the tokens in them that were new to the trace."""
 
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -49,12 +49,12 @@ def append(
     nudge(sample.run.comparison_id)
 
 
-def read(*, sample: Sample, after: int, limit: int) -> Part:
+def read(*, sample: Sample, after: int, limit: int) -> TracePart:
     """Read events after the cursor, in order and without gaps."""
-    return next((part for _, part in parts({sample.pk: after}, limit)), Part())
+    return next((part for _, part in parts({sample.pk: after}, limit)), TracePart())
 
 
-def parts(after: Mapping[UUID, int], limit: int) -> Iterator[tuple[UUID, Part]]:
+def parts(after: Mapping[UUID, int], limit: int) -> Iterator[tuple[UUID, TracePart]]:
     """Yield the events after each sample's cursor, in order and without gaps, in parts of at most `limit` events. One
     reading serves up to 100 samples. If a chunk is missing still, its sample's reading stops before it."""
     cursors = list(after.items())
@@ -65,8 +65,8 @@ def parts(after: Mapping[UUID, int], limit: int) -> Iterator[tuple[UUID, Part]]:
             yield from ((sample, part) for part in _joined(its, after[sample], limit))
 
 
-def _joined(chunks: Iterable[TraceChunk], cursor: int, limit: int) -> Iterator[Part]:
-    part = Part()
+def _joined(chunks: Iterable[TraceChunk], cursor: int, limit: int) -> Iterator[TracePart]:
+    part = TracePart()
     for chunk in chunks:
         if chunk.first_seq > cursor + 1:
             break
@@ -75,19 +75,19 @@ def _joined(chunks: Iterable[TraceChunk], cursor: int, limit: int) -> Iterator[P
         part.words.update(words)
         cursor = max(cursor, chunk.last_seq)
         while len(part.events) >= limit:
-            yield Part(part.events[:limit], part.words)
-            part = Part(part.events[limit:])
+            yield TracePart(part.events[:limit], part.words)
+            part = TracePart(part.events[limit:])
     if part.events:
         yield part
 
 
-def source(sample: Sample) -> Source:
+def source(sample: Sample) -> NewsSource:
     """The source to wait for until this trace grows."""
     rows = Sample.objects.filter(pk=sample.pk).values_list("last_seq").annotate(Max("chunks__last_seq"))
-    return Source(f"trace {sample.pk}", group(sample.run.comparison_id), lambda: list(rows.all()))
+    return NewsSource(f"trace {sample.pk}", group(sample.run.comparison_id), lambda: list(rows.all()))
 
 
-def source_of_all(comparison: UUID) -> Source:
+def source_of_all(comparison: UUID) -> NewsSource:
     """The source to wait for until anything on a page of this comparison changes."""
     samples = Sample.objects.filter(run__comparison=comparison)
     jobs = Comparison.objects.filter(pk=comparison).values_list("job__state", "job__attempt")
@@ -97,7 +97,7 @@ def source_of_all(comparison: UUID) -> Source:
         counts = samples.aggregate(begun=Count("pk"), finished=Count("finished"), newest=Max("created"))
         return list(jobs.all()), counts, growing.aggregate(Max("pk"))
 
-    return Source(f"comparison {comparison}", group(comparison), read)
+    return NewsSource(f"comparison {comparison}", group(comparison), read)
 
 
 def read_all(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]], dict[str, str]]]:

@@ -14,7 +14,7 @@ Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class BodyField:
     name: str
     kinds: list[str]  # one, or its choices
     is_required: bool
@@ -28,8 +28,8 @@ class Operation:
     id: str
     help: str
     right: str
-    query: list[Input]
-    body: list[Input]
+    query: list[BodyField]
+    body: list[BodyField]
     answers: list[str]
 
 
@@ -50,7 +50,7 @@ def _operation(schema: Schema, method: str, path: str, told: Schema) -> Operatio
     bodies = told.get("requestBody", {}).get("content", {})
     body = next((_resolved(schema, content["schema"]) for content in bodies.values()), {})
     query = [
-        Input(one["name"], _kinds(one["schema"]), bool(one.get("required")), _line(one))
+        BodyField(one["name"], _kinds(one["schema"]), bool(one.get("required")), _line(one))
         for one in told.get("parameters", ())
         if one["in"] == "query"
     ]
@@ -59,11 +59,11 @@ def _operation(schema: Schema, method: str, path: str, told: Schema) -> Operatio
     return Operation(method.upper(), path, told["operationId"], _line(told), told["x-right"], query, fields, answers)
 
 
-def _fields(schema: Schema, body: Schema) -> Iterator[Input]:
+def _fields(schema: Schema, body: Schema) -> Iterator[BodyField]:
     required = body.get("required", ())
     for name, field in body.get("properties", {}).items():
         told = {**_resolved(schema, field), **{key: value for key, value in field.items() if key != "$ref"}}
-        yield Input(name, _kinds(told), name in required, _line(told))
+        yield BodyField(name, _kinds(told), name in required, _line(told))
 
 
 def _resolved(schema: Schema, part: Schema) -> Schema:

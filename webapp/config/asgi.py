@@ -22,9 +22,11 @@ http = Health(LimitBodies(InTurns(team_of), longest=settings.CHUNK_BYTES))
 
 from webapp.config import urls  # noqa: E402, F401  loaded now, else the first requests would wait for it
 from webapp.live.routing import websocket_urlpatterns  # noqa: E402
-from webapp.metrics.door import Metrics  # noqa: E402
+from webapp.metrics.door import MetricsDoor  # noqa: E402
 
 websocket = AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
 application = BehindProxies(
-    Metrics(ProtocolTypeRouter({"http": http, "websocket": websocket})), trusted=settings.PROXIES, https=settings.HTTPS
+    MetricsDoor(ProtocolTypeRouter({"http": http, "websocket": websocket})),
+    trusted=settings.PROXIES,
+    https=settings.HTTPS,
 )

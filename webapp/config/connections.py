@@ -35,7 +35,7 @@ class Limits:
     connections_each: int = 256  # per address; a trusted proxy may have all of them
 
 
-class Crowd:
+class ConnectionCount:
     """Count of open connections, in all and by address."""
 
     def __init__(self, limits: Limits, is_proxy: Callable[[str], bool]) -> None:
@@ -69,7 +69,7 @@ class Crowd:
 class Config(uvicorn.Config):
     def __init__(self, app: Any, *, limits: Limits, is_proxy: Callable[[str], bool], **options: Any) -> None:
         super().__init__(app, http=Http, ws=Socket, **options)
-        self.limits, self.crowd = limits, Crowd(limits, is_proxy)
+        self.limits, self.crowd = limits, ConnectionCount(limits, is_proxy)
 
 
 class _Reading:

@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Findable:
     """Things that are found by their names."""
 
     label: str
@@ -41,8 +41,8 @@ class Kind:
     about: Callable[[Row], str] = lambda row: moment(row["created"])  # tells things of one name apart
 
 
-def entry(label: str, kind: Any, route: str) -> Kind:
-    return Kind(
+def entry(label: str, kind: Any, route: str) -> Findable:
+    return Findable(
         label, lambda actor: kind.objects.visible_to(actor).kept(), lambda row: reverse(route, args=[row["pk"]])
     )
 
@@ -74,7 +74,7 @@ def _upload_url(row: Row) -> str:
 
 KINDS = (
     entry("Comparison", Comparison, "comparison"),
-    Kind(
+    Findable(
         "Pair",
         lambda actor: Pair.objects.visible_to(actor).kept(),
         lambda row: reverse("pair", args=[row["pk"]]),
@@ -85,9 +85,9 @@ KINDS = (
     entry("Prompts", Dataset, "dataset"),
     entry("Server", Endpoint, "endpoint"),
     entry("Classifier", Classifier, "classifier"),
-    Kind("Training", _trainings, lambda row: reverse("training", args=[row["pk"]])),
+    Findable("Training", _trainings, lambda row: reverse("training", args=[row["pk"]])),
     entry("Study", Study, "study"),
-    Kind(
+    Findable(
         "Run",
         _runs,
         lambda row: reverse("comparison", args=[row["comparison_id"]]),
@@ -95,11 +95,11 @@ KINDS = (
         also=("comparison_id", "comparison__name"),
         about=lambda row: f"{row['comparison__name']}, {moment(row['created'])}",
     ),
-    Kind("View of runs", lambda actor: SavedView.objects.visible_to(actor).kept(), _view_url, also=("query",)),
-    Kind(
+    Findable("View of runs", lambda actor: SavedView.objects.visible_to(actor).kept(), _view_url, also=("query",)),
+    Findable(
         "Job", lambda actor: Job.objects.visible_to(actor), lambda row: reverse("job", args=[row["pk"]]), name="title"
     ),
-    Kind("Upload", lambda actor: Upload.objects.visible_to(actor), _upload_url),
+    Findable("Upload", lambda actor: Upload.objects.visible_to(actor), _upload_url),
 )
 ACTIONS = {
     "new-comparison": "New comparison: compare strategies",
@@ -133,7 +133,7 @@ def find(request: Asked) -> HttpResponse:
     return JsonResponse({"found": [*found, *listed]})
 
 
-def _named(kind: Kind, actor: Actor, words: list[str]) -> list[dict[str, str]]:
+def _named(kind: Findable, actor: Actor, words: list[str]) -> list[dict[str, str]]:
     rows = kind.rows(actor)
     for word in words:
         rows = rows.filter(**{f"{kind.name}__icontains": word})

@@ -37,7 +37,7 @@ BRIEFLY = {  # how a connection to PostgreSQL gives up by itself; 2 s is the sho
 }
 
 
-class Part:
+class NeededPart:
     """One thing that requests need; one that only some need is not vital. `look` returns why it is missing; it raises
     only what nobody foresaw."""
 
@@ -142,11 +142,11 @@ def static_files() -> str:
 
 
 PARTS = (
-    Part("database", _database),
-    Part("broker", broker.trouble),
-    Part("disk", disk),
-    Part("static", static_files),
-    Part("store", _store, is_vital=False),  # without it only uploads and the first use of a model fail
+    NeededPart("database", _database),
+    NeededPart("broker", broker.trouble),
+    NeededPart("disk", disk),
+    NeededPart("static", static_files),
+    NeededPart("store", _store, is_vital=False),  # without it only uploads and the first use of a model fail
 )
 
 

@@ -25,7 +25,7 @@ NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FormField:
     name: str
     label: str
     help: str
@@ -135,17 +135,17 @@ class Form:
             ),
         ]
 
-    def __iter__(self) -> Iterator[Field]:
+    def __iter__(self) -> Iterator[FormField]:
         return (self[name] for name, field in self.blank.fields.items() if not field.read_only)
 
-    def __getitem__(self, name: str) -> Field:
+    def __getitem__(self, name: str) -> FormField:
         field = self.blank.fields[name]
         choices = self._choices(name)
         blocked = field.blocked(self._now) if hasattr(field, "blocked") else ()
         kind, value = _kind(field), self._value(name, field)
         if value == "" and kind == "select" and field.required and self.data is None:
             value = _only(choices, blocked)
-        return Field(
+        return FormField(
             name=name,
             label=str(field.label),
             help=str(field.help_text or ""),
@@ -182,7 +182,7 @@ class Form:
             return ", ".join(map(str, value)) if isinstance(value, list) else ""
         return "" if value is empty or value is None else value
 
-    def only(self, *names: str) -> Iterator[Field]:
+    def only(self, *names: str) -> Iterator[FormField]:
         return (self[name] for name in names)
 
     def fill(self, outer: str, values: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Long polls. A request that waits for news holds no thread, no turn and no connection to the database.
 
 A view looks once. If nothing is new it returns a `Held`, which says how to look again and what to wait for. The server
-awaits that (`core.waiting`), and looks again when a bell rings.
+awaits that (`core.waiting`), and looks again when the source gives another value.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 
-from webapp.core.bells import Source, listening
 from webapp.core.conditions import Conditions, first_broken, guarded
 from webapp.core.middleware import current_request_id
 from webapp.core.nudges import within
 from webapp.core.problems import Busy, NotFound, Problem, TooMany
 from webapp.core.proxies import address_of
 from webapp.core.refusals import problem_json
+from webapp.core.subscriptions import NewsSource, subscribed
 
 MOST = 1000  # requests that wait at once in this process
 MOST_EACH = 100  # per token, person or link
@@ -38,7 +38,7 @@ InTurn = Callable[[Callable[[], Any]], Awaitable[Any]]  # runs code that reads t
 @dataclass(frozen=True, slots=True)
 class Waiting:
     look: Look
-    source: Source
+    source: NewsSource  # gives another value after every change
     seconds: int
     who: str
     conditions: Conditions
@@ -81,7 +81,13 @@ async def _news(held: Held, in_turn: InTurn) -> Any:
     clock, waiting = asyncio.get_running_loop().time, held.waiting
     deadline = clock() + waiting.seconds
     stirred = asyncio.Event()
-    with guarded(waiting.conditions, lambda _: stirred.set()), listening(waiting.source, held.seen, stirred.set):
+
+    def deliver(value: Any) -> None:
+        if value != held.seen:
+            held.seen = value
+            stirred.set()
+
+    with guarded(waiting.conditions, lambda _: stirred.set()), subscribed(waiting.source, deliver):
         while (left := deadline - clock()) > 0:
             await within(left, stirred)
             if stirred.is_set():

@@ -91,7 +91,7 @@ def _password(url: str) -> Iterator[str]:
     yield from (password, unquote(password))
 
 
-class Line(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """One line for people. The text of an exception follows below it."""
 
     def __init__(self) -> None:
@@ -185,7 +185,7 @@ def configuration(form: str, *, level: str = "INFO") -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "filters": {"routes": {"()": Routes}},
-        "formatters": {"line": {"()": Line}, "json": {"()": Json}},
+        "formatters": {"line": {"()": LineFormatter}, "json": {"()": Json}},
         "handlers": {"console": handler},
         "root": {"handlers": ["console"], "level": level},
         "loggers": {

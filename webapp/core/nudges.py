@@ -35,26 +35,25 @@ def _send(layer: Any, to: str) -> None:
         _outage.begins(error)
 
 
-async def listen(group: str, joined: Callable[[], None], nudged: Callable[[], None]) -> None:
-    """Call `nudged` at every nudge of the group, and `joined` before, so that no later nudge is missed. If the channel
-    layer does not answer, `joined` is called all the same, and nothing follows."""
+async def listen(group: str, nudged: Callable[[], None]) -> None:
+    """Join the group, then call `nudged`: for the changes before, and at every nudge from then on. If the channel layer
+    does not answer, call it once."""
     layer = get_channel_layer()
     try:
         if layer is None:
             return
         channel = await layer.new_channel()
         await layer.group_add(group, channel)
-        joined()
         try:
             while True:
-                await layer.receive(channel)
                 nudged()
+                await layer.receive(channel)
         finally:
             await layer.group_discard(group, channel)
     except (RedisError, OSError) as error:
         logger.warning("the channel layer does not answer (%s); watchers look on their own", error)
     finally:
-        joined()
+        nudged()
 
 
 async def within(seconds: float, event: asyncio.Event) -> None:

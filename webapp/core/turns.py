@@ -39,7 +39,7 @@ def is_long(request: HttpRequest) -> bool:
     return getattr(marked, "long_method", "") == request.method
 
 
-class Shares:
+class RequestShares:
     """Requests above a share wait in order."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from webapp.core.conditions import Conditions, guarded
 from webapp.core.holding import Held, hold
 from webapp.core.problems import Problem
 from webapp.core.proxies import address_of
-from webapp.core.turns import Shares, is_long
+from webapp.core.turns import RequestShares, is_long
 
 AT_WORK = 16  # requests answered at the same time; a few less than there are connections to PostgreSQL
 PIECE = 64 * 1024  # bytes of a streamed answer made at a time
@@ -40,7 +40,7 @@ class InTurns(ASGIHandler):
     def __init__(self, team_of: Callable[[HttpRequest], str] = address_of) -> None:
         super().__init__()
         self._team_of = team_of
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[asyncio.Semaphore, Shares]] = (
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[asyncio.Semaphore, RequestShares]] = (
             WeakKeyDictionary()
         )
 
@@ -49,8 +49,8 @@ class InTurns(ASGIHandler):
         return self._here[0]
 
     @property
-    def _here(self) -> tuple[asyncio.Semaphore, Shares]:
-        return self._turns.setdefault(asyncio.get_running_loop(), (asyncio.Semaphore(AT_WORK), Shares()))
+    def _here(self) -> tuple[asyncio.Semaphore, RequestShares]:
+        return self._turns.setdefault(asyncio.get_running_loop(), (asyncio.Semaphore(AT_WORK), RequestShares()))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async with ThreadSensitiveContext() as context:

@@ -25,7 +25,7 @@ Address = Callable[[str], str]  # a page's name, such as `decisions/README` → 
 
 
 @dataclass(frozen=True)
-class Entry:
+class Page:
     name: str
     title: str
 
@@ -33,7 +33,7 @@ class Entry:
 @dataclass(frozen=True)
 class Section:
     title: str
-    entries: list[Entry]
+    entries: list[Page]
 
 
 @cache
@@ -43,7 +43,7 @@ def contents() -> list[Section]:
         if line.startswith("## "):
             sections.append(Section(line[3:].strip(), []))
         elif sections and (link := re.match(r"- \[([^]]+)]\(([^):]+)\.md\)", line)):
-            sections[-1].entries.append(Entry(link[2], link[1]))
+            sections[-1].entries.append(Page(link[2], link[1]))
     return sections
 
 

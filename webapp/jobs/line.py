@@ -27,7 +27,7 @@ RECENT = 20  # jobs of a kind that tell how fast that kind goes
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlaceInLine:
     position: int  # 1 is next; 0 when it does not wait
     reason: str
     eta_s: float | None = None  # None: it does not wait, nobody is there to do it, or nothing was measured yet
@@ -61,20 +61,20 @@ def order(queue: str) -> list[UUID]:
     return line
 
 
-def place(job: Job) -> Place:
+def place(job: Job) -> PlaceInLine:
     """Position of a job in its queue, and a sentence that says why it waits."""
     if job.state != State.QUEUED:
-        return Place(0, job.reason)
+        return PlaceInLine(0, job.reason)
     line = order(job.queue)
     position = line.index(job.pk) + 1 if job.pk in line else 1
     if pause := Pause.objects.filter(queue=job.queue).select_related("by").first():
-        return Place(position, f"{_ordinal(position)} in `{job.queue}`. {pause}")
+        return PlaceInLine(position, f"{_ordinal(position)} in `{job.queue}`. {pause}")
     worker_count = len(Worker.objects.that_could(job))
     before = f"{job.reason} " if job.attempt else ""  # why it was given back
     if job.not_before and (wait_s := (job.not_before - timezone.now()).total_seconds()) > 0:
-        return Place(position, f"{before}A worker tries again in {_about(wait_s)}.", wait_s)
+        return PlaceInLine(position, f"{before}A worker tries again in {_about(wait_s)}.", wait_s)
     if not worker_count:
-        return Place(position, nobody_can(job) if job.refusals else f"{before}{_nobody_listens(job.queue)}")
+        return PlaceInLine(position, nobody_can(job) if job.refusals else f"{before}{_nobody_listens(job.queue)}")
     running = list(Job.objects.filter(state=State.RUNNING, queue=job.queue).exclude(pk=job.pk).order_by("started"))
     pace = _Pace(job.queue)
     eta_s = _eta_s(running, line[: position - 1], worker_count, pace)
@@ -87,7 +87,7 @@ def place(job: Job) -> Place:
     begins = f" It may begin in {_about(eta_s)}." if eta_s else ""
     if eta_s == 0 and (begins := devices.why_not(job)):
         eta_s = None  # its worker is free, and when the other device will be nobody can tell
-    return Place(position, f"{before}{_ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
+    return PlaceInLine(position, f"{before}{_ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
 
 
 def outlook(queue: str) -> str:

@@ -10,7 +10,7 @@ from django.db.models import Max
 from django.db.models.functions import Now
 
 from webapp.core import nudges
-from webapp.core.bells import Source
+from webapp.core.subscriptions import NewsSource
 from webapp.jobs import line
 from webapp.jobs.models import Job, JobEvent, State
 
@@ -26,10 +26,10 @@ def read(*, job: UUID, after: int, limit: int) -> list[JobEvent]:
     return list(JobEvent.objects.filter(job=job, seq__gt=after).order_by("seq")[:limit])
 
 
-def source(job: UUID) -> Source:
+def source(job: UUID) -> NewsSource:
     """Source to wait on, for more lines or another state."""
     rows = Job.objects.filter(pk=job).values_list("state", "done_count", "step").annotate(Max("events__seq"))
-    return Source(f"job {job}", group(job), lambda: list(rows.all()))
+    return NewsSource(f"job {job}", group(job), lambda: list(rows.all()))
 
 
 def shown(event: JobEvent) -> dict[str, Any]:

@@ -216,16 +216,16 @@ class Pause(models.Model):
 NAMED = ", "  # between a device and its name, as in `cuda:0, NVIDIA H200, 139 GiB`
 
 
-class Workers(models.QuerySet["Worker"]):
-    def alive(self) -> Workers:
+class WorkerQuerySet(models.QuerySet["Worker"]):
+    def alive(self) -> WorkerQuerySet:
         """Workers seen lately, by the database's clock: the clocks of their machines may differ."""
         return self.filter(seen__gt=Now() - Worker.SILENCE)
 
-    def lately(self, since: timedelta) -> Workers:
+    def lately(self, since: timedelta) -> WorkerQuerySet:
         """Workers seen in this time, alive or gone."""
         return self.filter(seen__gt=Now() - since)
 
-    def silent(self) -> Workers:
+    def silent(self) -> WorkerQuerySet:
         """Workers that have missed two reports."""
         return self.filter(seen__lte=Now() - Worker.SUSPICIOUS)
 
@@ -260,7 +260,7 @@ class Worker(models.Model):
     started = models.DateTimeField(default=timezone.now)
     seen = models.DateTimeField(default=timezone.now)  # by the database's clock
 
-    objects = Workers.as_manager()
+    objects = WorkerQuerySet.as_manager()
 
     class Meta:
         ordering = ["name"]

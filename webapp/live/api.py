@@ -22,18 +22,17 @@ from webapp.comparisons.models import Comparison
 from webapp.comparisons.redaction import shown_by
 from webapp.core import holding
 from webapp.core.api import Nouns
-from webapp.core.bells import Source
 from webapp.core.conditions import Conditions
 from webapp.core.cursor import WAIT, number
 from webapp.core.holding import Waiting
 from webapp.core.problems import Invalid
 from webapp.core.proxies import address_of
+from webapp.core.subscriptions import NewsSource
 from webapp.jobs import log
 from webapp.jobs.models import Job
 from webapp.live import tickets
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_cursors, read_since
 from webapp.live.job_watch import JobWatch
-from webapp.live.relay import Watching
 from webapp.live.watch import Watch
 from webapp.sharing import services as sharing
 
@@ -100,14 +99,16 @@ class SharedNews(APIView):
 class Poll:
     """One long poll: the frames that its watch has found so far, as `show` redacts them."""
 
-    def __init__(self, request: Request, watch: Watching, show: Callable[[Frame], Frame] = lambda frame: frame) -> None:
+    def __init__(
+        self, request: Request, watch: Watch | JobWatch, show: Callable[[Frame], Frame] = lambda frame: frame
+    ) -> None:
         _follow(request, watch)
         self.watch, self.show = watch, show
         self.seconds = number(request, WAIT)
         self.is_new = watch.is_from_start
         self.frames: list[Frame] = []
 
-    def answer(self, source: Source, who: str, conditions: Conditions) -> HttpResponse:
+    def answer(self, source: NewsSource, who: str, conditions: Conditions) -> HttpResponse:
         return holding.answer(Waiting(self._look, source, self.seconds, who, conditions))
 
     def _look(self) -> tuple[dict[str, Any], bool]:
@@ -118,7 +119,7 @@ class Poll:
         return {"frames": self.frames, "next": _query(self.watch)}, self.is_new or self.watch.is_over
 
 
-def _follow(request: Request, watch: Watching) -> None:
+def _follow(request: Request, watch: Watch | JobWatch) -> None:
     try:
         since = read_since(request.query_params.get("since", ""))
         watch.follow(read_cursors(_cursors(request.query_params.get("after", ""))), since)
@@ -150,7 +151,7 @@ def _cursors(text: str) -> dict[str, int]:
     return {sample: int(seq) for sample, _, seq in pairs}
 
 
-def _query(watch: Watching) -> str:
+def _query(watch: Watch | JobWatch) -> str:
     after = ",".join(f"{sample}:{seq}" for sample, seq in watch.cursors.items())
     since = watch.since.isoformat().replace("+", "%2B") if watch.since else ""
     return f"since={since}&after={after}"

@@ -9,6 +9,7 @@ A job's log travels as the trace of a sample does, under the job's own id, so th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -47,7 +48,7 @@ class JobWatch:
         self.must_read = True
 
     def sift(self, frames: list[Frame]) -> list[Frame]:
-        """Keep what is new to this reader of the relay's frames. Read anew where a frame leaves a gap."""
+        """Keep what is new to this reader of shared frames. Read anew where a frame leaves a gap."""
         return [fresh for frame in frames if (fresh := self._sifted(frame))]
 
     def _sifted(self, frame: Frame) -> Frame | None:
@@ -71,7 +72,11 @@ class JobWatch:
         self.after = lines[-1]["seq"]
         return {**frame, "events": lines}
 
-    def news(self, *, with_report: bool = True) -> list[Frame]:
+    def readings(self) -> dict[str, Callable[[], list[Frame]]]:
+        """Readings that sockets share."""
+        return {"news": self.news}
+
+    def news(self) -> list[Frame]:
         """Read everything that is new. The job is read before its log, so that "final" means "this is all"."""
         self.must_read = False
         job = Job.objects.get(pk=self.job)
@@ -88,6 +93,3 @@ class JobWatch:
             self.is_over = True
             frames.append({"t": "finished"})
         return frames
-
-    def report_news(self) -> list[Frame]:
-        return []

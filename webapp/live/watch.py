@@ -11,8 +11,10 @@ know how frames travel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -39,7 +41,7 @@ class Watch:
     _status: Frame = field(default_factory=dict)
     _reported: int = -1
     complete: set[UUID] = field(default_factory=set)  # samples whose whole trace this reader has
-    must_read: bool = True  # frames from the relay are not enough
+    must_read: bool = True  # shared frames are not enough
     is_over: bool = False
 
     @property
@@ -59,8 +61,8 @@ class Watch:
         self.must_read = True
 
     def sift(self, frames: list[Frame]) -> list[Frame]:
-        """Keep what is new here of the relay's frames. Read anew where a frame leaves a gap, or a sample ended without
-        its trace: a row is stamped a moment before others see it, so the relay may take it for old."""
+        """Keep what is new here of shared frames. Read anew where a frame leaves a gap, or a sample ended without its
+        trace: a row is stamped a moment before others see it, so the shared watch may take it for old."""
         found = [fresh for frame in frames if (fresh := self._sifted(frame))]
         ended = {
             UUID(row["id"]) for frame in found if frame["t"] == "samples" for row in frame["rows"] if row["is_finished"]
@@ -121,9 +123,12 @@ class Watch:
         self.cursors.pop(sample, None)
         self.complete.add(sample)
 
+    def readings(self) -> dict[str, Callable[[], list[Frame]]]:
+        """Readings that sockets share. A report takes long to make, so events do not wait for it."""
+        return {"news": partial(self.news, with_report=False), "report": self.report_news}
+
     def news(self, *, with_report: bool = True) -> list[Frame]:
-        """Read everything that is new. The status is read first, so that "final" means "this is all". A report takes
-        long to make; the relay asks for it apart, so that events need not wait."""
+        """Read everything that is new. The status is read first, so that "final" means "this is all"."""
         self.must_read = False
         comparison = Comparison.objects.select_related("job").get(pk=self.comparison)
         is_final = comparison.job.is_final

@@ -1,19 +1,23 @@
-"""Socket of a page: read-only, fed by a watch of its own and by the relay that it shares with others.
+"""Socket of a page: read-only, fed by a watch of its own and by readings that it shares with others.
 
-It joins the relay before it reads for the first time, so it misses nothing. Cursors, not timing, keep it from sending
-anything twice. The conditions that let it in are checked as long as it is open (`core.conditions`).
+It subscribes to those before it reads for the first time, so it misses nothing. Cursors, not timing, keep it from
+sending anything twice. The conditions that let it in are checked as long as it is open (`core.conditions`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import cached_property, partial
 from urllib.parse import parse_qs
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.core.exceptions import ObjectDoesNotExist
+from django.utils import timezone
 
 from webapp.accounts import actor as actors
 from webapp.accounts.actor import Actor
@@ -22,10 +26,12 @@ from webapp.comparisons.frames import Frame
 from webapp.core.conditions import Conditions, first_broken, guarded
 from webapp.core.nudges import within
 from webapp.core.problems import NotFound, NotSignedIn, Problem, TooMany
-from webapp.live import relay, tickets
+from webapp.core.subscriptions import SMALLEST_GAP, NewsSource, subscribed
+from webapp.live import tickets
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_follow
+from webapp.live.job_watch import JobWatch
 from webapp.live.origin import is_ours
-from webapp.live.relay import Watching, written
+from webapp.live.watch import Watch
 
 logger = logging.getLogger("drafthouse.live")
 HEARTBEAT = 15.0
@@ -43,7 +49,7 @@ class WatchSocket(AsyncWebsocketConsumer):
 
     what = ""  # a noun for sentences: comparison, job
     takes_tickets = True
-    channel_layer_alias = "none"  # the relay listens for all sockets; a channel for each would only cost
+    channel_layer_alias = "none"  # subscriptions listen for all sockets; a channel for each would only cost
 
     async def connect(self) -> None:
         self.began = asyncio.get_running_loop().time()
@@ -80,8 +86,9 @@ class WatchSocket(AsyncWebsocketConsumer):
         self.stirred.set()
 
     def deliver(self, frames: list[Frame]) -> None:
-        self.inbox += frames
-        self.stirred.set()
+        if frames:
+            self.inbox += frames
+            self.stirred.set()
 
     def end(self, problem: Problem) -> None:
         """Send nothing more, not even the rest of a message that the client reads slowly."""
@@ -95,9 +102,10 @@ class WatchSocket(AsyncWebsocketConsumer):
         await self.close(*_ending(problem))
 
     async def _serve(self) -> None:
-        with guarded(self.conditions, self.end):
+        with guarded(self.conditions, self.end), ExitStack() as stack:
             await within(PATIENCE, self.stirred)  # the first message says from where
-            joined = await relay.join(self.fresh_watch(), self.deliver)
+            for source in _sources(self.fresh_watch()):
+                stack.enter_context(subscribed(source, self.deliver))
             try:
                 await self._send_all()
             except ObjectDoesNotExist:
@@ -105,8 +113,6 @@ class WatchSocket(AsyncWebsocketConsumer):
             except Exception:
                 logger.exception("a socket cannot be told more")
                 await self.close(*BROKEN)
-            finally:
-                relay.leave(joined, self.deliver)
 
     async def _send_all(self) -> None:
         clock = asyncio.get_running_loop().time
@@ -121,11 +127,11 @@ class WatchSocket(AsyncWebsocketConsumer):
                 await self.send(written([self.show(frame) for frame in frames]))
             if self.watch.is_over:
                 return await self.close(ALL_SENT, f"The {self.what} is over and all of it was told.")
-            await asyncio.sleep(relay.SMALLEST_GAP)
+            await asyncio.sleep(SMALLEST_GAP)
             await within(max(0.0, heard + HEARTBEAT - clock()), self.stirred)
 
     async def _fresh(self) -> list[Frame]:
-        """Sift the relay's frames, or read anew where they leave a gap. A reading replaces them: they are older,
+        """Sift the shared frames, or read anew where they leave a gap. A reading replaces them: they are older,
         and rows taken from them would count as sent, so their traces would never follow."""
         brought, self.inbox = self.inbox, []
         frames = [] if self.watch.must_read else self.watch.sift(brought)
@@ -166,12 +172,37 @@ class WatchSocket(AsyncWebsocketConsumer):
         """Conditions on which this actor may watch; raise Problem if there are none."""
         raise NotImplementedError
 
-    def fresh_watch(self) -> Watching:
+    def fresh_watch(self) -> Watch | JobWatch:
         raise NotImplementedError
 
     @property
     def not_found(self) -> NotFound:
         return NotFound(f"There is no {self.what} with this id, or you may not see it.")
+
+
+class SharedFrame(Frame):
+    """A frame for many readers, turned into JSON once."""
+
+    @cached_property
+    def text(self) -> str:
+        return json.dumps(self, separators=(",", ":"))
+
+
+def written(frames: Sequence[Frame]) -> str:
+    """Write frames as one message of a socket."""
+    texts = (frame if isinstance(frame, SharedFrame) else SharedFrame(frame) for frame in frames)
+    return f"[{','.join(frame.text for frame in texts)}]"
+
+
+def _sources(watch: Watch | JobWatch) -> list[NewsSource]:
+    """Readings from now on, for all sockets that watch the same."""
+    watch.since = timezone.now()
+
+    def shared(read: Callable[[], list[Frame]]) -> list[Frame]:
+        return [SharedFrame(frame) for frame in read()]
+
+    group = watch.group
+    return [NewsSource(f"{name} {group}", group, partial(shared, read)) for name, read in watch.readings().items()]
 
 
 def _ending(problem: Problem) -> tuple[int, str]:

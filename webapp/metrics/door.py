@@ -19,7 +19,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from webapp.core import broker, edition
 from webapp.core.version import version
 from webapp.metrics import counting
-from webapp.metrics.probes import Probe, ask_database, ask_store
+from webapp.metrics.probes import CachedAnswer, ask_database, ask_store
 
 PATH = "/metrics"
 
@@ -29,12 +29,12 @@ Send = Callable[[Any], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-class Metrics:
+class MetricsDoor:
     def __init__(self, application: Application) -> None:
         self._application = application
-        self._database = Probe(ask_database)
-        self._broker = Probe(broker.answers)
-        self._store = Probe(ask_store)
+        self._database = CachedAnswer(ask_database)
+        self._broker = CachedAnswer(broker.answers)
+        self._store = CachedAnswer(ask_store)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == PATH and settings.METRICS_TOKEN:

@@ -23,7 +23,7 @@ PATIENCE = 1.5  # s; an answer is due within two
 T = TypeVar("T")
 
 
-class Probe(Generic[T]):
+class CachedAnswer(Generic[T]):
     """Asks at most once in FRESH seconds and never twice at once."""
 
     def __init__(self, ask: Callable[[], T]) -> None:

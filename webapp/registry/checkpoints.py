@@ -32,7 +32,7 @@ KNOWN = (*TEXTS, ".safetensors", ".model", ".png", ".pdf")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class CheckpointFacts:
     """Facts about a model, read from its folder."""
 
     model_type: str
@@ -47,7 +47,7 @@ class Facts:
     tokenizer_sha256: str
 
 
-def examine(files: Iterable[UploadedFile], team_id: UUID) -> Facts:
+def examine(files: Iterable[UploadedFile], team_id: UUID) -> CheckpointFacts:
     """Return the facts, or raise Invalid with the file, its fault, and what to do."""
     files = list(files)
     _refuse_gguf(files, team_id)
@@ -57,7 +57,7 @@ def examine(files: Iterable[UploadedFile], team_id: UUID) -> Facts:
     config = _config(by_name, team_id)
     tensors = _weights(by_name, team_id)
     _check_bounds(config, tensors)
-    return Facts(
+    return CheckpointFacts(
         model_type=_text(config, "model_type"),
         architecture=_architecture(config),
         vocab_size=_number(config, "vocab_size"),

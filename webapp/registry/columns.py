@@ -22,7 +22,7 @@ PROMPTS = ("text", "prompt", "question", "instruction", "query", "input", "task"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PromptColumn:
     name: str
     kind: str  # text | number | yes or no | list | empty
     examples: list[str]
@@ -35,22 +35,22 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    columns: list[Column]
+class PromptTable:
+    columns: list[PromptColumn]
     is_known: bool  # its columns are those of a published form, or ours
     template: str  # of that form: what each row becomes
     guess: dict[str, str]  # role → column; `text` for the prompts themselves
 
 
-def look(file: PromptText) -> Table:
+def look(file: PromptText) -> PromptTable:
     rows = tables.head(file, PROBED)
     names = [str(column) for column in list(rows[0])[: tables.MOST_COLUMNS]] if rows else []
     columns = [_column(each, [row.get(each) for row in rows]) for each in names]
     form = form_of(rows[0]) if rows else None
-    return Table(columns, not rows or form is not None, form.template if form else "", _guess(columns))
+    return PromptTable(columns, not rows or form is not None, form.template if form else "", _guess(columns))
 
 
-def mapping_of(table: Table) -> dict[str, Any]:
+def mapping_of(table: PromptTable) -> dict[str, Any]:
     """Return template and mapping that the guess stands for."""
     if "text" not in table.guess:
         return {}
@@ -58,10 +58,10 @@ def mapping_of(table: Table) -> dict[str, Any]:
     return {"template": f"{{{table.guess['text']}}}", "mapping": roles}
 
 
-def _column(name: str, values: Sequence[Any]) -> Column:
+def _column(name: str, values: Sequence[Any]) -> PromptColumn:
     there = [value for value in values if value not in (None, "")]
     shown = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in there[:SHOWN]]
-    return Column(name, _kind(there), shown, there)
+    return PromptColumn(name, _kind(there), shown, there)
 
 
 def _kind(values: Sequence[Any]) -> str:
@@ -82,7 +82,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _guess(columns: Sequence[Column]) -> dict[str, str]:
+def _guess(columns: Sequence[PromptColumn]) -> dict[str, str]:
     left = {column.name: column for column in columns if not set(column.name) & set("{}")}
     found: dict[str, str] = {}
     for role, fits in (("split", _is_split), ("id", _is_id), ("category", _named), ("reference", _named)):
@@ -96,13 +96,13 @@ def _guess(columns: Sequence[Column]) -> dict[str, str]:
     return found
 
 
-def _named(column: Column, role: str) -> bool:
+def _named(column: PromptColumn, role: str) -> bool:
     return column.kind != "list" and column.name.lower() in NAMES[role]
 
 
-def _is_split(column: Column, role: str) -> bool:
+def _is_split(column: PromptColumn, role: str) -> bool:
     return bool(column.values) and all(str(value).lower() in prompts.SPLITS for value in column.values)
 
 
-def _is_id(column: Column, role: str) -> bool:
+def _is_id(column: PromptColumn, role: str) -> bool:
     return column.name.lower() in prompts.IDS and len({str(value) for value in column.values}) == len(column.values)

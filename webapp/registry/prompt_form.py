@@ -11,7 +11,7 @@ from decoding.public import prompt_containers
 from webapp.accounts.asked import Asked
 from webapp.core.forms import Form
 from webapp.registry import columns, prompt_sets, serializers
-from webapp.registry.columns import Table
+from webapp.registry.columns import PromptTable
 from webapp.registry.prompt_sets import Preview
 
 COLUMN = "column"  # the select that stands for a template of one column
@@ -34,7 +34,7 @@ class PromptSetForm(Form):
         )  # fmt: skip
         self.actor = request.actor
         self.posted = request.POST
-        self.table: Table | None = None
+        self.table: PromptTable | None = None
         self.preview: Preview | None = None
         self.why_not = ""
         if self.data is not None and (self.data.get("text") or self.data.get("upload")):

@@ -17,7 +17,7 @@ from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.registry import checkpoints, pairing
-from webapp.registry.checkpoints import Facts
+from webapp.registry.checkpoints import CheckpointFacts
 from webapp.registry.kinds import CHECK_MODEL, FETCH_MODEL
 from webapp.registry.models import LanguageModel, Pair, Readiness
 from webapp.uploads import services as uploads
@@ -26,13 +26,13 @@ from webapp.uploads.models import Upload
 # Models ---------------------------------------------------------------------------------------------------------------
 
 
-def examine(upload: Upload) -> Facts:
+def examine(upload: Upload) -> CheckpointFacts:
     """Read the headers and small files of an upload. This may take seconds: do it outside transactions."""
     uploads.require_complete(upload)
     return checkpoints.examine(upload.files.all(), upload.team_id)
 
 
-def add_uploaded_model(*, name: str, upload: Upload, by: Actor, facts: Facts | None = None) -> LanguageModel:
+def add_uploaded_model(*, name: str, upload: Upload, by: Actor, facts: CheckpointFacts | None = None) -> LanguageModel:
     """Register uploaded files after a look at them, unless `facts` come of one; a worker then loads the tokenizer and
     tells whether it can run."""
     by.require(Right.SUBMIT)
@@ -95,7 +95,7 @@ def refuse_model(*, model: LanguageModel, reason: str) -> None:
     model.save(update_fields=["state", "reason"])
 
 
-def _as_json(facts: Facts) -> dict[str, Any]:
+def _as_json(facts: CheckpointFacts) -> dict[str, Any]:
     return {**dataclasses.asdict(facts), "dtypes": list(facts.dtypes)}
 
 

@@ -12,8 +12,8 @@ from webapp.comparisons.models import Comparison
 from webapp.core.models import Noun
 
 
-class Shares(Owned):
-    def open(self) -> Shares:
+class ShareQuerySet(Owned):
+    def open(self) -> ShareQuerySet:
         return self.filter(Q(expires=None) | Q(expires__gt=timezone.now()), revoked_at=None)
 
 
@@ -26,7 +26,7 @@ class Share(Noun):
     expires = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
 
-    objects = Shares.as_manager()
+    objects = ShareQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created"]

@@ -29,7 +29,7 @@ RECENT = 5  # jobs of a kind that tell how fast that kind goes with a pair
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StudyPlan:
     prompt_count: int
     sample_count: int  # at most
     minutes: float | None  # None if nothing was measured with this pair
@@ -40,7 +40,7 @@ class Plan:
     fitting: Mapping[str, Any] = field(default_factory=dict)  # as in the plan of a comparison
 
 
-def shown(form: Form, kind: type[Serializer[Any]], plan: Callable[..., Plan], actor: Actor) -> dict[str, Any]:
+def shown(form: Form, kind: type[Serializer[Any]], plan: Callable[..., StudyPlan], actor: Actor) -> dict[str, Any]:
     """Return the plan of what a form holds, or a sentence that says why there is none. The form takes the sampling of
     the classifier that decides if a button asks for it, or as long as nobody has filled it in."""
     if not (form.body.get("pair") and form.body.get("dataset")):
@@ -53,7 +53,7 @@ def shown(form: Form, kind: type[Serializer[Any]], plan: Callable[..., Plan], ac
     return found
 
 
-def _planned(form: Form, kind: type[Serializer[Any]], plan: Callable[..., Plan], actor: Actor) -> dict[str, Any]:
+def _planned(form: Form, kind: type[Serializer[Any]], plan: Callable[..., StudyPlan], actor: Actor) -> dict[str, Any]:
     trial = Form(kind, data={"name": "plan", **form.body}, actor=actor)
     return {"plan": trial.submit(plan), "why_not": trial.refusal}
 
@@ -62,7 +62,7 @@ def of_study(
     *, kind: Kind, pair: Pair, dataset: Dataset, queue: Queue = Queue.CPU, split: str = "", limit: int | None = None,
     sampling: Any = None, classifier: Classifier | None = None, also: Dataset | None = None, loads: Sequence[int] = (),
     card: str = "", own_card: str = "", **_: Any,
-) -> Plan:  # fmt: skip
+) -> StudyPlan:  # fmt: skip
     recipe = services.recipe_of(kind, pair, dataset, split, limit, sampling)
     services.arguments_of(
         kind, recipe, pair, card=card, own_card=own_card, loads=loads, classifier=classifier, also=also
@@ -80,7 +80,7 @@ def of_study(
         is_alone=bool(pair.lacks),
     )
     count = kind.samples(asked) if kind.samples else 0
-    return Plan(
+    return StudyPlan(
         recipe.limit,
         count,
         *_minutes(kind, pair, queue, count * recipe.sampling.max_new_tokens),
@@ -91,7 +91,7 @@ def of_study(
     )
 
 
-def of_proof(plan: Study) -> Plan | None:
+def of_proof(plan: Study) -> StudyPlan | None:
     """Return the plan of a plan's proof; None if nothing can be proved, or launching it would be refused."""
     with suppress(Problem):
         return of_study(**services.proof_of(plan)) if services.provable(plan) else None
@@ -101,14 +101,16 @@ def of_proof(plan: Study) -> Plan | None:
 def of_training(
     *, pair: Pair, dataset: Dataset, max_new_tokens: int, queue: Queue = Queue.CPU, limit: int | None = None,
     design: str = OURS, **_: Any,
-) -> Plan:  # fmt: skip
+) -> StudyPlan:  # fmt: skip
     classifying.check_training(pair, design)
     parts = {name: min(limit or there, there) for name, there in dataset.splits.items()}
     count = sum(parts.values())
     held = parts.get("validation", -(-count // 5))
     samples = count + workload.samples_of_probe(held, classifiers=NETWORKS, is_alone=bool(pair.lacks))
     tokens = samples * max_new_tokens
-    return Plan(count, samples, *_minutes(TRAINING, pair, queue, tokens), pair.weight_bytes, line.outlook(queue), [])
+    return StudyPlan(
+        count, samples, *_minutes(TRAINING, pair, queue, tokens), pair.weight_bytes, line.outlook(queue), []
+    )
 
 
 def _minutes(kind: Kind, pair: Pair, queue: Queue, tokens: int) -> tuple[float | None, bool]:

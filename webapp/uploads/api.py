@@ -29,7 +29,7 @@ class Bytes(BaseParser):
         return {"stream": stream}
 
 
-class Counted(Nouns):
+class RefusalsCounted(Nouns):
     """Counts the requests that it refuses."""
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -38,7 +38,7 @@ class Counted(Nouns):
         return answer
 
 
-class Uploads(Counted):
+class Uploads(RefusalsCounted):
     queryset = Upload.objects.select_related("team", "job")
     body = Body(bytes=settings.CHUNK_BYTES, values=2 * services.MOST_CHUNKS)  # a manifest names every chunk
     ordering_fields = ("created", "name", "state")
@@ -69,7 +69,7 @@ class Uploads(Counted):
 SHA256 = OpenApiParameter("sha256", {"type": "string", "pattern": "^[0-9a-f]{64}$"}, OpenApiParameter.PATH)
 
 
-class Chunks(Counted):
+class Chunks(RefusalsCounted):
     queryset = Upload.objects.select_related("team")
     serializer_class = serializers.UploadOut
 

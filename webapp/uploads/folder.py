@@ -16,7 +16,7 @@ from webapp.uploads.storing import TRIAL, UNSETTLED, StoreAway, StoreFull, copy
 WRITABLE = "Have the operator make room, or give it to the user that runs Drafthouse."
 
 
-class Folder:
+class FolderStore:
     def __init__(self, root: Path, mode: int = modes.FILE) -> None:
         """`mode` is for new chunks."""
         self.root, self.mode = root, mode

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from webapp.uploads.folder import Folder
+from webapp.uploads.folder import FolderStore
 from webapp.uploads.storing import Store
 
 
@@ -15,8 +15,8 @@ def current() -> Store:
     if settings.S3_BUCKET:
         return _s3(settings.S3_BUCKET, settings.S3_ENDPOINT, settings.S3_PUBLIC_ENDPOINT, settings.S3_REGION)
     if settings.STORE_DIR:
-        return Folder(Path(settings.STORE_DIR), mode=0o666)  # as far as the umask lets: workers may be other users
-    return Folder(Path(settings.DATA_DIR) / "chunks")
+        return FolderStore(Path(settings.STORE_DIR), mode=0o666)  # as far as the umask lets: workers may be other users
+    return FolderStore(Path(settings.DATA_DIR) / "chunks")
 
 
 @functools.cache

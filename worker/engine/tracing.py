@@ -19,7 +19,7 @@ def which(key: Key) -> Which:
     return key.choice.label, key.prompt.id, key.repeat
 
 
-class Trace:
+class UnsentTrace:
     """Events of one sample that are not sent yet: at most what 100 ms bring."""
 
     def __init__(self, key: Key, word: Callable[[int], str]) -> None:
@@ -60,7 +60,7 @@ class Tracing:
     def __init__(self, emit: Emit, decode: Callable[[Sequence[int]], str]) -> None:
         self._say = emit
         self._word = functools.cache(lambda token: decode([token]))
-        self._traces: dict[Which, Trace] = {}  # of the samples that are being decoded
+        self._traces: dict[Which, UnsentTrace] = {}  # of the samples that are being decoded
         self._lock = threading.Lock()  # never taken while a sample emits events
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -73,10 +73,10 @@ class Tracing:
         self._stop.set()
         self._thread.join()
 
-    def sink_for(self, key: Key) -> Trace:
+    def sink_for(self, key: Key) -> UnsentTrace:
         """Report that the sample begins, and return where its events go."""
         self._say(Began(which(key)))
-        trace = Trace(key, self._word)
+        trace = UnsentTrace(key, self._word)
         with self._lock:
             self._traces[trace.which] = trace
         return trace
@@ -89,7 +89,7 @@ class Tracing:
             self._send([trace])
             return trace.sent
 
-    def _send(self, traces: Iterable[Trace]) -> None:
+    def _send(self, traces: Iterable[UnsentTrace]) -> None:
         grown = [grew for trace in traces if (grew := trace.take())]
         if grown:
             self._say(Grown(grown))

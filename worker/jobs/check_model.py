@@ -33,10 +33,10 @@ class CheckModel(Order):
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.models.checkpoints import tokenizer_of
 
-        emit(Step("checking", 0, 2))
+        emit(Step("reading its files", 0, 1))  # steps of their own: how long one takes does not tell of the other
         facts = inspect(self.folder)
         facts.check_format()
-        emit(Step("checking", 1, 2))
+        emit(Step("loading its tokenizer", 0, 1))
         tokenizer = tokenizer_of(facts)
         emit(
             Checked(

@@ -37,11 +37,11 @@ class CountTokens(Order):
         contexts = (inspect(self.target).context, inspect(self.draft).context if self.draft else None)
         with closing(Renderer(self.target)) as renderer:
             texts = [text_of(prompt, renderer) for prompt in self.prompts]
-        emit(Counted(tuple(len(tokenizer.encode(text)) for text in texts), contexts))
+        emit(TokensCounted(tuple(len(tokenizer.encode(text)) for text in texts), contexts))
 
 
 @dataclass(frozen=True, slots=True)
-class Counted(Report):
+class TokensCounted(Report):
     lengths: Sequence[int]
     contexts: tuple[int | None, int | None]  # what target and draft can hold, where they say so
 
@@ -65,7 +65,7 @@ def work(attempt: Attempt) -> None:
     found: list[int] = []
     for start in range(0, len(prompts), AT_ONCE):
         for report in attempt.reports(CountTokens(local.target, local.draft, prompts[start : start + AT_ONCE])):
-            if isinstance(report, Counted):
+            if isinstance(report, TokensCounted):
                 found += report.lengths
                 contexts = report.contexts
         attempt.progress(len(found), len(prompts))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from decoding.models.contents import contents
 from decoding.prompts.prompt import Prompt, first_turns
 from decoding.reproduce.figure import Asked
-from decoding.reproduce.shelf import InMemory, Reported, Shelf, Stopped
+from decoding.reproduce.shelf import InMemory, ReportingShelf, Shelf, Stopped
 from webapp.studies.kinds import PAPERS
 from worker import noise
 from worker.gpus import describe
@@ -51,7 +51,7 @@ class DrawFigures(PairOrder):
         pair, loaded = load_pair(self.pair, residents)
         emit(loaded)
         figures, classifier = drawing.chosen(self.figures), next(iter(self.pair.classifiers), None)
-        shelf = Reported(self.shelf, lambda name, data: emit(Kept(name, data)))
+        shelf = ReportingShelf(self.shelf, lambda name, data: emit(PieceFinished(name, data)))
         evidence = Evidence(pair, self.prompts, self.sampling, shelf, cancelled=cancelled, classifier_name=classifier)
         evidence.own_set, evidence.also = self.own_set, PromptSet(self.also_set, self.also)
         every = drawing.phases(evidence, figures)
@@ -68,7 +68,7 @@ class DrawFigures(PairOrder):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Report):
+class PieceFinished(Report):
     """A piece of evidence or a figure is finished."""
 
     name: str
@@ -104,7 +104,7 @@ def work(attempt: Attempt) -> None:
         match report:
             case Step():
                 attempt.record(report)
-            case Kept(name=name, data=data):
+            case PieceFinished(name=name, data=data):
                 part = storable(data)
                 attempt.insist(lambda n=name, d=part: services.keep(job=attempt.job, name=n, data=d))  # type: ignore[misc]
             case Found():

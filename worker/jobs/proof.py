@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from decoding.replay import workload
 from decoding.spec import Choice, choose
 from webapp.studies.kinds import PROOF
-from worker.cache import Cache
+from worker.cache import FileCache
 from worker.messages import Cancelled, Emit, Found, PairOrder
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Prove(PairOrder):
                 self.prompts,
                 self.sampling,
                 Promise(self.choice, self.speedup),
-                Cache(self.gguf, self.gguf_bytes),
+                FileCache(self.gguf, self.gguf_bytes),
                 on_step=steps,
                 cancelled=cancelled,
             )

@@ -18,7 +18,7 @@ from worker.supervisor.data_folder import folder, set_up
 if TYPE_CHECKING:
     from django.db.backends.base.base import BaseDatabaseWrapper
 
-    from webapp.config.readiness import Part
+    from webapp.config.readiness import NeededPart
 
 PATIENCE = 30.0  # s, for all parts at the same time
 CLOCKS_APART = 2.0  # s
@@ -63,24 +63,24 @@ def examined(*, for_pages: bool) -> Iterator[tuple[str, str, str]]:
         yield part.name, level, f"{told} {WHAT_TO_DO.get(part.name, '')}".strip() if told else ""
 
 
-def _parts(for_pages: bool) -> list[Part]:
+def _parts(for_pages: bool) -> list[NeededPart]:
     from webapp.config import readiness
-    from webapp.config.readiness import Part, asked_apart
+    from webapp.config.readiness import NeededPart, asked_apart
     from webapp.core import broker, edition, fingerprints
 
     both = [
-        Part("database", lambda: asked_apart(_answers)),
-        Part("migrations", lambda: asked_apart(lambda own: edition.mismatch(own) or readiness.not_migrated(own))),
-        Part("secrets", lambda: asked_apart(fingerprints.mismatch), is_vital=for_pages),
-        Part("clock", lambda: asked_apart(_clock)),
-        Part("broker", broker.trouble),
-        Part("store", _store),
-        Part("disk", readiness.disk),
-        Part("models", _models),
-        Part("workers", _workers),
-        Part("gpu", _gpu, is_vital=False),
+        NeededPart("database", lambda: asked_apart(_answers)),
+        NeededPart("migrations", lambda: asked_apart(lambda own: edition.mismatch(own) or readiness.not_migrated(own))),
+        NeededPart("secrets", lambda: asked_apart(fingerprints.mismatch), is_vital=for_pages),
+        NeededPart("clock", lambda: asked_apart(_clock)),
+        NeededPart("broker", broker.trouble),
+        NeededPart("store", _store),
+        NeededPart("disk", readiness.disk),
+        NeededPart("models", _models),
+        NeededPart("workers", _workers),
+        NeededPart("gpu", _gpu, is_vital=False),
     ]
-    pages = [Part("static", readiness.static_files), Part("proxies", _proxies, is_vital=False)]
+    pages = [NeededPart("static", readiness.static_files), NeededPart("proxies", _proxies, is_vital=False)]
     return [*both, *(pages if for_pages else ())]
 
 

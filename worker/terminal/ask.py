@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from worker.terminal.ending import ended
-from worker.terminal.service import HERE, Refused, Service, exit_with
+from worker.terminal.service import HERE, Service, ServiceRefused, exit_with
 
 
 def main(argv: Sequence[str]) -> None:
@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> None:
         parts = urlsplit(HERE + asked.address if asked.address.startswith("/") else asked.address)
         service = Service(f"{parts.scheme}://{parts.netloc}" if parts.netloc else asked.address)
         answer = service.read(asked.method, parts._replace(scheme="", netloc="").geturl(), body)
-    except (Refused, OSError) as error:
+    except (ServiceRefused, OSError) as error:
         exit_with(error)
     sys.stdout.buffer.write(shown(answer))
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from decoding.errors import DrafthouseError
 from worker import leash
-from worker.memory import LOOK_EVERY, Gauge, OverLimit, limit
-from worker.spent import OverTime, Spent
+from worker.memory import LOOK_EVERY, MemoryReader, OverLimit, limit
+from worker.spent import OverTime, ProcessTime
 from worker.terminal.ending import WRONG
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -85,9 +85,9 @@ class _Watcher:
     def __init__(self, child: int, messages: int) -> None:
         self._child = child
         self._messages = messages
-        self._gauge = Gauge(child)
+        self._gauge = MemoryReader(child)
         self._limit = limit()
-        self._opening: Spent | None = None
+        self._opening: ProcessTime | None = None
         self._obey_by = math.inf
         self._ended_by = 0  # the signal that told us to end
         self._parts: list[Path] = []
@@ -136,7 +136,7 @@ class _Watcher:
                     case ["limit", value]:
                         self._limit = int(value)
                     case ["opening", value]:
-                        self._opening = Spent(self._child, TIME_TO_OPEN) if value == "1" else None
+                        self._opening = ProcessTime(self._child, TIME_TO_OPEN) if value == "1" else None
                     case ["spare", value]:
                         self._gauge.spare(int(value))
                     case ["part", value]:

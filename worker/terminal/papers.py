@@ -56,7 +56,7 @@ def run(argv: Sequence[str]) -> None:
     bench = read_recorded(args, args.split, drafting="The study of the papers")
     require_folder(args.out)
     also = _further(args, bench.material.split) if args.also else []
-    shelf = Folder(args.out / KEPT, _recipe(bench, also))
+    shelf = FolderShelf(args.out / KEPT, _recipe(bench, also))
 
     from worker.terminal.studying import carry_out
 
@@ -105,7 +105,7 @@ def _figures(text: str) -> list[Figure]:
     return [figure for slug, figure in FIGURES.items() if slug in names]
 
 
-class Folder:
+class FolderShelf:
     """Shelf of JSON files. It belongs to one recipe: numbers of another must not get into the same figure."""
 
     def __init__(self, path: Path, recipe: Mapping[str, str]) -> None:

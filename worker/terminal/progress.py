@@ -12,7 +12,7 @@ BAR = 24
 PLAIN_EVERY_S = 10.0  # a log wants to see that it goes on, not every sample
 
 
-class Bar:
+class ProgressLine:
     """Line about how far a step is."""
 
     def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
@@ -48,7 +48,7 @@ class Bar:
         self.stream.flush()
 
 
-class Progress(Bar):
+class ComparisonProgress(ProgressLine):
     """Line about how far a comparison is."""
 
     def __init__(self, total: int, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:

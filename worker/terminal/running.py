@@ -30,7 +30,7 @@ from worker.terminal.guarded import opening, spare
 from worker.terminal.interrupt import Interrupt
 from worker.terminal.loading import LoadedPair, LoadedServers, load_pair
 from worker.terminal.palette import palette_for
-from worker.terminal.progress import Bar, Progress
+from worker.terminal.progress import ComparisonProgress, ProgressLine
 from worker.terminal.servers import AskedServer, about, reach_of, shown
 from worker.terminal.table import result
 from worker.terminal.trace import Trace
@@ -92,10 +92,10 @@ def run(args: Arguments) -> bool:
 def prepare(comparison: Comparison) -> dict[str, Any]:
     """Warm up and weigh the passes. Return the prices that the classifiers use."""
     say(f"Warming up: at most the first {WARM_UP_TOKENS} tokens of each strategy, which do not count.\n")
-    warming = Bar(sys.stderr)
+    warming = ProgressLine(sys.stderr)
     comparison.warm_up(on_progress=lambda done, due: warming.show(done, due, "warmed up"))
     warming.close()
-    weighing = Bar(sys.stderr)
+    weighing = ProgressLine(sys.stderr)
     prices = settle_prices(comparison, {}, say, lambda done, due: weighing.show(done, due, "turns of measuring costs"))
     weighing.close()
     return prices
@@ -214,7 +214,7 @@ def decode_all(
     comparison: Comparison, args: Arguments, trace: Trace | None, beside: Sequence[int]
 ) -> tuple[list[Sample], str]:
     """The samples of every prompt that all strategies have finished, and what disturbed them."""
-    progress = Progress(args.sample_count, sys.stderr)
+    progress = ComparisonProgress(args.sample_count, sys.stderr)
     before = noise.mark(os.getpid(), beside)
     samples: list[Sample] = []
 

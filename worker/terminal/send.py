@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from worker.terminal.ending import ended
-from worker.terminal.service import HERE, PATIENCE, REFUSED, Refused, Service, exit_with
+from worker.terminal.service import HERE, PATIENCE, REFUSED, Service, ServiceRefused, exit_with
 
 CHUNK = 8 * 1024 * 1024
 LOOK_EVERY = 1.0  # s, while a worker unpacks
@@ -22,7 +22,7 @@ UPLOADS = "/api/v1/uploads/"
 
 
 @dataclass
-class Listed:
+class FileToSend:
     """A file under the name it will have."""
 
     path: str
@@ -56,7 +56,7 @@ def main(argv: Sequence[str]) -> None:
         parser.error("there is no file to send")
     try:
         upload = send(Service(asked.to), asked.path[0].resolve().name, files)
-    except (Refused, OSError) as error:
+    except (ServiceRefused, OSError) as error:
         exit_with(error)
     if upload["state"] != "complete":
         sys.stderr.write(f"{upload['reason']}\n")
@@ -65,7 +65,7 @@ def main(argv: Sequence[str]) -> None:
     sys.stdout.write(f"{upload['id']}\n")
 
 
-def send(service: Service, name: str, files: Sequence[Listed]) -> dict[str, Any]:
+def send(service: Service, name: str, files: Sequence[FileToSend]) -> dict[str, Any]:
     sys.stderr.write(f"Reading {len(files)} file{'s' if len(files) > 1 else ''} …\n")
     upload: dict[str, Any] = service.ask("POST", UPLOADS, {"name": name, "files": [one.to_dict() for one in files]})
     missing, count = set(upload["missing"]), len(upload["missing"])
@@ -99,15 +99,15 @@ def _put(service: Service, address: str, piece: bytes, is_direct: bool) -> None:
         raise OSError("the bucket took a piece, and it is not there")
 
 
-def _listed(paths: Sequence[Path]) -> Iterator[Listed]:
+def _listed(paths: Sequence[Path]) -> Iterator[FileToSend]:
     for path in paths:
         if path.is_dir():
             root = path.resolve()
             for file in sorted(root.rglob("*")):
                 if file.is_file() and not any(part.startswith(".") for part in file.relative_to(root).parts):
-                    yield Listed(f"{root.name}/{file.relative_to(root).as_posix()}", file)
+                    yield FileToSend(f"{root.name}/{file.relative_to(root).as_posix()}", file)
         else:
-            yield Listed(path.name, path)
+            yield FileToSend(path.name, path)
 
 
 if __name__ == "__main__":

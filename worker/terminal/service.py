@@ -15,7 +15,7 @@ PATIENCE = 120  # s for one answer
 REFUSED, UNREACHABLE = 2, 3  # exit codes
 
 
-class Refused(Exception):
+class ServiceRefused(Exception):
     """The service's refusal, as a sentence."""
 
     def __init__(self, status: int, sentence: str) -> None:
@@ -26,7 +26,7 @@ class Refused(Exception):
 class Service:
     def __init__(self, address: str = HERE) -> None:
         if not address.startswith(("http://", "https://")):
-            raise Refused(400, f"{address} is not the address of a Drafthouse; write it as in {HERE}.")
+            raise ServiceRefused(400, f"{address} is not the address of a Drafthouse; write it as in {HERE}.")
         self.address = address.rstrip("/")
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
@@ -35,7 +35,9 @@ class Service:
         try:
             return json.loads(answer) if answer else None
         except ValueError:
-            raise Refused(502, f"What answers at {self.address} is not Drafthouse: it did not send JSON.") from None
+            raise ServiceRefused(
+                502, f"What answers at {self.address} is not Drafthouse: it did not send JSON."
+            ) from None
 
     def read(self, method: str, path: str, body: Any = None) -> bytes:
         """Read an answer of any kind: JSON, CSV, a file."""
@@ -52,14 +54,14 @@ class Service:
             with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
-            raise Refused(error.code, _sentence(error)) from None
+            raise ServiceRefused(error.code, _sentence(error)) from None
         except HTTPException as error:  # an address that cannot be one, or an answer that is no HTTP
             raise OSError(f"{type(error).__name__} {error}") from None
 
 
-def exit_with(error: Refused | OSError) -> NoReturn:
+def exit_with(error: ServiceRefused | OSError) -> NoReturn:
     """Print why a command failed, and exit."""
-    if isinstance(error, Refused):
+    if isinstance(error, ServiceRefused):
         sentence, code = str(error), REFUSED
     elif error.filename:
         sentence, code = f"{error.filename} cannot be read: {error.strerror}.", REFUSED
@@ -72,7 +74,7 @@ def exit_with(error: Refused | OSError) -> NoReturn:
 def _token() -> str:
     token = os.environ.get("DRAFTHOUSE_TOKEN", "").strip()
     if not token:
-        raise Refused(401, "Set DRAFTHOUSE_TOKEN to an API token; the page API tokens makes one.")
+        raise ServiceRefused(401, "Set DRAFTHOUSE_TOKEN to an API token; the page API tokens makes one.")
     return token
 
 

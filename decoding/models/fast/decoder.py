@@ -147,8 +147,9 @@ class Decoder:
         whatever the linear layers use."""
         shape, kernel = self.shape, self.kernels.place
         heads = mixed.view(-1, shape.heads + 2 * shape.kv_heads, shape.head_dim)
-        if kernel and turns is not None and layer.head_norm is None and isinstance(memory, Slotted):
-            return kernel(heads, turns, memory.slots, memory.storage(number))
+        if kernel and turns is not None and isinstance(memory, Slotted):
+            storage = memory.storage(number)
+            return kernel(heads, turns, memory.slots, storage, head_norm=layer.head_norm, eps=shape.norm_eps)
         heads = heads.float()
         turned = heads[:, : shape.heads + shape.kv_heads]
         if layer.head_norm is not None:

@@ -24,13 +24,22 @@ from decoding.models.fast.rope import turn
 from decoding.models.fast.shape import Shape
 
 Gate = Callable[[Tensor], Tensor]  # [n, 2 * inner] -> [n, inner]
-Place = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # heads, turns, slots, storage -> queries
 
 NO_TILES: Mapping[str, int] = MappingProxyType({})
 TEXTS, SLOTS = 3, 512  # of the slab that kernels are tried on
 WINDOW = 20  # that attention is tried with: one key too many shows
 LONGEST_REASON = 300
 CLOSE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}  # relative error
+
+
+class Place(Protocol):
+    """Norm, if there is one for each head, and turn queries and keys, write keys and values to their slots, and return
+    the queries."""
+
+    def __call__(
+        self, heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor, *,
+        head_norm: Tensor | None = None, eps: float = 0.0,
+    ) -> Tensor: ...  # fmt: skip
 
 
 class Product(Protocol):
@@ -78,7 +87,9 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
         refusals["gate"] = why_not(triton_kernels.gate, silu_gate, tried_gate, capturing)
     if shape.rope is not None:
         tried_place = place_trial(shape, layout, device)
-        refusals["place"] = why_not(in_slab(triton_kernels.place), in_slab(place), tried_place, capturing)
+        normed = partial(partial, head_norm=head_norm_trial(shape, device), eps=shape.norm_eps)
+        ours, torchs = (in_slab(normed(each)) for each in (triton_kernels.place, place))
+        refusals["place"] = why_not(ours, torchs, tried_place, capturing)
     refusals["attend"] = _first(
         why_wrong(partial(triton_kernels.attend, window=window), partial(attend_chains, window=window), tried)
         for window in {window and WINDOW for window in shape.windows}
@@ -108,11 +119,15 @@ def silu_gate(both: Tensor) -> Tensor:
     return F.silu(both[:, :width]).mul_(both[:, width:])
 
 
-def place(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
-    """Turn queries and keys, write keys and values to their slots, and return the queries."""
+def place(
+    heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor, *,
+    head_norm: Tensor | None = None, eps: float = 0.0,
+) -> Tensor:  # fmt: skip
     keys = storage.shape[1]
     queries = heads.shape[1] - 2 * keys
     turned = heads.to(torch.float32, copy=True)
+    if head_norm is not None:
+        turned[:, : queries + keys] = F.rms_norm(turned[:, : queries + keys], heads.shape[2:], None, eps) * head_norm
     turn(turned[:, : queries + keys], turns)
     turned = turned.to(storage.dtype)
     new = turned[:, queries:].view(len(heads), 2, keys, -1)
@@ -120,7 +135,7 @@ def place(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tenso
     return turned[:, :queries]
 
 
-def in_slab(place: Place) -> Place:
+def in_slab(place: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Let `place` write to the second text of a slab [2, kv_heads, texts, slots, head_dim], and leave the others."""
     return lambda heads, turns, slots, slab: place(heads, turns, slots, slab[:, :, 1])
 
@@ -136,6 +151,12 @@ def place_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Ten
     slots = torch.tensor([7, SLOTS - 1], device=device)
     slab = torch.zeros(2, shape.kv_heads, TEXTS, SLOTS, shape.head_dim, dtype=layout.dtype, device=device)
     return heads, turns, slots, slab
+
+
+def head_norm_trial(shape: Shape, device: torch.device) -> Tensor | None:
+    if shape.family != "qwen3":
+        return None
+    return spread(shape.heads + shape.kv_heads, shape.head_dim, dtype=torch.float32, device=device)
 
 
 def attend_trials(shape: Shape, layout: Layout, device: torch.device) -> list[tuple[Tensor, Tensor, Tensor]]:

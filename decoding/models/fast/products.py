@@ -22,7 +22,7 @@ from decoding.models.fast.decoder import Decoder, Layer, RmsNorm
 from decoding.models.fast.fused import Kernels, spread, why_wrong
 from decoding.models.fast.linear import Linear, Summing
 
-ROWS = (1, 4, 8, 2)  # that are timed, in this order; numbers between them do as the next larger
+ROWS = (1, 4, 8, 2, 16)  # that are timed, in this order; numbers between them do as the next larger
 TILES = (16, 32)  # outputs of a program: so few that the narrowest matrix of a large model fills a card
 SECONDS = 2.0  # most that timing takes, without compiling
 READ = 512 << 20  # bytes of matrices that one timed call reads, if the model has as many
@@ -31,26 +31,29 @@ Step = Callable[[Tensor, Tensor, int | None], Tensor]  # rows, residual, tile (N
 
 
 @dataclass(frozen=True)
-class Part:
+class TimedProducts:
     """The products of one kind, of some layers."""
 
     weight: Tensor  # of the first
     steps: Sequence[Step]
 
     @classmethod
-    def of(cls, product: object, steps: Sequence[Step]) -> Part:
+    def of(cls, product: object, steps: Sequence[Step]) -> TimedProducts:
         assert isinstance(product, Linear | Summing)
         return cls(product.weight, steps[: -(-READ // product.weight.nbytes)])
 
     def given(self, rows: int) -> tuple[Tensor, Tensor]:
-        weight = self.weight
-        sizes = (rows, weight.shape[1]), (rows, weight.shape[0])
-        return spread(*sizes[0], dtype=weight.dtype, device=weight.device), weight.new_zeros(sizes[1])
+        size, width = self.weight.shape
+        where = {"dtype": self.weight.dtype, "device": self.weight.device}
+        return spread(rows, width, **where), spread(rows, size, **where) / 8
 
     def why_wrong(self, tile: int) -> str | None:
         """Return why tiles of this size cannot be used; None if their numbers are right."""
-        ours, torchs = (lambda *given, by=by: self.steps[0](*given, by) for by in (tile, None))
+        ours, torchs = (partial(self._first, by) for by in (tile, None))
         return next((wrong for rows in (1, 5) if (wrong := why_wrong(ours, torchs, self.given(rows)))), None)
+
+    def _first(self, tile: int | None, rows: Tensor, residual: Tensor) -> Tensor:
+        return self.steps[0](rows, residual, tile)
 
     def microseconds(self, rows: int, tile: int | None, capturing: Capturing) -> float:
         given = self.given(rows)
@@ -83,19 +86,19 @@ def with_tiles(decoder: Decoder, capturing: Capturing) -> Kernels:
     return replace(decoder.kernels, tiles={rows: found for rows, found in tiles.items() if found}, timed=timed)
 
 
-def parts_of(decoder: Decoder) -> dict[str, Part]:
+def parts_of(decoder: Decoder) -> dict[str, TimedProducts]:
     """Return the parts that our kernel knows. It scales normed rows last, when float16 may have overflowed."""
     layers, first = decoder.layers, decoder.layers[0]
     found = {
-        "out": Part.of(first.out, [partial(_added, decoder, layer.out) for layer in layers]),
-        "down": Part.of(first.feed.down, [partial(_added, decoder, layer.feed.down) for layer in layers]),
+        "out": TimedProducts.of(first.out, [partial(_added, decoder, layer.out) for layer in layers]),
+        "down": TimedProducts.of(first.feed.down, [partial(_added, decoder, layer.feed.down) for layer in layers]),
     }
     if decoder.layout.dtype != torch.bfloat16 or not isinstance(decoder.norm, RmsNorm):
         return found
-    found["qkv"] = Part.of(first.qkv, [partial(_normed, decoder, layer.norm_1, layer.qkv) for layer in layers])
-    found["head"] = Part.of(decoder.head, [partial(_normed, decoder, decoder.norm, decoder.head)])
+    found["qkv"] = TimedProducts.of(first.qkv, [partial(_normed, decoder, layer.norm_1, layer.qkv) for layer in layers])
+    found["head"] = TimedProducts.of(decoder.head, [partial(_normed, decoder, decoder.norm, decoder.head)])
     if decoder.shape.activation in ("silu", "swish") and getattr(first.feed.inner, "bias", None) is None:
-        found["inner"] = Part.of(first.feed.inner, [partial(_opened, decoder, layer) for layer in layers])
+        found["inner"] = TimedProducts.of(first.feed.inner, [partial(_opened, decoder, layer) for layer in layers])
     return found
 
 

@@ -16,7 +16,7 @@ HOPPER = 232448, True  # limits of an H100
 KEYS_AND_STAGES = ((64, 3), (64, 2), (32, 3), (32, 2), (16, 2))
 MOST_ROWS = 64  # of queries in a program
 PROGRAMS = 256  # fill a large card: where texts and heads make fewer, several share the keys of a text
-FEW = 16  # rows of a product: the fewest that a tensor core takes
+MOST_FEW = 16  # rows of a product, which a tensor core takes at once
 WIDTH_AT_ONCE = 256  # of a matrix: 512 bytes of each of its rows in a row
 
 
@@ -28,17 +28,21 @@ def gate(both: Tensor) -> Tensor:
     return out
 
 
-def place(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
-    """Turn the queries and keys of heads [n, queries + 2 * kv_heads, head_dim] by complex turns [n, 1, head_dim / 2].
-    Write keys and values to their slots of storage [2, kv_heads, slots, head_dim], which has gaps if it is a place of a
-    slab. Return the queries."""
+def place(
+    heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor, *,
+    head_norm: Tensor | None = None, eps: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """Turn the queries and keys of heads [n, queries + 2 * kv_heads, head_dim] by complex turns [n, 1, head_dim / 2],
+    normed before if there is a norm [queries + kv_heads, head_dim]. Write keys and values to their slots of storage
+    [2, kv_heads, slots, head_dim], which has gaps if it is a place of a slab. Return the queries."""
     rows, count, width = heads.shape
     keys = storage.shape[1]
     queries = torch.empty(rows, count - 2 * keys, width, dtype=storage.dtype, device=heads.device)
     pairs = width // 2
     _place[(rows, count)](
-        heads, torch.view_as_real(turns), slots, storage, queries, *storage.stride()[:3],
-        QUERIES=count - 2 * keys, KEYS=keys, PAIRS=pairs, PADDED=triton.next_power_of_2(pairs),
+        heads, torch.view_as_real(turns), heads if head_norm is None else head_norm, slots, storage, queries, eps,
+        *storage.stride()[:3], QUERIES=count - 2 * keys, KEYS=keys, PAIRS=pairs, PADDED=triton.next_power_of_2(pairs),
+        NORMS=head_norm is not None,
     )  # fmt: skip
     return queries
 
@@ -74,13 +78,14 @@ def product(
     """Multiply a few rows [n, width] by a weight [size, width]. The same launch norms the rows first, gates the product
     as `gate` does (then without a bias), or adds it to the residual. A program makes `tile` outputs of all rows, so a
     row's numbers do not depend on the others."""
-    count, width = rows.shape
+    assert weight.is_contiguous() and (residual is None or residual.is_contiguous())
+    rows, (count, width) = rows.contiguous(), rows.shape
     size = weight.shape[0] // (2 if is_gated else 1)
     out = torch.empty(count, size, dtype=rows.dtype, device=rows.device) if residual is None else residual
     _product[(triton.cdiv(size, tile),)](
         rows, weight, weight if bias is None else bias, weight if norm is None else norm, out, count, width, size, eps,
-        ROWS=FEW, TILE=tile, BLOCK=WIDTH_AT_ONCE, HAS_BIAS=bias is not None, NORMS=norm is not None, GATES=is_gated,
-        ADDS=residual is not None, num_stages=4,
+        ROWS=MOST_FEW, TILE=tile, BLOCK=WIDTH_AT_ONCE, HAS_BIAS=bias is not None, NORMS=norm is not None,
+        GATES=is_gated, ADDS=residual is not None, num_stages=4,
     )  # fmt: skip
     return out
 
@@ -243,8 +248,8 @@ def _gate(both, out, width, BLOCK: tl.constexpr):
 
 @triton.jit
 def _place(
-    heads, turns, slots, storage, queries, by_kind, by_head, by_slot,
-    QUERIES: tl.constexpr, KEYS: tl.constexpr, PAIRS: tl.constexpr, PADDED: tl.constexpr,
+    heads, turns, head_norm, slots, storage, queries, eps, by_kind, by_head, by_slot,
+    QUERIES: tl.constexpr, KEYS: tl.constexpr, PAIRS: tl.constexpr, PADDED: tl.constexpr, NORMS: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1)
@@ -253,8 +258,13 @@ def _place(
     source = heads + (row * (QUERIES + 2 * KEYS) + head) * 2 * PAIRS + 2 * pair
     even = tl.load(source, mask=inside, other=0.0).to(tl.float32)
     odd = tl.load(source + 1, mask=inside, other=0.0).to(tl.float32)
-    by = turns + (row * PAIRS + pair) * 2
     is_turned = head < QUERIES + KEYS
+    if NORMS:
+        length = tl.rsqrt((tl.sum(even * even, 0) + tl.sum(odd * odd, 0)) / (2 * PAIRS) + eps)
+        weight = head_norm + head * 2 * PAIRS + 2 * pair
+        even *= tl.where(is_turned, length * tl.load(weight, mask=inside & is_turned, other=0.0), 1.0)
+        odd *= tl.where(is_turned, length * tl.load(weight + 1, mask=inside & is_turned, other=0.0), 1.0)
+    by = turns + (row * PAIRS + pair) * 2
     cosine = tl.where(is_turned, tl.load(by, mask=inside, other=1.0), 1.0)
     sine = tl.where(is_turned, tl.load(by + 1, mask=inside, other=0.0), 0.0)
     new_even, new_odd = even * cosine - odd * sine, even * sine + odd * cosine

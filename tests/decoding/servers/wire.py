@@ -94,16 +94,16 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    def __init__(self, script: Script) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, script: Script, port: int) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.script = script
         self.asked: list[Asked] = []
         self.connections: set[Any] = set()
 
 
 @contextmanager
-def serving(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Wire]:
-    server = _Server(script)
+def serving(script: Script, tls: ssl.SSLContext | None = None, port: int = 0) -> Iterator[Wire]:
+    server = _Server(script, port)
     if tls:
         server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

@@ -77,7 +77,7 @@ def test_exceptions_are_redacted_too():
     except ValueError:
         failed = record()
         failed.exc_info = sys.exc_info()
-    for form in (logs.Line(), logs.Json()):
+    for form in (logs.LineFormatter(), logs.Json()):
         assert "hunter2" not in form.format(failed) and "ValueError" in form.format(failed)
 
 

@@ -25,7 +25,7 @@ def test_a_page_names_a_silent_worker_within_ten_seconds(world):
     assert frames.status(comparison)["trouble"] == ""
     Worker.objects.update(seen=Now() - Worker.SUSPICIOUS)
     assert "Worker w1 does not answer." in frames.status(comparison)["trouble"]
-    assert Worker.SUSPICIOUS.total_seconds() + 2 <= 10  # a relay looks every 2 s
+    assert Worker.SUSPICIOUS.total_seconds() + 2 <= 10  # a subscription looks every 2 s
     services.announce(name="w1", queues=["cpu"], devices=[], versions={})
     assert frames.status(comparison)["trouble"] == ""
 

@@ -13,9 +13,9 @@ from tests.webapp import make
 from tests.webapp.live.conftest import decoded, run, watcher
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk
+from webapp.core import subscriptions
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.live import relay
 from webapp.live.consumer import ComparisonConsumer
 from webapp.live.watch import Watch
 
@@ -76,7 +76,7 @@ def test_a_cursor_goes_on_where_it_was_also_inside_a_chunk(world, comparison, sa
 
 
 def test_a_lost_nudge_costs_a_moment_and_nothing_else(world, comparison, sample, monkeypatch):
-    monkeypatch.setattr(relay, "LOOK_AGAIN", 0.2)
+    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.2)
     bob = watcher(comparison, world.bob)
 
     async def story() -> None:
@@ -91,8 +91,7 @@ def test_a_lost_nudge_costs_a_moment_and_nothing_else(world, comparison, sample,
 
 
 def test_without_a_channel_layer_the_page_is_told_a_little_later(world, comparison, sample, monkeypatch, settings):
-    monkeypatch.setattr(relay, "LOOK_AGAIN", 0.2)
-    monkeypatch.setattr(relay, "LONGEST_WAIT", 0.2)
+    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.2)
     backend = "channels_redis.pubsub.RedisPubSubChannelLayer"
     gone = {"BACKEND": backend, "CONFIG": {"hosts": ["unix:///nowhere/valkey.sock"]}}
     settings.CHANNEL_LAYERS = {"default": gone}
@@ -122,6 +121,24 @@ def test_a_hole_is_waited_for(world, comparison, sample):
 
     run(story())
     assert bob.seqs(sample) == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_hole_is_filled_for_who_waits_for_it_though_others_were_told_everything(world, comparison, job, sample):
+    bob, victor = watcher(comparison, world.bob), watcher(comparison, world.victor)
+
+    async def story() -> None:
+        await write(sample, 1, 2)
+        await finish(job, sample, last_seq=4)
+        await sync_to_async(jobs.fail)(job=job, reason="The rest was not wanted.")
+        await bob.open(after={str(sample.pk): 0})
+        await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
+        await victor.open(since=timezone.now().isoformat())
+        assert await victor.closed() == ALL_TOLD
+        await write(sample, 3, 4)
+        assert await bob.closed() == ALL_TOLD
+
+    run(story())
+    assert bob.seqs(sample) == [1, 2, 3, 4]
 
 
 def test_double_nudges_and_a_write_that_is_repeated_tell_nothing_twice(world, comparison, sample):
@@ -187,8 +204,8 @@ def test_a_sample_that_began_and_ended_unseen_is_told_too(world, comparison, job
     assert bob.seqs(sample) == [1, 2, 3]
 
 
-def test_what_the_relay_read_first_hides_nothing_from_who_asks_for_more(world, comparison, job, sample):
-    """The relay begins now, and knows of the sample only that it is over; the watcher wants to know how it went."""
+def test_what_others_read_first_hides_nothing_from_who_asks_for_more(world, comparison, job, sample):
+    """The shared watch begins now and knows only that the sample is over; the watcher wants to know how it went."""
     teller = ComparisonConsumer()
     teller.watch, others = Watch(comparison.pk), Watch(comparison.pk)
     teller.watch.follow({}, comparison.created)
@@ -204,8 +221,8 @@ def test_what_the_relay_read_first_hides_nothing_from_who_asks_for_more(world, c
 
 
 @pytest.mark.parametrize("read_before", [0, 3])
-def test_an_end_that_the_relay_takes_for_older_than_itself_is_told(world, comparison, job, sample, read_before):
-    """A row is stamped a moment before others see it. In that moment the relay began, and the watcher read."""
+def test_an_end_that_the_shared_watch_takes_for_older_than_itself_is_told(world, comparison, job, sample, read_before):
+    """A row is stamped a moment before others see it. In that moment the shared watch began, and the watcher read."""
     teller = ComparisonConsumer()
     teller.watch, others = Watch(comparison.pk), Watch(comparison.pk)
     teller.watch.follow({}, comparison.created)

@@ -19,7 +19,7 @@ from tests.webapp.live.conftest import PATIENCE, run, session_of
 from webapp.accounts.models import ApiToken, Membership, User
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
-from webapp.core import bells, conditions, holding
+from webapp.core import conditions, holding, subscriptions
 from webapp.core.waiting import AT_WORK
 from webapp.jobs import log
 from webapp.jobs.models import Job
@@ -79,7 +79,7 @@ def held() -> int:
 
 
 def listeners() -> int:
-    return sum(len(bell.listeners) for its in bells._bells.values() for bell in its.values())
+    return sum(len(one.readers) for its in subscriptions._subscriptions.values() for one in its.values())
 
 
 async def waiting(*askings: Asking) -> None:
@@ -133,7 +133,7 @@ def test_news_wake_who_waits(world, comparison, job, sample, road):
 
 
 def test_without_a_channel_layer_they_come_a_little_later(world, comparison, job, sample, settings, monkeypatch):
-    monkeypatch.setattr(bells, "LOOK_AGAIN", 0.1)
+    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.1)
     settings.CHANNEL_LAYERS = {}
     asking = Asking(roads(comparison, sample)["trace"], world.bob)
 

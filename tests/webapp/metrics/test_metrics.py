@@ -31,7 +31,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs import telemetry
 from webapp.jobs.models import Job, Worker
 from webapp.metrics import probes
-from webapp.metrics.door import Metrics
+from webapp.metrics.door import MetricsDoor
 
 TOKEN = "a token for Prometheus"
 DOCS = Path(__file__).parents[3] / "docs"
@@ -42,7 +42,7 @@ async def nothing(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def ask(token: str | None = TOKEN, method: str = "GET", door: Metrics | None = None) -> tuple[int, str]:
+def ask(token: str | None = TOKEN, method: str = "GET", door: MetricsDoor | None = None) -> tuple[int, str]:
     """As a web process answers it."""
     sent: list[dict[str, Any]] = []
 
@@ -54,11 +54,11 @@ def ask(token: str | None = TOKEN, method: str = "GET", door: Metrics | None = N
 
     headers = [] if token is None else [(b"authorization", f"Bearer {token}".encode())]
     scope = {"type": "http", "path": "/metrics", "method": method, "headers": headers, "query_string": b""}
-    asyncio.run((door or Metrics(nothing))(scope, never, send))
+    asyncio.run((door or MetricsDoor(nothing))(scope, never, send))
     return sent[0]["status"], sent[1]["body"].decode()
 
 
-def told(door: Metrics | None = None) -> dict[str, dict[tuple[str, ...], float]]:
+def told(door: MetricsDoor | None = None) -> dict[str, dict[tuple[str, ...], float]]:
     """Return each metric's values, keyed by its labels' values in the order of the labels' names."""
     status, text = ask(door=door)
     assert status == 200
@@ -214,14 +214,14 @@ def test_what_is_open_is_counted_until_it_is_closed() -> None:
         raise ConnectionError
 
     def counts() -> dict[str, Any]:
-        found = told(Metrics(nothing))
+        found = told(MetricsDoor(nothing))
         return {name: found[f"drafthouse_{name}"][()] for name in ("sockets", "long_polls", "http_requests_in_flight")}
 
     async def visit(kind: str, query: bytes) -> None:
         scope = {"type": kind, "path": "/x", "query_string": query}
         seen.append(await asyncio.to_thread(counts))
         with pytest.raises(ConnectionError):
-            await Metrics(slow)(scope, None, None)  # type: ignore[arg-type]
+            await MetricsDoor(slow)(scope, None, None)  # type: ignore[arg-type]
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
         seen.append(await asyncio.to_thread(counts))
@@ -256,8 +256,8 @@ def test_while_the_database_hangs_the_rest_is_told_in_time() -> None:
         release.wait(60)
         return []
 
-    door = Metrics(nothing)
-    door._database = probes.Probe(hang)
+    door = MetricsDoor(nothing)
+    door._database = probes.CachedAnswer(hang)
     start = time.monotonic()
     try:
         for _ in range(2):

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.comparisons.across.charts import Group
-from webapp.comparisons.across.columns import Column
+from webapp.comparisons.across.columns import RunColumn
 from webapp.comparisons.across.naming import page_of
 from webapp.comparisons.models import Exactness, Run
 from webapp.core.templatetags.ui import ago, count
@@ -36,10 +36,10 @@ HEAD = """<tr class="s-{strategy}">
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    shown: Sequence[Column]
+class RunTable:
+    shown: Sequence[RunColumn]
     groups: Mapping[UUID, Group]  # by their conditions
-    link_to: Callable[[UUID], str]  # address of the runs under these conditions
+    alike: str  # address of the runs under conditions whose id follows
 
     def rows(self, runs: Sequence[Run], names: Mapping[UUID, str]) -> list[SafeString]:
         marks = static("marks.svg")
@@ -52,7 +52,7 @@ class Table:
             for run in runs
         ]  # fmt: skip
 
-    def _cell(self, column: Column, run: Run) -> SafeString:
+    def _cell(self, column: RunColumn, run: Run) -> SafeString:
         value = column.of(run)
         if column.kind == "conditions":
             return self._letter(self.groups.get(value))
@@ -65,7 +65,7 @@ class Table:
     def _letter(self, group: Group | None) -> SafeString:
         if group is None:
             return NONE
-        link = self.link_to(group.conditions.pk)
+        link = f"{self.alike}{group.conditions.pk}"
         return format_html('<td><a href="{}" title="{}">{}</a></td>', link, group.sentence, group.letter)
 
 

@@ -11,7 +11,7 @@ from django.db.models import Count
 
 from decoding.public import ONE, STRATEGIES
 from webapp.comparisons.across import naming
-from webapp.comparisons.across.columns import AXES, COSTS, Column
+from webapp.comparisons.across.columns import AXES, COSTS, RunColumn
 from webapp.comparisons.across.filters import points
 from webapp.comparisons.models import SERVERS_ALONE, Conditions, Figures, RunQuerySet
 
@@ -137,11 +137,11 @@ def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> di
     }
 
 
-def _value(axis: Column, run: Any) -> Any:
+def _value(axis: RunColumn, run: Any) -> Any:
     return getattr(run, axis.source) if axis.source in DRAWN else run.params.get(axis.name)
 
 
-def _tells_apart(axis: Column, values: Sequence[Any]) -> bool:
+def _tells_apart(axis: RunColumn, values: Sequence[Any]) -> bool:
     """Whether the axis tells runs apart. A parameter that only one run has, or that is equal in all, does not."""
     return len({*map(_short, values)} - {None}) > (1 if axis.source.startswith("params__") else 0)
 

@@ -16,7 +16,7 @@ NUMERIC = ("number", "times", "share", "count")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class RunColumn:
     name: str  # in the address, the API and the CSV
     title: str
     source: str  # path of the value, in Django's spelling
@@ -57,71 +57,71 @@ def _path(source: str) -> tuple[str, ...]:
     return tuple(source.split("__"))
 
 
-def _params() -> list[Column]:
+def _params() -> list[RunColumn]:
     """Make a column for each number that strategies take; parameters of the same name share one."""
     numbers = {p.name: p.help for spec in STRATEGIES.values() for p in spec.params if p.kind in ("int", "float")}
     return [
-        Column(name, name, f"params__{name}", "number", help, is_usual=False, is_axis=True)
+        RunColumn(name, name, f"params__{name}", "number", help, is_usual=False, is_axis=True)
         for name, help in numbers.items()
     ]
 
 
-def _latencies() -> list[Column]:
+def _latencies() -> list[RunColumn]:
     """Make the columns of waiting times, in ms."""
     times = {"queued": "Queue", "ttft": "First token", "tpot": "Per token", "gap": "Gap", "e2e": "End to end"}
     return [
-        Column(time, f"{times[name]} {p}, ms", f"figures__{time}", "number", DEFINITIONS[f"{name}_ms"],
+        RunColumn(time, f"{times[name]} {p}, ms", f"figures__{time}", "number", DEFINITIONS[f"{name}_ms"],
                is_usual=False, is_ranged=True)
         for time in TIMES
         for name, p in (time.split("_"),)
     ]  # fmt: skip
 
 
-COLUMNS: dict[str, Column] = {
+COLUMNS: dict[str, RunColumn] = {
     column.name: column
     for column in (
-        Column("comparison", "Comparison", "comparison__name", "text"),
-        Column("state", "State", "comparison__job__state", "state", is_usual=False),
-        Column("pair", "Pair", "comparison__pair__name", "text"),
-        Column("dataset", "Prompts", "comparison__dataset__name", "text"),
-        Column("conditions", "Alike", "figures__conditions_id", "conditions",
+        RunColumn("comparison", "Comparison", "comparison__name", "text"),
+        RunColumn("state", "State", "comparison__job__state", "state", is_usual=False),
+        RunColumn("pair", "Pair", "comparison__pair__name", "text"),
+        RunColumn("dataset", "Prompts", "comparison__dataset__name", "text"),
+        RunColumn("conditions", "Alike", "figures__conditions_id", "conditions",
                "runs with the same letter can be compared: they share models, prompts, sampling, load and device"),
-        Column("concurrency", "Users", "concurrency", "count", DEFINITIONS["concurrency"], is_usual=False,
+        RunColumn("concurrency", "Users", "concurrency", "count", DEFINITIONS["concurrency"], is_usual=False,
                is_ranged=True),
-        Column("rate", "Requests/s", "rate", "number", DEFINITIONS["rate"], is_usual=False, is_ranged=True),
+        RunColumn("rate", "Requests/s", "rate", "number", DEFINITIONS["rate"], is_usual=False, is_ranged=True),
         *_params(),
-        Column("speedup", "Speed-up", "figures__speedup", "times", DEFINITIONS["speedup"], is_axis=True),
-        Column("speedup_low", "at least", "figures__speedup_low", "times",
+        RunColumn("speedup", "Speed-up", "figures__speedup", "times", DEFINITIONS["speedup"], is_axis=True),
+        RunColumn("speedup_low", "at least", "figures__speedup_low", "times",
                "the low end of its 95 % interval", is_usual=False),
-        Column("speedup_high", "at most", "figures__speedup_high", "times",
+        RunColumn("speedup_high", "at most", "figures__speedup_high", "times",
                "the high end of its 95 % interval", is_usual=False),
-        Column("tokens_per_s", "Tokens/s", "figures__tokens_per_s", "number", DEFINITIONS["tokens_per_s"],
+        RunColumn("tokens_per_s", "Tokens/s", "figures__tokens_per_s", "number", DEFINITIONS["tokens_per_s"],
                is_axis=True),
-        Column("tokens_per_s_device", "Tokens/s/device", "figures__tokens_per_s_device", "number",
+        RunColumn("tokens_per_s_device", "Tokens/s/device", "figures__tokens_per_s_device", "number",
                DEFINITIONS["tokens_per_s_device"], is_usual=False, is_ranged=True),
-        Column("tokens_per_s_user", "Tokens/s/user", "figures__tokens_per_s_user", "number",
+        RunColumn("tokens_per_s_user", "Tokens/s/user", "figures__tokens_per_s_user", "number",
                DEFINITIONS["tokens_per_s_user"], is_usual=False, is_ranged=True),
-        Column("goodput", "Goodput", "figures__goodput", "share", DEFINITIONS["goodput"], is_usual=False,
+        RunColumn("goodput", "Goodput", "figures__goodput", "share", DEFINITIONS["goodput"], is_usual=False,
                is_ranged=True),
         *_latencies(),
-        Column("mean_acceptance_length", "Per draft", "figures__mean_acceptance_length", "number",
+        RunColumn("mean_acceptance_length", "Per draft", "figures__mean_acceptance_length", "number",
                DEFINITIONS["mean_acceptance_length"], is_axis=True),
-        Column("draft_acceptance_rate", "Accepted", "figures__draft_acceptance_rate", "share",
+        RunColumn("draft_acceptance_rate", "Accepted", "figures__draft_acceptance_rate", "share",
                DEFINITIONS["draft_acceptance_rate"], is_axis=True),
-        Column("draft_share", "Drafting", "figures__draft_share", "share", DEFINITIONS["draft_share"],
+        RunColumn("draft_share", "Drafting", "figures__draft_share", "share", DEFINITIONS["draft_share"],
                is_axis=True),
-        Column("draft_passes", "Draft passes", "figures__draft_passes", "number",
+        RunColumn("draft_passes", "Draft passes", "figures__draft_passes", "number",
                "passes of the draft model per generated token", is_usual=False, is_axis=True),
-        Column("verify_share", "Verifying", "figures__verify_share", "share", DEFINITIONS["verify_share"],
+        RunColumn("verify_share", "Verifying", "figures__verify_share", "share", DEFINITIONS["verify_share"],
                is_usual=False, is_axis=True),
-        Column("exactness", "Text", "figures__exactness", "exactness", DEFINITIONS["audit"]),
-        Column("noisy_count", "Noisy", "figures__noisy_count", "noise",
+        RunColumn("exactness", "Text", "figures__exactness", "exactness", DEFINITIONS["audit"]),
+        RunColumn("noisy_count", "Noisy", "figures__noisy_count", "noise",
                "samples during which other programs used the machine"),
-        Column("sample_count", "Samples", "figures__sample_count", "count", is_usual=False),
-        Column("device", "Hardware", "figures__conditions__device", "text", is_usual=False),
-        Column("versions", "Versions", "figures__versions", "text", is_usual=False),
-        Column("temperature", "Temperature", "comparison__sampling__temperature", "number", is_usual=False),
-        Column("created", "Launched", "comparison__created", "date"),
+        RunColumn("sample_count", "Samples", "figures__sample_count", "count", is_usual=False),
+        RunColumn("device", "Hardware", "figures__conditions__device", "text", is_usual=False),
+        RunColumn("versions", "Versions", "figures__versions", "text", is_usual=False),
+        RunColumn("temperature", "Temperature", "comparison__sampling__temperature", "number", is_usual=False),
+        RunColumn("created", "Launched", "comparison__created", "date"),
     )
 }  # fmt: skip
 AXES = [column for column in COLUMNS.values() if column.is_axis]
@@ -134,7 +134,7 @@ ORDERS = {
 COSTS = {"draft_passes": "draft passes per token", "draft_share": "share of the time spent drafting"}
 
 
-def chosen(names: Sequence[str]) -> list[Column]:
+def chosen(names: Sequence[str]) -> list[RunColumn]:
     """Return the chosen columns in the table's own order."""
     known = [column for name, column in COLUMNS.items() if name in names]
     return known or [COLUMNS[name] for name in USUAL]

@@ -22,7 +22,7 @@ SHOWN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class HistoryConditions:
     """The same prompts, sampling and load, on any device."""
 
     digest: str
@@ -38,7 +38,7 @@ class Question:
         return ", ".join([*words, *under_load(of)])
 
 
-def questions(rows: RunQuerySet) -> list[Question]:
+def questions(rows: RunQuerySet) -> list[HistoryConditions]:
     """Return the questions of this pair, the most frequent first."""
     counted = rows.filter(figures__isnull=False).order_by().values_list("figures__conditions__question")
     counts = dict(
@@ -50,7 +50,7 @@ def questions(rows: RunQuerySet) -> list[Question]:
         conditions.question: conditions
         for conditions in Conditions.objects.filter(question__in=counts).select_related("dataset", "pair")
     }
-    return [Question(digest, known[digest], count) for digest, count in counts.items()]
+    return [HistoryConditions(digest, known[digest], count) for digest, count in counts.items()]
 
 
 def history(rows: RunQuerySet, question: str) -> dict[str, Any]:

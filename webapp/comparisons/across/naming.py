@@ -14,7 +14,7 @@ from decoding.public import STRATEGIES, Choice, load_of
 from webapp.studies.models import Classifier
 
 
-class Named(Protocol):
+class NamedRun(Protocol):
     """A run, or those columns of one that names are made of."""
 
     pk: UUID
@@ -27,23 +27,23 @@ class Named(Protocol):
     recorded: bool
 
 
-def names_of(runs: Sequence[Named]) -> dict[UUID, str]:
+def names_of(runs: Sequence[NamedRun]) -> dict[UUID, str]:
     """Names of runs. Read classifiers once, and not at all if none decides."""
     called = {str(one.pk): one.name for one in _classifiers(runs)}
     return {run.pk: _name(run, called.get(run.params.get("classifier", ""))) for run in runs}
 
 
-def classifiers_of(runs: Iterable[Named]) -> list[str]:
+def classifiers_of(runs: Iterable[NamedRun]) -> list[str]:
     """Names of the classifiers that decide in these runs, each with the start of its id: two may share a name."""
     return sorted(f"{one.name} ({str(one.pk)[:8]})" for one in _classifiers(runs))
 
 
-def _classifiers(runs: Iterable[Named]) -> Iterable[Classifier]:
+def _classifiers(runs: Iterable[NamedRun]) -> Iterable[Classifier]:
     ids = {run.params["classifier"] for run in runs if run.params.get("classifier")}
     return Classifier.objects.filter(pk__in=ids) if ids else []
 
 
-def page_of(run: Named) -> str:
+def page_of(run: NamedRun) -> str:
     """Address of the run's comparison. Hundreds are shown at once, and each resolved anew takes as long as its row."""
     return _page().replace(str(UUID(int=0)), str(run.comparison_id))
 
@@ -53,7 +53,7 @@ def _page() -> str:
     return reverse("comparison", args=[UUID(int=0)])
 
 
-def _name(run: Named, classifier: str | None) -> str:
+def _name(run: NamedRun, classifier: str | None) -> str:
     if classifier is None:  # the run uses none, or it is gone
         return run.label
     load = load_of({"concurrency": run.concurrency, "rate": run.rate, "recorded": run.recorded})

@@ -15,7 +15,7 @@ from django.urls import reverse
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.across import charts, columns, filters, history, naming, saved, serializers
-from webapp.comparisons.across.cells import Table
+from webapp.comparisons.across.cells import RunTable
 from webapp.comparisons.across.charts import Group
 from webapp.comparisons.models import Conditions, SavedView
 from webapp.core.forms import Form
@@ -40,11 +40,8 @@ def runs(request: Asked) -> HttpResponse:
     wanted = filters.ordered(filters.filtered(rows, asked), request.GET.get("ordering", ""))
     on_page = paged(request, wanted)
     kept = {name: values for name, values in request.GET.lists() if name not in ("conditions", "page")}
-    table = Table(
-        shown,
-        {group.conditions.pk: group for group in found},
-        lambda conditions: f"?{urlencode({**kept, 'conditions': conditions}, doseq=True)}",
-    )
+    alike = f"?{urlencode({**kept, 'conditions': ''}, doseq=True)}"  # an id follows
+    table = RunTable(shown, {group.conditions.pk: group for group in found}, alike)
     context = {
         "asked": asked,
         "choices": _choices(known),
@@ -54,6 +51,7 @@ def runs(request: Asked) -> HttpResponse:
         "list": on_page,
         "ranges": _ranges(asked),
         "groups": found,
+        "alike": alike,
         "differences": charts.differences(found),
         "views": SavedView.objects.visible_to(request.actor).kept().order_by("name"),
         "query": request.GET.urlencode(),

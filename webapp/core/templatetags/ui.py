@@ -15,7 +15,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 from webapp.core import verbs
-from webapp.core.forms import Field, Form
+from webapp.core.forms import Form, FormField
 from webapp.core.naming import marks
 
 register = template.Library()
@@ -23,7 +23,7 @@ TYPED = re.compile(r"`([^`]*)`")
 
 
 @register.inclusion_tag("core/_field.html")
-def field(field: Field) -> dict[str, Any]:
+def field(field: FormField) -> dict[str, Any]:
     return {"field": field}
 
 

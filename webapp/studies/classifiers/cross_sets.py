@@ -29,7 +29,7 @@ def other(judged: Mapping[str, Any]) -> Other:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CrossCell:
     auc: float | None
     speedup: float | None  # predicted, by the better of DISCO's two rules, or of two strategies that ask about copies
     other: Other
@@ -50,16 +50,16 @@ class Cell:
 class Row:
     classifier: Classifier
     trained_on: str
-    cells: list[Cell | None]
+    cells: list[CrossCell | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CrossTable:
     sets: list[str]
     rows: list[Row]
 
 
-def table(pair: Pair) -> Table:
+def table(pair: Pair) -> CrossTable:
     classifiers = list(Classifier.objects.filter(pair=pair).kept().select_related("training__dataset"))
     plans = list(
         Study.objects.filter(pair=pair, job__kind=PLAN.slug, document__isnull=False)
@@ -73,7 +73,7 @@ def table(pair: Pair) -> Table:
         Row(classifier, _trained_on(classifier), [known[classifier.pk].get(name) for name in sets])
         for classifier in classifiers
     ]
-    return Table(sets, rows)
+    return CrossTable(sets, rows)
 
 
 def _trained_on(classifier: Classifier) -> str:
@@ -81,10 +81,10 @@ def _trained_on(classifier: Classifier) -> str:
     return training.dataset.name if training else ""
 
 
-def _cells(classifier: Classifier, plans: Iterable[Study]) -> dict[str, Cell]:
+def _cells(classifier: Classifier, plans: Iterable[Study]) -> dict[str, CrossCell]:
     """Cells by prompt set; of several plans the newest counts. For its own set the card wins: its test prompts were not
     seen in training, while a plan's may have been."""
-    cells: dict[str, Cell] = {}
+    cells: dict[str, CrossCell] = {}
     own = _trained_on(classifier)
     if own:
         cells[own] = _own_cell(classifier)
@@ -92,11 +92,11 @@ def _cells(classifier: Classifier, plans: Iterable[Study]) -> dict[str, Cell]:
         judged = next((row for row in plan.found("classifiers") or [] if row["classifier"] == str(classifier.pk)), None)
         if judged and plan.dataset.name not in cells:
             speedup = max(judged["speedups"].values())
-            cells[plan.dataset.name] = Cell(judged["auc"], speedup, other(judged), plan)
+            cells[plan.dataset.name] = CrossCell(judged["auc"], speedup, other(judged), plan)
     return cells
 
 
-def _own_cell(classifier: Classifier) -> Cell:
+def _own_cell(classifier: Classifier) -> CrossCell:
     """Cell from the card: test prompts of its own set, not seen in training."""
     predicted: dict[str, Any] = classifier.card.get("predicted") or {}
     rules = [value for name, value in predicted.items() if name.startswith("disco:")]
@@ -104,4 +104,4 @@ def _own_cell(classifier: Classifier) -> Cell:
     if not rules:
         rules = [*alone.judged_copies(predicted).values()]
         best = Other("best copy", alone.best_copy(predicted))
-    return Cell(classifier.metrics.get("auc"), max(rules, default=None), best)
+    return CrossCell(classifier.metrics.get("auc"), max(rules, default=None), best)

@@ -1,15 +1,17 @@
-"""A classifier of the design `sources` is two in one: nothing is lost of either."""
+"""A classifier of the design `sources` has two networks: nothing is lost of either."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 import torch
 
 from decoding.disco import features, judging, training
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import Classifier, Layers, load_classifier
 from decoding.disco.copies import judge_of, row_of
 from decoding.disco.designs import NETWORKS, OF_COPIES, OF_DRAFTS, How
-from decoding.disco.joining import joined, parted, scaled
+from decoding.disco.judging import read_judge
 from decoding.errors import BadStrategy
 from decoding.source import Match
 from decoding.spec import Sampling
@@ -25,6 +27,10 @@ def labelled() -> training.Labelled:
     return How("sources").label([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(12)])
 
 
+def both_of(of_drafts: Classifier, of_copies: Classifier) -> Classifier:
+    return Classifier(of_drafts.drafted, of_copies.drafted)
+
+
 @pytest.mark.parametrize("network", OF_DRAFTS)
 def test_it_judges_drafted_tokens_as_one_of_the_design_ours_does(labelled, network) -> None:  # type: ignore[no-untyped-def]
     drafts = labelled.only(labelled.rows[:, features.NAMES.index("copied")] == 0)
@@ -37,39 +43,43 @@ def test_it_judges_drafted_tokens_as_one_of_the_design_ours_does(labelled, netwo
 
 def test_it_judges_copied_tokens_as_one_of_a_target_alone_does() -> None:
     of_drafts, of_copies = looking_at(features.QUICK), looking_at(OF_COPIES.columns)
-    both = joined(of_drafts, of_copies)
+    both = both_of(of_drafts, of_copies)
     rows = torch.tensor([row_of(match, ahead) for match in MATCHES for ahead in (0, 3, 19, 200)])
-    torch.testing.assert_close(both(rows), of_copies(rows), atol=1e-4, rtol=0)
-    judge = judge_of(both)
-    assert [judge(match, 2) for match in MATCHES] == pytest.approx(
-        [judge_of(of_copies)(match, 2) for match in MATCHES], abs=1e-4
-    )
+    assert torch.equal(both(rows), of_copies(rows))
+    judge, alone = judge_of(both), judge_of(of_copies)
+    assert [judge(match, 2) for match in MATCHES] == [alone(match, 2) for match in MATCHES]
 
 
-def test_a_correction_of_drafted_tokens_leaves_copied_ones_as_they_are() -> None:
-    both = joined(looking_at(features.QUICK), looking_at(OF_COPIES.columns))
-    moved = scaled(both, 1.5, -0.4)
+def test_both_networks_are_stored_and_read_again_with_or_without_torch(tmp_path: Path) -> None:
+    both = both_of(looking_at(features.QUICK), looking_at(OF_COPIES.columns))
+    both.card = {"features": list(features.NAMES), "pair": [], "thresholds": {"copied": 0.1}}
+    both.save(tmp_path)
+    rows = torch.tensor([row_of(match, 2) for match in MATCHES])
+    assert torch.equal(load_classifier(tmp_path)(rows), both(rows))
+    judge = read_judge((tmp_path / "classifier.safetensors").read_bytes(), both.card)
+    assert [judge(match, 2) for match in MATCHES] == pytest.approx(both(rows).tolist(), abs=1e-6)
+
+
+@pytest.mark.parametrize("is_of_two", [True, False], ids=["two networks", "one for both, as in older files"])
+def test_a_correction_of_drafted_tokens_leaves_copied_ones_as_they_are(is_of_two: bool) -> None:
+    one = looking_at((*features.QUICK, *judging.MATCHES))
+    both = both_of(looking_at(features.QUICK), looking_at(OF_COPIES.columns)) if is_of_two else one
+    moved = both.scaled(1.5, -0.4)
     drafted = torch.rand(20, len(features.NAMES))
     drafted[:, [features.NAMES.index(name) for name in judging.MATCHES]] = 0.0
     torch.testing.assert_close(torch.logit(moved(drafted)), 1.5 * torch.logit(both(drafted)) - 0.4, atol=1e-3, rtol=0)
     copied = torch.tensor([row_of(match, ahead) for match in MATCHES for ahead in (0, 3, 19)])
-    torch.testing.assert_close(moved(copied), both(copied), atol=1e-4, rtol=0)
-    assert len(moved.hidden) == len(both.hidden)
+    assert torch.equal(moved(copied), both(copied))
 
 
 def test_a_training_may_begin_from_the_parts_of_another(labelled) -> None:  # type: ignore[no-untyped-def]
     how = How("sources")
     first = how.train(OF_DRAFTS[1], labelled, labelled)
-    drafted, copied = parted(first)
-    assert OF_DRAFTS[1].fits(drafted) and OF_COPIES.fits(copied)
-    rows = labelled.rows
-    torch.testing.assert_close(joined(drafted, copied)(rows), first(rows), atol=1e-4, rtol=0)
+    assert OF_DRAFTS[1].fits(first.drafted) and first.copied and OF_COPIES.fits(first.copied)
     told = dict[str, list[training.Progress]](warm=[], cold=[])
     How("sources", first).train(OF_DRAFTS[1], labelled, labelled, told["warm"].append)
     how.train(OF_DRAFTS[1], labelled, labelled, told["cold"].append)
     assert told["warm"][0].held_out_loss < told["cold"][0].held_out_loss
-    [same] = parted(copied)
-    assert same is copied  # one of a target alone is no pair
 
 
 def test_a_training_begins_from_a_classifier_of_its_own_design_only() -> None:
@@ -77,7 +87,7 @@ def test_a_training_begins_from_a_classifier_of_its_own_design_only() -> None:
     of_drafts, of_copies = looking_at(features.GLANCE), looking_at(OF_COPIES.columns)
     of_drafts = of_size(of_drafts, OF_DRAFTS[1].hidden)
     of_copies = of_size(of_copies, OF_COPIES.hidden)
-    both = joined(of_drafts, of_copies)
+    both = both_of(of_drafts, of_copies)
     How("sources", both).check()
     How("sources", both).check(is_alone=True)
     How("ours", of_drafts).check()
@@ -86,19 +96,14 @@ def test_a_training_begins_from_a_classifier_of_its_own_design_only() -> None:
     for design, start, is_alone in [*refused, ("sources", one_for_both, False)]:
         with pytest.raises(BadStrategy, match="start from a classifier of that design, trained by this version"):
             How(design, start).check(is_alone)
-    [same] = parted(one_for_both)
-    assert same is one_for_both
 
 
 def of_size(classifier: Classifier, count: int) -> Classifier:
     """Give it so many units."""
-    repeats = -(-count // len(classifier.hidden))
-    return Classifier(
-        classifier.hidden.repeat(repeats, 1)[:count],
-        classifier.hidden_bias.repeat(repeats)[:count],
-        classifier.out.repeat(1, repeats)[:, :count],
-        classifier.out_bias,
-    )
+    hidden, hidden_bias, out, out_bias = classifier.drafted
+    repeats = -(-count // len(hidden))
+    units = (hidden.repeat(repeats, 1)[:count], hidden_bias.repeat(repeats)[:count])
+    return Classifier(Layers(*units, out.repeat(1, repeats)[:, :count], out_bias))
 
 
 def test_a_card_judges_by_drafted_tokens_and_on_a_target_alone_by_copied_ones(labelled) -> None:  # type: ignore[no-untyped-def]
