@@ -201,7 +201,7 @@ class CostModel:
 
     def with_late_rows(self) -> CostModel:
         """Return the same with rows of the draft that add the same share of a pass as those of the target."""
-        return replace(self, late=self.draft(1) * self.row() / self.verify(1, 1))
+        return replace(self, late=self.draft(1) * self.row() / (self.verify(1, 1) or 1.0))
 
     def with_drafting(self, by: float) -> CostModel:
         """Return the same with all drafting so many times as dear."""

@@ -159,6 +159,11 @@ def test_beyond_the_known_points_prices_go_on_and_noise_makes_none_free() -> Non
     assert on_line([(1, 0.007)], 99) == 0.007
 
 
+def test_passes_that_a_coarse_clock_saw_take_no_time_are_prices_too() -> None:
+    trace: list[Event] = [Verified(number, 0, 1, "correction", 0, 0, 0) for number in range(3)]
+    assert costs_from([trace]).verify(1, 2) == 0.0
+
+
 def test_between_two_numbers_of_texts_a_pass_has_as_many_rows() -> None:
     """A pass costs 8 ms, 1 ms a text, and 1 ms each row from the sixth on: no line by the rows of each text."""
     costs = CostModel(
