@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
@@ -17,7 +17,7 @@ from decoding.drafters.features import Confidence, Fate, Feature, Lead, Peak
 from decoding.drafters.retokenised import RetokenisedDrafter
 from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
-from decoding.source import Given, Source, View, Words, no_words
+from decoding.source import Given, Sight, Source, View, Words, no_words
 from decoding.spec import Choice
 from decoding.ssd.policy.misses import Experience
 from decoding.ssd.settings import Settings
@@ -57,10 +57,10 @@ class Parts:
         feature = self._feature(source, classifier)
         if not needs_draft:
             return SourceDrafter(source, self._view(self.end_tokens), self.dice)
-        if self.bridge and self.bridge.matches_text:
-            return self._retokenised(source, feature, self.bridge)
         if self.bridge and (source.copies or source.branches):
             self.bridge.require_scores("A mix of copies and drafts" if source.copies else "A tree")
+        if self.bridge and self.bridge.matches_text:
+            return self._retokenised(source, feature, self.bridge)
         choosing = self.choosings.of(self.dice.sampling, feature.look if feature else None)
         return SourceDrafter(source, self._view(self.end_tokens), self.dice, self._draft, feature, choosing)
 
@@ -121,9 +121,13 @@ class Parts:
                 return Lead()
             case "fate":
                 return Fate(self.target, self.dice, self.clock)
-            case _:
-                assert classifier, "a source that sees estimates needs a classifier"
+            case "estimate" if classifier:
                 return estimate_of(classifier)
+            case _:
+                raise BadStrategy(
+                    f"A source sees {source.sees!r}. It may see {', '.join(get_args(Sight))}; an estimate needs a "
+                    "parameter of its strategy that names a classifier."
+                )
 
 
 def build(choice: Choice, parts: Parts) -> Drafter:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from decoding.crowd import ALONE, Crowd
+from decoding.errors import BadStrategy
 from decoding.events import StopReason
 
 WORDS = 8  # tokens that a source may read as words
@@ -44,12 +45,13 @@ class Step(NamedTuple):
 
     Without parents, the dice draw one token after the last one of the draft, and the value that `sees` names is sent
     back. With parents, the pass makes a level of a tree: one token after each parent that is named, its best
-    alternatives first. With `paths`, the level has that many tokens on the likeliest paths behind these parents, and
-    the numbers of those that may have followers are sent back.
+    alternatives first. `Step((END, END))` makes tokens 0 and 1, the two likeliest; `Step((0, 0, 1))` then makes tokens
+    2 and 3 after the first of them and 4 after the second. With `paths`, the level has that many tokens on the
+    likeliest paths behind these parents, and the numbers of those that may have followers are sent back.
     """
 
     parents: Sequence[int] = ()  # numbers of drafted tokens; END for the text's end
-    listed: int = 0  # alternatives after each parent whose rank `judged` tells apart
+    listed: int = 0  # alternatives after each parent whose rank `judged` tells apart; 0: as many as are drafted
     paths: int = 0
 
 
@@ -77,7 +79,9 @@ def next_of(asking: Asking, answer: object = None) -> Ask | StopReason:
     try:
         return asking.send(answer)
     except StopIteration as end:
-        reason: StopReason = end.value
+        reason: StopReason | None = end.value
+        if reason is None:
+            raise BadStrategy('A source\'s `propose` must return why it wants no more, such as "limit".') from None
         return reason
 
 
@@ -153,6 +157,7 @@ class Source(ABC):
     branches: ClassVar[bool] = False  # whether it drafts trees
     needs_likelihoods: ClassVar[bool] = False  # whether the draft's probabilities shape its trees: ranks do not tell
     prices_rounds: ClassVar[bool] = False  # whether it needs `crowd.costs`
+    trims: ClassVar[bool] = False  # whether `keeps` goes by what it sees, of an end token too: it must be one of many
     weighs: ClassVar[bool] = False  # whether it weighs copies against the drafting model, by a clock
     lookahead: int = 0  # the most tokens of this round's draft, or levels of its tree
     estimates: Sequence[float] = ()  # probability that each token of a draft with copies is accepted, if it knows
@@ -164,11 +169,12 @@ class Source(ABC):
         return False
 
     def follow(self, text: Sequence[int]) -> None:  # noqa: B027
-        """Take in what the text has gained since the last call. The first call comes with the prompt."""
+        """Take in what the text, which is whole, has gained since the last call. The first call comes with the prompt;
+        `propose` makes all others."""
 
     @abstractmethod
     def propose(self, view: View) -> Asking:
-        """Ask for this round's draft. Whoever answers closes the generator where no room is left, and after an end
+        """Ask for this round's draft. Whoever answers drops the generator where no room is left, and after an end
         token. A draft keeps the token that made the source stop: dropping it because of what it is would bias the
         output."""
 

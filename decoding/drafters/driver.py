@@ -79,14 +79,15 @@ class SourceDrafter(Drafter):
         if isinstance(ask, Copy):
             copied, ask = tuple(ask.tokens), next_of(asking)
         self._copied = len(copied)
-        if isinstance(ask, Step):
-            if ask.parents:
-                return (yield from self._tree_of(asking, ask, text))
+        if isinstance(ask, str):
+            return self._copy(copied, self.source.lookahead, ask)
+        if ask == STEP:
             return (yield from self._chain(asking, text, copied))
+        if copied or not isinstance(ask, Step | Block):
+            raise BadStrategy("A source's draft begins with at most one copy, and only single steps follow it.")
         if isinstance(ask, Block):
             return (yield from self._block(ask, text))
-        assert isinstance(ask, str), "a copy begins a draft, and a bound foresees it before"
-        return self._copy(copied, self.source.lookahead, ask)
+        return (yield from self._tree_of(asking, ask, text))
 
     def _copy(self, tokens: tuple[int, ...], lookahead: int, stop: StopReason) -> Draft:
         if not tokens:
@@ -129,13 +130,13 @@ class SourceDrafter(Drafter):
             tokens.append(step.token)
             rows.append(step.scores)
             fed = [step.token]
-            if step.token in ends:
-                stop = "eos"
-            elif feature:
+            is_end = step.token in ends
+            if feature and (source.trims or not is_end):
                 seen.append(feature.of(step))
-                stop = self._stop(next_of(asking, seen[-1]), len(rows), room)
-            else:
-                stop = self._stop(next_of(asking), len(rows), room)
+            if not is_end or source.trims:
+                stop = self._stop(next_of(asking, seen[-1] if feature else None), len(rows), room)
+            if is_end:
+                stop = "eos"
         passes = len(rows)
         kept = source.keeps(passes)
         estimates = tuple(seen[:kept]) if source.sees == "estimate" else ()
@@ -219,11 +220,13 @@ class SourceDrafter(Drafter):
         """Draft level by level. Candidates are not drawn, so the target's own choice decides which path is followed,
         under any dice."""
         model = self._model
+        if self.source.lookahead < 1:
+            raise BadStrategy("A source that asks for a tree sets `lookahead` to its number of levels before.")
         depth = min(self.source.lookahead, self.view.room, model.context - len(text))
         if depth <= 0:
             return EMPTY
         logits = yield model, align(model, text), 1
-        self._grown, self._tree, self._listed = Grown(), model.grow(), step.listed
+        self._grown, self._tree, self._listed = Grown(), model.grow(), 0 if step.paths else step.listed
         grown, tree, passes = self._grown, self._tree, 1
         ask = next_of(asking, self._level(grown, step, logits))
         while isinstance(ask, Step) and passes < depth:
@@ -234,11 +237,12 @@ class SourceDrafter(Drafter):
             passes += 1
         return Draft(tuple(grown.tokens), None, depth, "limit", "fresh", passes, parents=tuple(grown.parents))
 
-    def _level(self, grown: Grown, step: Step, logits: Tensor) -> Sequence[int]:
-        """Add the level that a source asks for. Return its tokens that may have followers."""
+    def _level(self, grown: Grown, step: Step, logits: Tensor) -> Sequence[int] | None:
+        """Add the level that a source asks for. Return those of its likeliest tokens that may have followers."""
         opened = [*dict.fromkeys(step.parents)]
         found = listing(step, self.dice, logits, [grown.path(number) for number in opened])
-        return grown.add_level(step, dict(zip(opened, found, strict=True)), self.view.ends)
+        added = grown.add_level(step, dict(zip(opened, found, strict=True)), self.view.ends)
+        return added if step.paths else None
 
     @property
     def _model(self) -> ModelRunner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -77,7 +78,8 @@ class Grown:
 def listing(step: Step, dice: Dice, logits: Tensor, aheads: Sequence[Sequence[int]]) -> list[Listed]:
     """List what may follow each of these, best first."""
     preferences = dice.preferences(dice.scores(logits, aheads), aheads)
-    best = preferences.topk(min(step.listed, preferences.shape[-1]), -1)
+    listed = step.listed or max(Counter(step.parents).values())
+    best = preferences.topk(min(listed, preferences.shape[-1]), -1)
     values = best.values
     if step.paths:
         values = values - torch.logsumexp(preferences.double(), -1, keepdim=True)

@@ -107,8 +107,8 @@ class Study:
         return [features.lead(rounds).tolist() for rounds in self.rounds]
 
     def estimates(self, classifier: Classifier) -> Rows:
-        """Estimates of the tokens after which a stop rule is asked: of all but a draft's own end token. Nothing without
-        a draft model."""
+        """Estimates of the tokens after which a source is asked: of all but a draft's own end token. Nothing without a
+        draft model."""
         if self.is_alone:
             return ()
         tables = (rules.estimates(classifier, rounds).tolist() for rounds in self.rounds)

@@ -51,6 +51,7 @@ class Ranking:
 
 class AdaptiveVerification(Chain):
     sees = "peak"
+    trims = True
     prices_rounds = True
 
     def __init__(self, lookahead: int) -> None:

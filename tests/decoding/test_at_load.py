@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 
 import pytest
 import torch
@@ -325,6 +326,17 @@ def test_a_policy_that_prices_rounds_keeps_the_targets_distribution_under_load(s
     small.hold("", some_classifier())
     sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), parse_choices(settings)[0]
     assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(4)), 1200)
+
+
+def test_a_policy_that_trims_drafts_tells_end_tokens_from_no_others() -> None:
+    """It trimmed each drafted end token, so texts ended too late."""
+    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset({1}), torch.float64)
+    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("vllm-adaptive")
+    law: Counter[tuple[int, ...]] = Counter()
+    for words, share in law_of_three(target, 0, 1, 2).items():
+        law[words[: words.index(1) + 1 if 1 in words else None]] += share  # type: ignore[assignment]
+    assert follows(dict(law), drawing_at(small, choice, sampling, Load(4), frozenset({1})), 1200)
 
 
 # Planning -------------------------------------------------------------------------------------------------------------

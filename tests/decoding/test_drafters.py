@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from decoding.drafters.base import Drafter
-from decoding.events import Drafted
+from decoding.errors import BadStrategy
+from decoding.events import Drafted, StopReason
 from decoding.models.table import TableRunner
 from decoding.registry import Parts
-from decoding.source import Asking, Block, Copying, Source, View
+from decoding.source import END, STEP, Ask, Asking, Block, Copy, Copying, Source, Step, View
 from decoding.spec import Sampling, choose
 from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.decoding.worlds import World, state_of, tables
@@ -102,3 +103,38 @@ def test_a_source_that_cannot_propose_cannot_be_made() -> None:
 
     with pytest.raises(TypeError, match="propose"):
         Silent()  # type: ignore[abstract]
+
+
+class Asks(Source):
+    """Asks for these one after the other, and returns a reason or forgets it."""
+
+    copies = branches = True
+
+    def __init__(self, *asks: Ask, reason: StopReason | None = "limit", lookahead: int = 3) -> None:
+        self._asks, self._reason, self.lookahead = asks, reason, lookahead
+
+    def propose(self, view: View) -> Asking:
+        yield from self._asks  # nobody sends an iterator anything but None
+        return self._reason  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (Asks(STEP, reason=None), "must return why it wants no more"),
+        (Asks(Copy([1]), Step((END,))), "begins with at most one copy, and only single steps follow it"),
+        (Asks(Copy([1]), Copy([2])), "begins with at most one copy"),
+        (Asks(Step((END,)), lookahead=0), "sets `lookahead` to its number of levels"),
+    ],
+)
+def test_a_source_that_asks_for_what_nobody_can_give_is_refused_in_a_sentence(source: Source, sentence: str) -> None:
+    with pytest.raises(BadStrategy, match=sentence):
+        World.of_tables(4, 1).run(lambda parts: source, [3, 1], Sampling(max_new_tokens=8))
+
+
+def test_a_level_of_a_tree_names_parents_alone() -> None:
+    world, sampling = World.of_tables(4, 1), Sampling(max_new_tokens=40)
+    expected, _ = world.run(choose("autoregressive"), [3, 1], sampling)
+    decoded, recorder = world.run(lambda parts: Asks(Step((END, END)), Step((0, 0, 1))), [3, 1], sampling)
+    assert decoded == expected
+    assert max(event.rows for event in recorder.events if isinstance(event, Drafted)) == 5

@@ -105,11 +105,11 @@ def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
     assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
 
 
-def drawing_at(pair: Pair, choice: Choice, sampling: Sampling, load: Load) -> Draw:
+def drawing_at(pair: Pair, choice: Choice, sampling: Sampling, load: Load, ends: frozenset[int] = frozenset()) -> Draw:
     """Decode a prompt once for each seed at a load, and count the first three tokens."""
 
     def draw(seeds: range) -> Counter[tuple[int, ...]]:
-        requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in seeds]
+        requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(ends)) for seed in seeds]
         answers = [answer for _, answer in pair.contestant(choice).run(requests, lambda _: Recorder(), never, load)]
         assert len(answers) == len(seeds)
         return Counter(tuple(answer.tokens[:3]) for answer in answers if isinstance(answer, Decoded))
