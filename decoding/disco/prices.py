@@ -122,7 +122,7 @@ class Tariff:
             if not rows or min(costs.draft(1), made.worth(costs, MOST)) <= 0:
                 prices.pop(PRICED, None)
             return made if prices and costs.row() > 0 else None
-        except (KeyError, TypeError, IndexError, AttributeError, ZeroDivisionError):
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError):
             return None  # it is older than its costs, or made by hand
 
     def drafted(self, costs: CostModel) -> float:

@@ -103,7 +103,9 @@ class CostModel:
 
     def look(self, feature: str) -> float:
         """Seconds of one look at a drafted token."""
-        return {"confidence": self.reading, "peak": self.reading, "estimate": self.decision}.get(feature, 0.0)
+        if feature == "estimate":
+            return self.decision
+        return self.reading if feature in ("confidence", "peak") else 0.0
 
     def fixed(self, texts: int) -> float:
         """Seconds of a round without drafts besides its verification."""
@@ -207,7 +209,8 @@ class CostModel:
         """Return the same with all drafting so many times as dear."""
         begin, branches = ([(at, by * seconds) for at, seconds in line] for line in (self.begin, self.branches))
         steps, catch_up = _mapped(self.steps, lambda rows, step: by * step), by * self.catch_up
-        return replace(self, steps=steps, begin=begin, branches=branches, catch_up=catch_up)
+        late = self.late and by * self.late
+        return replace(self, steps=steps, begin=begin, branches=branches, catch_up=catch_up, late=late)
 
     def of_each(self, texts: int) -> CostModel:
         """Return the prices that each of so many texts meets that all do alike: they are texts of one in it."""
@@ -289,7 +292,7 @@ class CostModel:
     def from_dict(cls, stored: Mapping[str, Any]) -> CostModel:
         """Read what `to_dict`, `for_one` or an earlier version wrote."""
         if "verify" in stored:  # of several texts, before 0.3
-            kept = {name: stored[name] for name in ("begin", "rest", "prompts", "pieces", "noise")}
+            kept = {name: stored[name] for name in ("begin", "rest", "prompts", "pieces", "noise") if name in stored}
             steps = {texts: [(texts, seconds)] for texts, seconds in stored["draft"]}
             return cls(_table(stored["verify"]), steps, **kept)
         if "passes" in stored:  # of drafts that are prepared ahead, before 0.3
