@@ -16,7 +16,8 @@ from transformers import AutoTokenizer, LlamaForCausalLM
 from decoding.measure.summary import repeated_8grams
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.replay.records import Record, replay
+from decoding.replay.player import replay
+from decoding.replay.records import Record, RecordedText
 from decoding.strategies.static import SameLength
 from starter.text import Choose, sampler, write
 
@@ -94,7 +95,7 @@ def oracle_lookaheads(record: Record) -> list[int]:
 
 def passes_per_token(records: list[Record], lookahead: int) -> float:
     """Return the target passes that a static lookahead needs for one token."""
-    counts = replay(records, lambda: SameLength(lookahead))
+    counts = replay(map(RecordedText, records), lambda: SameLength(lookahead))
     return round(counts.target_passes / counts.tokens, 4)
 
 

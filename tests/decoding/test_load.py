@@ -181,7 +181,7 @@ def test_caches_hold_the_longest_text_of_the_comparison_and_grow_for_a_longer_on
 def test_prices_of_shared_passes_are_measured_in_small_caches() -> None:
     world = pair()
     places = Places(world.target.model, world.draft.model if world.draft else None)
-    assert measure(world, places, 2, SAMPLINGS["greedy"]).verify.keys() == {1, 2}
+    assert measure(world, places, 2, SAMPLINGS["greedy"]).target.keys() == {1, 2}
     place = places.take(2, ROOM)
     assert place and place.target.context == ROOM < world.target.context
 

@@ -292,7 +292,11 @@ INTERPRETER = """
 from triton.runtime import interpreter
 
 patch = interpreter._patch_lang_tensor
-store = interpreter.InterpreterBuilder.create_masked_store
+load, store = interpreter.InterpreterBuilder.create_masked_load, interpreter.InterpreterBuilder.create_masked_store
+
+def loaded(self, places, mask, *rest):
+    mask.data = mask.data.astype(bool)
+    return load(self, places, mask, *rest)
 
 def stored(self, places, values, mask, *rest):
     mask.data = mask.data.astype(bool)
@@ -303,6 +307,7 @@ def patched(tensor, scope):
     scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
 
 interpreter._patch_lang_tensor = patched
+interpreter.InterpreterBuilder.create_masked_load = loaded
 interpreter.InterpreterBuilder.create_masked_store = stored
 """
 

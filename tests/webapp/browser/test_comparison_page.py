@@ -272,7 +272,7 @@ def test_another_baseline_is_pinned_by_keyboard_and_stays_while_samples_come_in(
         worker.begin().finish()
     page = open_page(path_of(worker))
     expect(page.locator("#race + .legend")).to_contain_text("autoregressive's time")
-    choose(page, 3)
+    choose(page, 4)
     page.keyboard.press("b")
     page.keyboard.press("ArrowDown")  # from autoregressive to static:4
     page.wait_for_url(re.compile(r"\?baseline=static%3A4#"))  # what was looked at stays in the address too

@@ -79,10 +79,10 @@ def test_prompts_are_filtered_and_sorted_and_lead_to_race_and_text(page):
 def test_links_lead_to_sections_and_leave_the_address_to_what_is_looked_at(page):
     page.click("nav.sections >> text=Prompts")
     expect(page.locator("#prompts-title")).to_be_in_viewport()
-    page.click("[data-lane='3']")
+    page.click("[data-lane='2']")
     before = page.url
     page.click("nav.sections >> text=Race")
-    assert page.url == before and "strategy=heuristic" in page.url
+    assert page.url == before and "strategy=static" in page.url
 
 
 @pytest.mark.parametrize("width", [360, 1280, 1920])
