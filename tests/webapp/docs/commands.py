@@ -21,7 +21,6 @@ NOT_HERE = {
     "git pull && COMMIT=": "needs Docker",
     "git checkout": "needs Docker",
     "./drafthouse doctor": "fails where no lab runs; tests/worker/test_doctor.py runs it",
-    "python3 -m benchmarks.": "measures a GPU",
     "python3 -m pytest -m gpu": "needs a GPU",
     "llama-server": "needs llama.cpp; tests/decoding/servers/test_llama_server.py starts it",
     "DRAFTHOUSE_LLAMA_SERVER=": "needs llama.cpp; tests/terminal/test_proof.py proves plans",

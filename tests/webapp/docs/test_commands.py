@@ -128,5 +128,5 @@ def at(address: str, line: str, ids: dict[str, Any]) -> str:  # noqa: F811
     """Put the lab's address and the ids of things into a line."""
     line = re.sub(r"http://(lab|localhost):8000", address, line)
     for name, number in ids.items():
-        line = line.replace(f'"{name}": "ID"', f'"{name}": "{number}"').replace(f"/{name}/ID/", f"/{name}/{number}/")
+        line = re.sub(f'"{name}": "[^"]+"', f'"{name}": "{number}"', line).replace(f"/{name}/ID/", f"/{name}/{number}/")
     return line
