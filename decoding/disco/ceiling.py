@@ -80,7 +80,7 @@ def ceiling(validation: Study, test: Study, costs: CostModel, classifier: Classi
 
 
 def drafting_at(share: float, costs: CostModel) -> CostModel:
-    """CostModel with all drafting and deciding scaled so that a drafted token takes this share of a verification."""
+    """Return the prices with all drafting scaled so that a drafted token takes this share of a verification."""
     by = share * costs.verify(1, 1) / costs.draft(1)
     return dataclasses.replace(costs.with_drafting(by), decision=by * costs.decision)
 

@@ -2,7 +2,7 @@
 recorded texts, at prices that are measured on this machine.
 
 The search is coarse, then fine: the settings of a strategy's `grid`, then those that its `finer` names near the best.
-CostModel depend on the setting, because two models at once slow each other down. So the best setting is run shortly too
+Prices depend on the setting, because two models at once slow each other down. So the best setting is run shortly too
 before the fine search, and everything is simulated again at prices of all these runs. Autoregressive runs beside them:
 what slows the machine down then slows it down too, so that the promised ratio holds. The best of many settings is often
 one whose prices were too low: it is run three more times, and what it gains then corrects all promises. Where the draft
