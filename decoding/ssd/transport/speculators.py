@@ -101,8 +101,8 @@ class Speculators:
 
     def answer(self, asked: Sequence[Asked], at_ns: int) -> list[Speculated]:
         """Take the verdicts on these texts, and return the texts with their next drafts. All others have ended."""
-        self.keep([each.text for each in asked])
-        texts = [self.texts[each.text] for each in asked]
+        self.texts = {each.text: self.texts[each.text] for each in asked}
+        texts = [*self.texts.values()]
         texts[0].crowd.begin(len(texts))
         self._is_open = False
         run_together([text.answering(each, at_ns) for text, each in zip(texts, asked, strict=True)])
