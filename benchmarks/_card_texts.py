@@ -185,7 +185,8 @@ class Crowd:
     def decode(self, choice: Choice, numbers: abc.Sequence[int]) -> Decoded:
         """Decode the prompts with these numbers."""
         places = self.places(len(numbers))
-        sequences = [self._sequence(choice, number, place) for number, place in zip(numbers, places, strict=True)]
+        memory = dict[str, Any]()
+        sequences = [self._sequence(choice, n, place, memory) for n, place in zip(numbers, places, strict=True)]
         start = time.perf_counter()
         decode_all(sequences)
         return Decoded([sequence.decoded.tokens for sequence in sequences], time.perf_counter() - start)
@@ -199,12 +200,13 @@ class Crowd:
         )  # fmt: skip
         return dataclasses.asdict(found)
 
-    def _sequence(self, choice: Choice, number: int, place: Place) -> Sequence:
+    def _sequence(self, choice: Choice, number: int, place: Place, memory: dict[str, Any]) -> Sequence:
         pair, sampling, clock = self._pair, self._sampling, Clock()
         dice = dice_for(sampling, pair.vocab, number)
-        drafter: Drafter = build(
-            choice, Parts(place.target, place.draft, dice, clock, frozenset(), pair.classifier, pair.choosings)
+        parts = Parts(
+            place.target, place.draft, dice, clock, frozenset(), pair.classifier, pair.choosings, memory=memory
         )
+        drafter: Drafter = build(choice, parts)
         ending, prompt = Ending(frozenset()), self._prompts[number]
         return Sequence(prompt, sampling.max_new_tokens, ending, place.target, drafter, dice, Recorder(), clock)
 

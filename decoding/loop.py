@@ -70,7 +70,7 @@ class Batch:
         growing = [sequence for sequence in self.sequences if not sequence.is_reading]
         self.crowd.begin(len(growing))
         run_together([sequence.drafting() for sequence in growing])
-        drafted = _prepared([sequence for sequence in growing if not sequence.error])
+        drafted = [sequence for sequence in growing if not sequence.error]
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
         shared = SharedPass(len(drafted), sum(len(tokens) for _, tokens, _ in pieces.values()), self._prompts_ns)
         logits = extend_all([*(sequence.ask() for sequence in drafted), *pieces.values()])
@@ -104,6 +104,8 @@ class Batch:
         ended = [sequence for sequence in self.sequences if sequence.has_ended]
         if ended:
             self.sequences = [sequence for sequence in self.sequences if not sequence.has_ended]
+        for sequence in ended:
+            sequence.drafter.leave()
         return ended
 
 
@@ -115,13 +117,3 @@ def _weigh(drafted: list[Sequence], logits: abc.Sequence[Tensor]) -> None:
         return
     for sequence, rows in each:
         sequence.weigh(rows)
-
-
-def _prepared(drafted: list[Sequence]) -> list[Sequence]:
-    """Let those prepare together that prepare before they ask the target. Return all that can go on."""
-    ahead = [sequence for sequence in drafted if sequence.drafter.shares_preparation]
-    if not ahead:
-        return drafted
-    run_together([sequence.opening() for sequence in ahead])
-    run_together([sequence.branching() for sequence in ahead if not sequence.error])
-    return [sequence for sequence in drafted if not sequence.error]

@@ -19,16 +19,13 @@ from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
 from decoding.source import Given, Sight, Source, View, Words, no_words
 from decoding.spec import Choice
-from decoding.ssd.policy.misses import Experience
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculator.speculator import Speculator
-from decoding.ssd.transport.beside import BesideTransport
+from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, placed
-from decoding.ssd.transport.drafter import InTurnDrafter, SsdDrafter, Transport
-from decoding.ssd.transport.joint import JointDrafter
-from decoding.ssd.transport.joint_lanes import LaneDrafter
+from decoding.ssd.transport.exchange import SsdDrafter
+from decoding.ssd.transport.here import ExchangeHere
 from decoding.ssd.transport.messages import Recipe
-from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
+from decoding.ssd.transport.two_lanes import Lanes
 from decoding.strategy import CLASSIFIER
 from decoding.timing import Clock
 from decoding.vocabularies.bridge import Bridge
@@ -80,28 +77,10 @@ class Parts:
         if self.bridge:
             self.bridge.require_scores("A draft beside the target")
         dice = self.dice
-        recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier)
+        recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier, self.is_joint)
         process = None if self.lanes else placed(placement, self.draft_process)
-        if not process and not self.lanes:
-            return InTurnDrafter(self._speculator(recipe, self._draft, hides=False), self.clock)
-        if process and self.is_joint:
-            return JointDrafter(process, recipe, self.clock)
-        if self.lanes and self.is_joint:
-            return LaneDrafter(self.lanes, recipe, self._draft, self.clock)
-        return SsdDrafter(self._transport(recipe, process), self.clock)
-
-    def _speculator(self, recipe: Recipe, draft: ModelRunner, hides: bool = True) -> Speculator:
-        """Make a speculator in this process. The samples of a choice share what they learn."""
-        speculator = recipe.speculator(draft)
-        speculator.share(self.memory.setdefault("experience", Experience()), hides)
-        return speculator
-
-    def _transport(self, recipe: Recipe, process: DraftProcess | None) -> Transport:
-        if self.lanes:
-            return TwoLaneTransport(self._speculator(recipe, self.lanes.runner), self.lanes, recipe.sends_scores)
-        assert process
-        with self.clock.stopped():  # a process that was lost is started anew
-            return BesideTransport(process, recipe)
+        exchange = BesideExchange(process) if process else ExchangeHere(self.lanes)
+        return SsdDrafter(self.memory.setdefault("exchange", exchange), recipe, self._draft, self.clock)
 
     @property
     def _draft(self) -> ModelRunner:

@@ -116,20 +116,6 @@ class Sequence:
             self.error = error
         self._drafted = self.clock.now()
 
-    def opening(self) -> Steps[None]:
-        """Begin to prepare the next draft, in steps."""
-        yield from self._guarded(self.drafter.opening())
-
-    def branching(self) -> Steps[None]:
-        """Go on to prepare, in steps, once all other texts have begun."""
-        yield from self._guarded(self.drafter.branching())
-
-    def _guarded(self, steps: Steps[None]) -> Steps[None]:
-        try:
-            yield from steps
-        except BrokenModel as error:
-            self.error = error
-
     def ask(self) -> Feed:
         """Return what the target must read to judge the draft, and how many rows of logits that takes."""
         text, draft, target = self.text, self._draft, self.target

@@ -92,7 +92,6 @@ class Drafter(ABC):
     """Proposes tokens for one sample. Only `drafting` must be written; the other methods do nothing by default."""
 
     drafts = True  # whether it ever proposes a token
-    shares_preparation = False  # whether the loop calls `opening` and `branching`
 
     @abstractmethod
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
@@ -106,23 +105,16 @@ class Drafter(ABC):
         """Read the prompt, so that rounds begin warm."""
 
     def anticipate(self, text: Sequence[int], draft: Draft) -> None:  # noqa: B027
-        """Start work that can run while the target judges this draft, and return at once."""
-
-    def opening(self) -> Steps[None]:
-        """Begin to prepare the next draft before the target judges this one, in passes that other texts may share."""
-        return None
-        yield  # type: ignore[unreachable]  # makes this a generator
-
-    def branching(self) -> Steps[None]:
-        """Go on to prepare, once every text of the batch has begun."""
-        return None
-        yield  # type: ignore[unreachable]  # makes this a generator
+        """Prepare the next draft before the target judges this one, or start work that can run meanwhile."""
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:  # noqa: B027
         """Work in this thread until the target's verdict is done. The verdict has been launched already."""
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:  # noqa: B027
         """Learn from the verdict on a draft."""
+
+    def leave(self) -> None:  # noqa: B027
+        """Forget the text, which has ended."""
 
     def anticipated(self, number: int) -> Anticipated | None:
         """Describe what was prepared during the verification of round `number`. The loop asks after the next draft."""

@@ -150,7 +150,9 @@ def test_every_round_of_texts_that_prepare_ahead_is_the_live_one(choice: Choice,
     asked = [Tracked(each.record, each.prompt_tokens, track=track_of(each)) for each in recordings]
     prices = dataclasses.replace(CHEAP, branches=[(1, 0.001)])
     found = simulate_together(asked, plan_of(choice, made.vocab, None), prices, USERS)
-    assert rounds_in(found) == live(made, lambda parts: build(choice, parts), sampling, asked)
+    memory = dict[str, Any]()
+    make = lambda parts: build(choice, dataclasses.replace(parts, memory=memory))  # noqa: E731
+    assert rounds_in(found) == live(made, make, sampling, asked)
     assert 0 < found.hit_rate < 1
 
 

@@ -4,9 +4,11 @@ own."""
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections import Counter, abc
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +17,7 @@ from torch import Tensor
 from decoding.errors import BrokenModel
 from decoding.events import Anticipated, Drafted, Event, Recorder
 from decoding.load import Load
-from decoding.loop import Batch, decode, decode_all
+from decoding.loop import decode, decode_all
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import stints
 from decoding.models.runner import Feed
@@ -30,12 +32,14 @@ from decoding.ssd.copying import copier
 from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.misses import AGAIN as AGAIN_OF_MISSES
 from decoding.ssd.policy.misses import LEAST, Misses
-from decoding.ssd.policy.together import AGAIN, STINT, STINTS, BranchRows, Budget, Trial
+from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Trial, shared_out
 from decoding.ssd.settings import Settings, WantedBackup
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.together import Tracked, simulate_together
 from decoding.ssd.simulation.track import Track
+from decoding.ssd.transport.messages import Asked, Recipe
+from decoding.ssd.transport.speculators import Speculators
 from tests.decoding.test_comparison import LETTERS, Letters, comparison
 from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, drawing_at, texts
 from tests.decoding.test_ssd_core import SSD
@@ -69,8 +73,9 @@ class Counting(TableModel):
 
 
 def batch_of(world: World, choice: Choice, sampling: Sampling, count: int) -> list[Sequence]:
+    memory = dict[str, Any]()
     return [
-        World(world.target.model.new_runner(), world.draft.model.new_runner()).sequence(
+        World(world.target.model.new_runner(), world.draft.model.new_runner(), memory=memory).sequence(
             choice, [2, number % world.vocab], sampling, number, None, Recorder()
         )
         for number in range(count)
@@ -141,10 +146,8 @@ def chosen(*values: float) -> Chosen:
 
 
 def test_the_likeliest_outcomes_of_all_texts_get_the_rows() -> None:
-    rows = BranchRows()
-    for text, values in {"sure": (0.8, 0.1, 0.05), "open": (0.3, 0.25, 0.2), "lost": (0.02, 0.01)}.items():
-        rows.ask(text, chosen(*values))
-    granted = {text: rows.granted(text, Budget(4)) for text in ("sure", "open", "lost")}
+    asked = {"sure": (0.8, 0.1, 0.05), "open": (0.3, 0.25, 0.2), "lost": (0.02, 0.01)}
+    granted = shared_out({text: chosen(*values) for text, values in asked.items()}, 4)
     assert {text: found.values for text, found in granted.items()} == {
         "sure": (0.8,),
         "open": (0.3, 0.25, 0.2),
@@ -152,14 +155,6 @@ def test_the_likeliest_outcomes_of_all_texts_get_the_rows() -> None:
     }
     assert granted["open"].outcomes == ((0, 0), (1, 1), (0, 2)) and granted["open"].fanout == (2, 1)
     assert granted["open"].predicted_hit == pytest.approx(0.75)
-
-
-def test_each_round_shares_the_rows_anew() -> None:
-    rows = BranchRows()
-    rows.ask("first", chosen(0.5, 0.4))
-    assert len(rows.granted("first", Budget(2)).outcomes) == 2
-    rows.ask("second", chosen(0.5, 0.4))
-    assert len(rows.granted("second", Budget(2)).outcomes) == 2
 
 
 @torch.inference_mode()
@@ -171,35 +166,6 @@ def test_a_pass_of_the_draft_never_has_more_branches_than_the_budget(count: int)
     for sequence in made:
         rounds.update({e.round: len(e.branches) for e in events(sequence) if isinstance(e, Anticipated)})
     assert max(rounds.values()) == 7
-
-
-# Misses ---------------------------------------------------------------------------------------------------------------
-
-
-@torch.inference_mode()
-def test_all_that_missed_are_drafted_in_joint_passes_and_the_hits_not_again() -> None:
-    target, draft = tables(12, 7)
-    counting = Counting(draft, 4096, state_of)
-    world = World(TableRunner(target, 4096, state_of), counting.new_runner())
-    world.draft.model = counting  # type: ignore[misc]
-    choice, batch = ssd("ssd:4,branches=8,fanout=uniform,backup=neural"), Batch()
-    made = batch_of(world, choice, Sampling(max_new_tokens=60), 4)
-    for sequence in made:
-        batch.admit(sequence)
-    batch.step()  # reads the prompts
-    number = mixed = 0
-    while batch.sequences:
-        counting.passes.clear()
-        batch.step()
-        number += 1
-        drafts = [e for s in made for e in events(s) if isinstance(e, Drafted) and e.round == number]
-        missed = [draft for draft in drafts if draft.source != "hit"]
-        assert not any(draft.passes for draft in drafts if draft.source == "hit")
-        if 1 < len(missed) < len(drafts):
-            mixed += 1
-            joint = [texts for texts, _ in counting.passes[: missed[0].passes]]
-            assert joint[0] == len(missed) and max(joint) <= len(drafts)
-    assert mixed > 3, "rounds in which some hit and at least two missed"
 
 
 # The backup -----------------------------------------------------------------------------------------------------------
@@ -266,6 +232,20 @@ def test_a_pause_between_requests_does_not_count_against_a_backup() -> None:
         now[0] += 1_000 if backup == "ngram" else 1_500
         now[0] += 10**9 if number == STINT + 6 else 0  # nobody asks; the n-gram is being tried
     assert trial.faster == "ngram"
+
+
+@torch.inference_mode()
+def test_a_batch_that_begins_anew_does_not_go_on_with_the_last_round() -> None:
+    """Rounds that follow one another are timed; the pause between two batches is none of them."""
+    side, draft = Speculators(), World.of_tables(12, 7).draft
+    rounds = []
+    for number in range(2):
+        side.keep(())
+        side.read(number, Recipe(Settings(3, 6), SAMPLINGS["greedy"], 12, 0, ()), [3, 1], draft)
+        for verdict in (None, 0):
+            side.answer([Asked(number, verdict, 0, 20)], 0)
+            rounds.append(side.texts[number].crowd.round)
+    assert [after - before for before, after in itertools.pairwise(rounds)] == [1, 2, 1]
 
 
 # Bad ends -------------------------------------------------------------------------------------------------------------
@@ -388,8 +368,9 @@ def test_random_numbers_of_the_target_take_time_under_ssd_too() -> None:
 def test_a_simulated_batch_hits_as_often_as_a_live_one(backup: WantedBackup) -> None:
     world = World.of_tables(14, 7, noise=0.5)
     tracks = [untimed(tracked(world, Sampling(max_new_tokens=40), number)) for number in range(4)]
+    memory = dict[str, Any]()
     made = [
-        World(world.target.model.new_runner(), world.draft.model.new_runner()).sequence(
+        World(world.target.model.new_runner(), world.draft.model.new_runner(), memory=memory).sequence(
             ssd(f"ssd:4,branches=10,backup={backup}"), [3, 1], Sampling(max_new_tokens=40), number, None, Recorder()
         )
         for number in range(4)

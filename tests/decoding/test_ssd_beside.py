@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.errors import BadDevice, BrokenModel, OutOfMemory
+from decoding.errors import BadDevice, OutOfMemory
 from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
@@ -27,7 +27,6 @@ from tests.decoding import models
 from tests.decoding.patient import Patient, Striking
 from tests.decoding.test_comparison import Letters
 from tests.decoding.test_ssd_process import LINUX
-from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.decoding.worlds import World, state_of, tables
 
 PROMPT = [5, 17, 3, 60]
@@ -44,10 +43,6 @@ ANYWHERE = Cores(2)  # tests run where there is room
 
 def table_draft(vocab: int, seed: int, **shape: float) -> TableRunner:
     return TableRunner(tables(vocab, seed, **shape)[1], state_of=state_of)
-
-
-def broken_draft() -> TableRunner:
-    return TableRunner(torch.full((12, 12), torch.nan, dtype=torch.float64))
 
 
 def draft_without_room() -> TableRunner:
@@ -168,26 +163,6 @@ def test_the_trace_says_what_was_prepared_and_when(patient_world: World) -> None
             assert depths[verdict.accepted, verdict.token] + following.passes >= len(following.tokens)
 
 
-def test_ratio_dice_keep_the_targets_law() -> None:
-    here = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=LENGTH + 2)
-    with DraftProcess(partial(table_draft, VOCAB, 5, sharpness=0.7, noise=1.2), ANYWHERE) as process:
-        here.draft_process = process
-        assert follows(law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0), drawing(here, BESIDE, [0], sampling), 800)
-
-
-def test_one_process_serves_sample_after_sample(table_world: World) -> None:
-    process = table_world.draft_process
-    assert process
-    process.begin()
-    before = process.pid
-    for seed in range(20):
-        sampling = Sampling(temperature=0.9, dice="shared", max_new_tokens=30)
-        expected, _ = table_world.run(ALONE, [3, 1], sampling, seed)
-        assert table_world.run(BESIDE, [3, 1], sampling, seed)[0] == expected
-    assert process.pid == before
-
-
 def send(*signals: signal.Signals) -> Callable[[int], None]:
     def deed(pid: int) -> None:
         for number in signals:
@@ -249,16 +224,6 @@ def test_a_draft_that_is_far_too_slow_is_left() -> None:
         decoded, recorder = here.run(BESIDE, [3, 1], SAMPLINGS["greedy"])
         assert decoded == alone
         assert len(reasons(recorder.events)) == 1
-
-
-def test_what_breaks_the_draft_model_is_told_in_the_same_words_as_ever() -> None:
-    here = World.of_tables(12, 7)
-    with DraftProcess(broken_draft, ANYWHERE) as process:
-        here.draft_process = process
-        for sampling in SAMPLINGS.values():
-            with pytest.raises(BrokenModel, match="NaN"):
-                here.run(BESIDE, [3, 1], sampling)
-        assert process.pid
 
 
 def test_a_draft_that_cannot_be_loaded_is_told_at_once() -> None:

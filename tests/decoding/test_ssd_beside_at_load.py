@@ -6,15 +6,16 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pytest
 import torch
 
 from decoding.contestants.base import Request
+from decoding.drafters.base import EMPTY
 from decoding.ending import Decoded, Ending
-from decoding.errors import BrokenModel
+from decoding.errors import BrokenModel, DraftLost
 from decoding.events import Drafted, Event, EventSink, Recorder, Verified
 from decoding.load import ONE, Load
 from decoding.loop import never
@@ -24,9 +25,22 @@ from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.spec import Choice, Sampling, parse_choices
 from decoding.ssd.settings import Settings
+from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, runner_in
-from decoding.ssd.transport.joint_server import Speculators
-from decoding.ssd.transport.messages import Asked, Recipe
+from decoding.ssd.transport.draft_server import DraftServer
+from decoding.ssd.transport.mailbox import answering, connect
+from decoding.ssd.transport.messages import (
+    Asked,
+    Recipe,
+    pack_answers,
+    pack_draft,
+    pack_entry,
+    pack_refusal,
+    unpack_answers,
+    unpack_draft,
+)
+from decoding.ssd.transport.speculators import Speculators
+from decoding.timing import Clock
 from tests.decoding.test_comparison import Letters
 from tests.decoding.test_load import drawing_at
 from tests.decoding.test_ssd_at_load import Counting
@@ -164,11 +178,15 @@ def draft_model() -> Remade:
     return Remade(table_draft(12, 7).table, 4096, state_of)
 
 
+def recipe(rows: int = 12) -> Recipe:
+    return Recipe(Settings(3, rows, "uniform", "neural"), Sampling(), 12, 0, ())
+
+
 def speculators(rows: int, model: Remade, texts: int) -> Speculators:
     """Texts that have their first draft, and have prepared all they can."""
-    made = Speculators(model.new_runner())
+    made = Speculators()
     for number in range(texts):
-        made.read(number, Recipe(Settings(3, rows, "uniform", "neural"), Sampling(), 12, 0, ()), [2, number])
+        made.read(number, recipe(rows), [2, number], model.new_runner())
     made.answer([Asked(number, None, 0, 40) for number in range(texts)], 0)
     while made.step():
         pass
@@ -178,15 +196,7 @@ def speculators(rows: int, model: Remade, texts: int) -> Speculators:
 def prepared(made: Speculators, texts: int) -> list[tuple[tuple[int, int, int], ...]]:
     """Return the branches of each text, by asking once more."""
     asked = [Asked(number, 0, 0, 30) for number in range(texts)]
-    made.answer(asked, 0)
-    return [after.preparation.branches for after in made.postscripts(asked)]
-
-
-@torch.inference_mode()
-def test_the_branches_of_all_texts_are_one_budget() -> None:
-    found = prepared(speculators(7, draft_model(), 4), 4)
-    assert sum(map(len, found)) == 7
-    assert all(depth == 3 for branches in found for _, _, depth in branches)
+    return [text.postscript().preparation.branches for text in made.answer(asked, 0)]
 
 
 @torch.inference_mode()
@@ -206,16 +216,47 @@ def unprepared(branches: Sequence[tuple[int, int, int]]) -> int:
 
 
 @torch.inference_mode()
-def test_a_text_that_is_not_named_has_ended_and_leaves_its_cache_to_the_next_one() -> None:
+def test_a_text_that_has_ended_leaves_its_cache_to_the_next_one() -> None:
     model = draft_model()
-    made = speculators(12, model, 3)
-    made.answer([Asked(0, 0, 1, 30)], 0)
-    recipe = Recipe(Settings(3, 12, "uniform", "neural"), Sampling(), 12, 0, ())
-    for number in (7, 8):
-        made.read(number, recipe, [3, 3])
+    here, far = connect(1 << 16, 1 << 16, 1 << 16, 1 << 16)
+    there = answering(far)
+    server = DraftServer(there, model.new_runner())
+
+    def enter(number: int, *running: int) -> None:
+        server.reply(bytearray(pack_entry(number, recipe(), [3, 3], running)))
+        unpack_draft(here.wait(1.0))
+
+    for number in range(3):
+        enter(number, *range(number))
     assert len(model.made) == 3
-    made.read(9, recipe, [3, 3])
+    enter(7, 0, 2)
+    assert len(model.made) == 3
+    enter(8, 0, 2, 7)
     assert len(model.made) == 4
+    here.close()
+    there.close()
+    os.close(far.memory)
+
+
+def test_scores_arrive_whole_behind_the_reason_that_another_text_has_none() -> None:
+    scores = torch.randn(2, 3)
+    draft = replace(EMPTY, tokens=(1, 2), scores=scores, source="fresh")
+    answers = [[pack_refusal(DraftLost("It ended."))], pack_draft(draft, with_scores=True)]
+    refused, drafted = unpack_answers(bytearray(b"".join(pack_answers(answers))))
+    with pytest.raises(DraftLost, match="It ended"):
+        unpack_draft(refused)
+    arrived = unpack_draft(drafted)
+    assert arrived.tokens == (1, 2) and arrived.scores is not None and torch.equal(arrived.scores, scores)
+
+
+def test_what_another_exchange_has_overwritten_is_not_waited_for(process: Asking) -> None:
+    """The texts of the first one broke off before anybody asked for their postscripts."""
+    first, second = BesideExchange(process), BesideExchange(process)
+    draft = World.of_tables(12, 7).draft
+    for exchange in (first, second, first):
+        questioner = exchange.enter(recipe(), [2, 1], draft, Clock())
+        exchange.extend_all([questioner.ask(None, 20)])
+        assert questioner.take().source == "fresh" and not questioner.why_lost
 
 
 # Bad ends -------------------------------------------------------------------------------------------------------------

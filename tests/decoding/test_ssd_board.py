@@ -8,7 +8,6 @@ from typing import cast
 
 import pytest
 
-from decoding.dice import dice_for
 from decoding.drafters.base import Draft
 from decoding.events import Drafted, Verified
 from decoding.models.runner import ModelRunner
@@ -16,12 +15,13 @@ from decoding.models.table import TableRunner
 from decoding.spec import Sampling, choose
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.answering import Ready
-from decoding.ssd.speculator.speculator import Speculator
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
+from decoding.ssd.transport.messages import Asked, Recipe
+from decoding.ssd.transport.speculators import Speculators
 from tests.decoding.patient import Patient
 from tests.decoding.test_ssd_process import LINUX
-from tests.decoding.worlds import World, some_classifier, state_of, tables
+from tests.decoding.worlds import Solo, World, some_classifier, state_of, tables
 
 VOCAB, PROMPT, NEW = 14, [3, 1], 40
 SAMPLINGS = {
@@ -47,16 +47,8 @@ class Pairs:
         self._limit = NEW - 1
         classifier = some_classifier() if with_classifier else None
         draft = tables(VOCAB, seed, noise=0.9)[1]
-        self._asked, self._taken = (
-            Speculator(
-                TableRunner(draft, state_of=state_of),
-                dice_for(sampling, VOCAB, seed),
-                Settings(lookahead=4, branches=9, backup="neural"),
-                frozenset(),
-                classifier,
-            )
-            for _ in range(2)
-        )
+        recipe = Recipe(Settings(lookahead=4, branches=9, backup="neural"), sampling, VOCAB, seed, (), classifier)
+        self._asked, self._taken = (Solo(TableRunner(draft, state_of=state_of), recipe) for _ in range(2))
 
     def begin(self) -> Draft:
         drafts = [each.begin(PROMPT, self._limit) for each in (self._asked, self._taken)]
@@ -74,7 +66,7 @@ class Pairs:
             return self._same(asked, self._taken.answer(accepted, token, self._limit)), False
         assert (asked.source, asked.passes) == ("hit", 0)
         assert (tuple(found.tokens), found.stop) == (asked.tokens, asked.stop)
-        taken = self._taken.take(accepted, token, self._limit, len(found.tokens), asked_at_ns=0)
+        taken = self._taken.answer(accepted, token, self._limit, taken=len(found.tokens))
         return self._same(asked, taken), True
 
     def _same(self, asked: Draft, taken: Draft) -> Draft:
@@ -105,13 +97,28 @@ def test_taking_is_as_good_as_asking(name: str, with_classifier: bool) -> None:
 
 def test_what_is_ready_is_told_once_for_every_depth() -> None:
     world = World.of_tables(VOCAB, 1, noise=0.9)
-    draft = Speculator(world.draft, dice_for(SAMPLINGS["greedy"], VOCAB, 1), Settings(lookahead=3, branches=5))
+    draft = Solo(world.draft, Recipe(Settings(lookahead=3, branches=5), SAMPLINGS["greedy"], VOCAB, 1, ()))
     draft.begin(PROMPT, 20)
     assert not draft.ready()
     while draft.step():
         pass
     assert len(draft.ready()) == 5
     assert not draft.ready()
+
+
+def test_only_a_single_text_has_drafts_ready() -> None:
+    """When the others have ended, the last one has them."""
+    side, model = Speculators(), World.of_tables(VOCAB, 1, noise=0.9).draft.model
+    recipe = Recipe(Settings(3, 5, backup="neural"), SAMPLINGS["greedy"], VOCAB, 1, ())
+    for number in range(2):
+        side.read(number, recipe, [3, number], model.new_runner())
+    verdict: int | None = None
+    for texts in ([0, 1], [1]):
+        side.answer([Asked(number, verdict, 0, 20) for number in texts], 0)
+        while side.step():
+            pass
+        assert bool(side.ready()) == (texts == [1])
+        verdict = 0
 
 
 def table_draft() -> TableRunner:

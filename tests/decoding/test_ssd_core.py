@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.dice import Dice, dice_for
+from decoding.dice import dice_for
 from decoding.drafters.driver import SourceDrafter
 from decoding.errors import BadStrategy
 from decoding.events import Anticipated, Drafted, Event, Verified
@@ -21,10 +21,10 @@ from decoding.source import View
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculator.speculator import Speculator
+from decoding.ssd.transport.messages import Recipe
 from decoding.strategies.static import SameLength
 from tests.decoding.test_strategies import LENGTH, VOCAB, follows, law_of_three
-from tests.decoding.worlds import World, state_of, tables
+from tests.decoding.worlds import Solo, World, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=50)
 SSD = parse_choices(
@@ -208,11 +208,9 @@ def test_shared_dice_tell_the_draft_what_the_target_may_say() -> None:
 # A speculator alone ---------------------------------------------------------------------------------------------------
 
 
-def speculator(settings: Settings, dice: Dice | None = None) -> Speculator:
-    table = tables(12, 3)[1]
-    return Speculator(
-        TableRunner(table, context=60, state_of=state_of), dice or dice_for(GREEDY, 12, 0), settings, end_tokens=()
-    )
+def speculator(settings: Settings) -> Solo:
+    runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
+    return Solo(runner, Recipe(settings, GREEDY, 12, 0, ()))
 
 
 def test_it_answers_before_it_prepares_and_prepares_one_step_at_a_time() -> None:

@@ -9,13 +9,13 @@ from typing import Any, cast
 import pytest
 import torch
 
-from decoding.dice import dice_for
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.spec import Sampling
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculator.speculator import Speculator
+from decoding.ssd.transport.messages import Recipe
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
+from tests.decoding.worlds import Solo
 
 MAKERS: dict[str, Callable[[Path], ModelRunner]] = {
     "fast llama": lambda folder: fast_runner(save(folder, "llama", **LLAMA)),
@@ -51,7 +51,7 @@ def test_the_winners_cache_is_that_of_a_fresh_run(runner: ModelRunner, temperatu
     sampling = Sampling(temperature=temperature)
     settings = Settings(lookahead=3, branches=10, fanout="uniform", backup="neural")
     watched = Watched(runner)
-    draws = Speculator(cast(ModelRunner, watched), dice_for(sampling, 97, 1), settings)
+    draws = Solo(cast(ModelRunner, watched), Recipe(settings, sampling, 97, 1, ()))
     text = [5, 17, 3, 60]
     drafted = draws.begin(text, 90).tokens
     for number in range(8):

@@ -23,10 +23,10 @@ from decoding.models.table import TableRunner
 from decoding.sequence import Sequence
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculator.speculator import Speculator
-from decoding.ssd.transport.drafter import SsdDrafter
+from decoding.ssd.transport.exchange import SsdDrafter
+from decoding.ssd.transport.here import ExchangeHere
 from decoding.ssd.transport.messages import Recipe
-from decoding.ssd.transport.two_lanes import Lane, Lanes, TwoLaneTransport, open_lanes
+from decoding.ssd.transport.two_lanes import Lane, Lanes, open_lanes
 from decoding.timing import Clock
 from tests.decoding import models
 from tests.decoding.rehearsal import captured_runner, on_a_gpu
@@ -43,12 +43,12 @@ SAMPLINGS = {
 }
 
 
-class Late(TwoLaneTransport):
+class Late(ExchangeHere):
     """As if the target's device were done when somebody has looked so many times, or when the draft has nothing left
     to do; a processor is done at once."""
 
-    def __init__(self, speculator: Speculator, lanes: Lanes, sends_scores: bool, looks: int | None) -> None:
-        super().__init__(speculator, lanes, sends_scores)
+    def __init__(self, lanes: Lanes, looks: int | None) -> None:
+        super().__init__(lanes)
         self._looks = looks
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:
@@ -62,7 +62,7 @@ def run(world: World, sampling: Sampling, looks: int | None, with_classifier: bo
     classifier = some_classifier() if with_classifier else None
     recipe = Recipe(settings, sampling, VOCAB, 5, frozenset(), classifier)
     lanes = Lanes(Lane(CPU, is_urgent=True), Lane(CPU), world.draft)
-    drafter = SsdDrafter(Late(recipe.speculator(world.draft), lanes, recipe.sends_scores, looks), clock)
+    drafter = SsdDrafter(Late(lanes, looks), recipe, world.draft, clock)
     ending = Ending(frozenset())
     with torch.inference_mode(), lanes.for_target():
         sequence = Sequence(PROMPT, sampling.max_new_tokens, ending, world.target, drafter, dice, recorder, clock)
@@ -159,10 +159,12 @@ def test_a_sample_without_room_for_a_draft_has_none() -> None:
     lanes = Lanes(Lane(CPU), Lane(CPU), world.draft)
     recipe = Recipe(Settings(), SAMPLINGS["greedy"], VOCAB, 5, frozenset())
     with torch.inference_mode():
-        alongside = TwoLaneTransport(recipe.speculator(world.draft), lanes, recipe.sends_scores)
-        assert alongside.begin(PROMPT, 0).tokens == EMPTY.tokens
-        alongside.meanwhile(lambda: False)
-        assert alongside.preparation().passes == 0
+        exchange = ExchangeHere(lanes)
+        questioner = exchange.enter(recipe, PROMPT, world.draft, Clock())
+        exchange.extend_all([questioner.ask(None, 0)])
+        assert questioner.take() is EMPTY
+        exchange.meanwhile(lambda: False)
+        assert questioner.postscript().preparation.passes == 0
 
 
 # On a GPU ------------------------------------------------------------------------------------------------------------
@@ -202,7 +204,7 @@ def on_gpu(world: World, choice: Choice | None, sampling: Sampling, vocab: int, 
     recipe = Recipe(Settings(backup="neural"), sampling, vocab, 5, frozenset())
     clock = Clock()
     with torch.inference_mode(), lanes.for_target():
-        drafter = SsdDrafter(TwoLaneTransport(recipe.speculator(lanes.runner), lanes, recipe.sends_scores), clock)
+        drafter = SsdDrafter(ExchangeHere(lanes), recipe, world.draft, clock)
         dice, ending = dice_for(sampling, vocab, 5), Ending(frozenset())
         sequence = Sequence(PROMPT, sampling.max_new_tokens, ending, world.target, drafter, dice, Recorder(), clock)
         return decode(sequence).tokens

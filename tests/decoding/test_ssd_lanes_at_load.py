@@ -16,11 +16,7 @@ from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.spec import Sampling, choose
-from decoding.ssd.settings import Settings
-from decoding.ssd.transport.joint_lanes import LaneExchange, LaneReader
-from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
-from decoding.verify import Verdict
 from tests.decoding import models
 from tests.decoding.rehearsal import captured_runner, on_a_gpu
 from tests.decoding.test_comparison import Letters
@@ -67,56 +63,6 @@ def test_three_tokens_under_ratio_dice_follow_the_targets_joint_distribution() -
     pair = on_lanes(*(TableRunner(t, 4096, state_of) for t in (target, draft)))
     sampling, at = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), Load(8)
     assert follows(law_of_three(target, 0, 1, 2), drawing_at(pair, SSD["two-gpus"][0].at(at), sampling, at), 800)
-
-
-@pytest.fixture
-def exchange() -> Iterator[LaneExchange]:
-    with torch.inference_mode():
-        yield LaneExchange()
-
-
-def entered(exchange: LaneExchange, count: int) -> list[LaneReader]:
-    world = World.of_tables(12, 7)
-    lanes = Lanes(Lane(CPU), Lane(CPU), world.draft)
-    recipe = Recipe(Settings(3, 16, "uniform", "neural"), Sampling(), 12, 0, ())
-    return [exchange.enter(lanes, recipe, [2, number], world.draft.model.new_runner()) for number in range(count)]
-
-
-def asked(exchange: LaneExchange, readers: list[LaneReader], verdicts: list[Verdict | None]) -> list[str]:
-    """Ask for the next drafts, and return where they came from."""
-    exchange.extend_all([reader.ask(verdict, 30) for reader, verdict in zip(readers, verdicts, strict=True)])
-    return [reader.take().source for reader in readers]
-
-
-def verdict(accepted: int, token: int) -> Verdict:
-    return Verdict(accepted, token, "correction")
-
-
-def likeliest(reader: LaneReader) -> Verdict:
-    """The verdict that the first branch of this text was opened for."""
-    accepted, token, _ = reader.told().preparation.branches[0]
-    return verdict(accepted, token)
-
-
-def test_while_the_target_verifies_all_texts_prepare(exchange: LaneExchange) -> None:
-    readers, other = entered(exchange, 3), LaneExchange()
-    assert asked(exchange, readers, [None] * 3) == ["fresh"] * 3
-    exchange.meanwhile(lambda: False)  # until nothing is worth preparing any more
-    asked(exchange, readers, [verdict(0, 0)] * 3)  # the postscript tells what was prepared before
-    hits = [likeliest(reader) for reader in readers]
-
-    again = entered(other, 3)
-    asked(other, again, [None] * 3)
-    other.meanwhile(lambda: False)
-    assert asked(other, again, [*hits]) == ["hit"] * 3
-
-
-def test_once_the_target_is_done_nothing_more_is_prepared(exchange: LaneExchange) -> None:
-    readers = entered(exchange, 3)
-    asked(exchange, readers, [None] * 3)
-    exchange.meanwhile(lambda: True)
-    assert asked(exchange, readers, [verdict(1, 3)] * 3) == ["miss"] * 3
-    assert all(not reader.told().preparation.branches for reader in readers)
 
 
 def test_on_a_device_of_its_own_each_place_has_a_draft_of_its_own() -> None:

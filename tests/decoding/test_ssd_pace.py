@@ -11,7 +11,6 @@ from typing import cast
 import pytest
 import torch
 
-from decoding.dice import dice_for
 from decoding.drafters.base import Draft
 from decoding.events import Source
 from decoding.models.runner import ModelRunner
@@ -21,9 +20,9 @@ from decoding.spec import Sampling
 from decoding.ssd.policy.breadth import AGAIN, TRIALS, TRIED, Breadth
 from decoding.ssd.policy.pace import Pace
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculator.speculator import Speculator
+from decoding.ssd.transport.messages import Recipe
 from tests.decoding.test_ssd_core_models import Watched
-from tests.decoding.worlds import some_classifier, state_of, tables
+from tests.decoding.worlds import Solo, some_classifier, state_of, tables
 
 GREEDY = Sampling()
 
@@ -176,19 +175,19 @@ def test_where_nothing_can_follow_no_number_is_learnt() -> None:
 # The steps that it decides on -----------------------------------------------------------------------------------------
 
 
-def speculator(context: int = 60, vocab: int = 12) -> tuple[Speculator, Watched]:
+def speculator(context: int = 60, vocab: int = 12, hides: bool = True) -> tuple[Solo, Watched]:
     watched = Watched(TableRunner(tables(vocab, 3)[1], context=context, state_of=state_of))
     settings = Settings(lookahead=3, branches=40, fanout="uniform", backup="neural")
-    return Speculator(cast(ModelRunner, watched), dice_for(GREEDY, vocab, 0), settings), watched
+    return Solo(cast(ModelRunner, watched), Recipe(settings, GREEDY, vocab, 0, ()), hides), watched
 
 
 def test_where_time_is_left_the_last_tokens_are_read_and_the_next_preparation_opens_without_a_pass() -> None:
     draws, watched = speculator()
-    plain, _ = speculator()
+    plain, _ = speculator(hides=False)
     drafted = draws.begin([3, 1], 40).tokens
     assert plain.begin([3, 1], 40).tokens == drafted
     for accepted in (3, 1, 0, 3):
-        while draws.step_beside():
+        while draws.step():
             pass
         while plain.step():
             pass
@@ -198,7 +197,7 @@ def test_where_time_is_left_the_last_tokens_are_read_and_the_next_preparation_op
         watched.fed.clear()
         answer, same = (side.answer(accepted, token, 40) for side in (draws, plain))
         assert answer.source == "hit" and answer.tokens == same.tokens
-        assert draws.step_beside() and watched.fed == []
+        assert draws.step() and watched.fed == []
         plain.step()
         assert draws.preparation().fanout == plain.preparation().fanout
         assert draws.preparation().predicted_hit == pytest.approx(plain.preparation().predicted_hit)
@@ -207,7 +206,7 @@ def test_where_time_is_left_the_last_tokens_are_read_and_the_next_preparation_op
 def test_no_token_is_read_that_the_draft_has_no_room_for() -> None:
     draws, _ = speculator(context=9)
     drafted = draws.begin([3, 1], 40).tokens
-    while draws.step_beside():
+    while draws.step():
         pass
     assert len(drafted) == 3 and {depth for *_, depth in draws.preparation().branches} == {3}
 
@@ -218,13 +217,13 @@ def test_a_winner_that_was_not_finished_is_finished_as_if_it_had_been_alone() ->
         runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
         settings = Settings(lookahead=4, branches=60, backup="neural")
         classifier = some_classifier()
-        draws = Speculator(runner, dice_for(GREEDY, 12, 0), settings, (), classifier)
+        draws = Solo(runner, Recipe(settings, GREEDY, 12, 0, (), classifier))
         drafted = draws.begin([3, 1], 40).tokens
         for _ in range(steps):
             draws.step()
         accepted, token, _ = draws.preparation().branches[-1]
         answer = draws.answer(accepted, token, 40)
-        alone = Speculator(runner, dice_for(GREEDY, 12, 0), settings, (), classifier)
+        alone = Solo(runner, Recipe(settings, GREEDY, 12, 0, (), classifier))
         plain = alone.begin([3, 1, *drafted[:accepted], token], 40)
         shorter = min(len(answer.tokens), len(plain.tokens))
         assert answer.tokens[:shorter] == plain.tokens[:shorter]
@@ -237,7 +236,7 @@ def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it(
     costs = CostModel.of_one((0.0, 1.0, 2.0)).for_one()
     classifier = dataclasses.replace(some_classifier(), card={"thresholds": {"priced": 0.5}, "costs": costs})
     runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
-    draws = Speculator(runner, dice_for(GREEDY, 12, 0), Settings(12, 60, backup="neural"), (), classifier)
+    draws = Solo(runner, Recipe(Settings(12, 60, backup="neural"), GREEDY, 12, 0, (), classifier))
     draws.begin([3, 1], 40)
     while draws.step():
         pass

@@ -3,6 +3,7 @@ it, so a cache that forgot to forget gives another text."""
 
 from __future__ import annotations
 
+import time
 from collections import abc
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
 from decoding.disco import features, judging
 from decoding.disco.classifier import Classifier, Layers
-from decoding.drafters.base import Drafter
+from decoding.drafters.base import Draft, Drafter
 from decoding.drafters.driver import SourceDrafter
 from decoding.drafters.features import Feature
 from decoding.ending import Decoded, Ending
@@ -26,7 +27,10 @@ from decoding.registry import Parts, build
 from decoding.sequence import Sequence
 from decoding.source import Judged, Judgement, Source, Words, no_words
 from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.draft_process import DraftProcess
+from decoding.ssd.transport.messages import Asked, Recipe
+from decoding.ssd.transport.speculators import Speculators
 from decoding.strategies.disco import RULES
 from decoding.timing import Clock
 from decoding.vocabularies.bridge import Bridge
@@ -182,3 +186,34 @@ class World:
         drafter = drafter_for(parts, made)
         ending = ending or Ending(self.end_tokens, sampling.stop)
         return Sequence(prompt, sampling.max_new_tokens, ending, self.target, drafter, dice, recorder, clock)
+
+
+class Solo:
+    """The draft's side of a single text, driven step by step: in turn, or as beside the target if it `hides`."""
+
+    def __init__(self, runner: ModelRunner, recipe: Recipe, hides: bool = False) -> None:
+        self._runner, self._recipe = runner, recipe
+        self._side = Speculators(hides)
+        self.step, self.ready = self._side.step, self._side.ready
+
+    @property
+    def speculator(self) -> Speculator:
+        return self._side.texts[0].speculator
+
+    def begin(self, text: abc.Sequence[int], limit: int) -> Draft:
+        self._side.read(0, self._recipe, [*text], self._runner)
+        return self._ask(Asked(0, None, 0, limit))
+
+    def answer(self, accepted: int, token: int, limit: int, taken: int = 0) -> Draft:
+        return self._ask(Asked(0, accepted, token, limit, taken))
+
+    def preparation(self) -> Preparation:
+        return self.speculator.preparation()
+
+    def estimate(self) -> tuple[float, ...]:
+        return self.speculator.estimate()
+
+    def _ask(self, asked: Asked) -> Draft:
+        [answered] = self._side.answer([asked], time.perf_counter_ns())
+        assert answered.error is None
+        return answered.draft

@@ -89,8 +89,9 @@ class SsdPolicy:
         self.budget = Budget(self.budget.branches, hides, experience.breadth)
         self._misses = experience.misses
 
-    def join(self, crowd: Crowd) -> None:
-        """Learn which texts are decoded together with this one."""
+    def join(self, crowd: Crowd, hides: bool) -> None:
+        """Learn with the texts of a crowd, which are decoded together."""
+        self.share(crowd.common(Experience), hides)
         self._crowd = crowd
         self._trial = crowd.common(Trial) if self._wanted == "auto" else None
 
@@ -240,7 +241,7 @@ class SsdPolicy:
         if answer:
             waited_ns = len(draft.tokens) * self.pace.token_ns if answer == MODEL else 0.0
             self._misses.note_round(answer, accepted + 1, took_ns, waited_ns)
-        if self._trial:
+        if self._trial and self._crowd.running > 1:
             self._trial.note(self._crowd.round, accepted + 1)
         self.echoes.follow(self.text)
         if self._copier:

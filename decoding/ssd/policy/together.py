@@ -38,28 +38,6 @@ class Budget:
         return self.breadth.choose([value for chosen in asked for value in chosen.values], self.hides)
 
 
-class BranchRows:
-    """Rows of the draft's passes. Each round first every text asks for some, then every text is granted some."""
-
-    def __init__(self) -> None:
-        self._asked: dict[Hashable, Chosen] = {}
-        self._granted: dict[Hashable, Chosen] | None = None  # None while texts ask
-        self.count = 0  # of the rows that all texts were granted in this round
-
-    def ask(self, text: Hashable, chosen: Chosen) -> None:
-        """Ask for a row for each of these outcomes."""
-        if self._granted is not None:
-            self._asked, self._granted = {}, None
-        self._asked[text] = chosen
-
-    def granted(self, text: Hashable, budget: Budget) -> Chosen:
-        """Return the outcomes of a text that get a row."""
-        if self._granted is None:
-            self._granted = shared_out(self._asked, budget.rows(self._asked.values()))
-            self.count = sum(len(chosen.outcomes) for chosen in self._granted.values())
-        return self._granted.pop(text)
-
-
 def shared_out(asked: Mapping[Name, Chosen], rows: int) -> dict[Name, Chosen]:
     """Give the rows to the outcomes that are likeliest to come, whichever text they belong to.
 

@@ -1,7 +1,8 @@
 """The draft side of one sample: answer the verdict first, then prepare drafts for the outcomes that may come next.
 
-The transport decides how long the speculator may prepare: in turn, until nothing is worth more; beside the target,
-until the next verdict is there. The speculator sees nothing of the target but verdicts.
+The exchange decides how long the speculator may prepare: in turn, until nothing is worth more; beside the target,
+until the next verdict is there. The speculator sees nothing of the target but verdicts. Its passes are steps that other
+texts may share.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ from decoding.crowd import Crowd
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.drafters.base import Draft
-from decoding.models.runner import ModelRunner, Result, Steps, run_alone
+from decoding.models.runner import ModelRunner, Result, Steps
 from decoding.ssd.policy.fanout import Chosen
-from decoding.ssd.policy.misses import Experience
 from decoding.ssd.policy.together import Budget
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator import answering
@@ -49,6 +49,11 @@ class Preparation(NamedTuple):
             end_ns=ended_ns,
         )
 
+    def opened(self, began_ns: int, ended_ns: int) -> Preparation:
+        """Add the time of opening branches to the first pass."""
+        took_ns = ended_ns - began_ns
+        return self._replace(busy_ns=self.busy_ns + took_ns, opening_ns=self.opening_ns + took_ns, end_ns=ended_ns)
+
 
 NOTHING = Preparation()
 
@@ -66,7 +71,7 @@ class Speculator:
         self._state = SpeculatorState(runner, dice, settings, end_tokens, classifier)
         self._current = CurrentDraft()
         self._tree: Tree | None = None
-        self._last: tuple[Preparation, Tree | None, int] = (NOTHING, None, 0)  # before the last answer
+        self.last_preparation = NOTHING  # before the last answer
         self._posted_depth = 0  # depth of the branches when `ready` last returned them
         self._is_open = True  # whether branches were opened, or had no reason to be, since the last answer
         self._preparation = NOTHING
@@ -77,35 +82,25 @@ class Speculator:
         """Rows for branches, which texts that are decoded together share."""
         return self._state.policy.budget
 
-    def share(self, experience: Experience, hides: bool = True) -> None:
-        """Learn with all texts of a run. `hides` says whether the draft prepares while the target verifies."""
-        self._state.policy.share(experience, hides)
-
     def read(self, text: Sequence[int]) -> None:
-        """Read the prompt, so that `begin` starts warm."""
+        """Read the prompt, so that `beginning` starts warm."""
         self._state.read(text)
 
-    def join(self, crowd: Crowd) -> None:
-        """Learn which texts are decoded together with this one."""
-        self._state.policy.join(crowd)
-
-    def begin(self, text: Sequence[int], limit: int) -> Draft:
-        return run_alone(self.beginning(text, limit))
+    def join(self, crowd: Crowd, hides: bool) -> None:
+        """Learn with the texts of a crowd. `hides` says whether the draft prepares while the target verifies."""
+        self._state.policy.join(crowd, hides)
 
     def beginning(self, text: Sequence[int], limit: int) -> Steps[Draft]:
-        """Make the first draft, in passes that other texts may share. Reads the prompt if `read` has not."""
+        """Make the first draft. Reads the prompt if `read` has not."""
         if self._state.text != list(text):
             self.read(text)
         room = self._state.room(limit)
         made = (yield from answering.alone(self._state, room, "fresh")) if room > 0 else CurrentDraft()
         return self._give(made, limit)
 
-    def answer(self, accepted: int, token: int, limit: int, asked_at_ns: int | None = None) -> Draft:
-        return run_alone(self.answering(accepted, token, limit, asked_at_ns))
-
-    def answering(self, accepted: int, token: int, limit: int, asked_at_ns: int | None = None) -> Steps[Draft]:
-        """Take the verdict on the last draft and return the next one, of at most `limit` tokens, in passes that other
-        texts may share. `asked_at_ns` is the time of the question, if it is known to be earlier than now."""
+    def answering(self, accepted: int, token: int, limit: int, asked_at_ns: int) -> Steps[Draft]:
+        """Take the verdict on the last draft and return the next one, of at most `limit` tokens. `asked_at_ns` is the
+        time of the question."""
         row = self._take_verdict(accepted, token, asked_at_ns)
         room = self._state.room(limit)
         if self._tree and row is not None and room > 0:
@@ -129,78 +124,74 @@ class Speculator:
         """Take the verdict of a target that took so many tokens of what was ready for it."""
         row = self._take_verdict(accepted, token, asked_at_ns)
         assert self._tree is not None and row is not None
-        return self._give(answering.taken(self._state, self._tree, row, count), limit, asked_at_ns)
+        return self._give(answering.taken(self._state, self._tree, row, count), limit)
+
+    def note_draft(self, at_ns: int | None) -> None:
+        """Note that the target got the draft: now, or at `at_ns`."""
+        self._state.policy.pace.note_draft(at_ns)
 
     def estimate(self) -> tuple[float, ...]:
         """The classifier's estimate of each token of the last draft. After a hit it is asked only now."""
         self._state.estimate(self._current)
         return tuple(self._current.chain.estimates)
 
-    def step(self) -> bool:
-        """Take one step of preparing. False if nothing is worth preparing any more."""
-        if not self._is_open:
-            run_alone(self._do(self._open()))
-        elif self._tree and not self._tree.is_done:
-            run_alone(self._deepen(self._tree.step()))
-        else:
-            return False
-        return True
-
     def opening(self) -> Steps[Chosen]:
-        """Choose the outcomes to prepare for, in a pass that other texts may share. Their drafts are there by now."""
-        self._state.policy.pace.note_draft()
-        return (yield from self._do(self._choose())) if not self._is_open else Chosen()
+        """Choose the outcomes to prepare for."""
+        if self._is_open:
+            return Chosen()
+        self._is_open = True
+        self._adopt()
+        return (yield from self._do(choose_outcomes(self._state, self._current)))
 
-    def branching(self, chosen: Chosen, rows: int) -> Steps[None]:
-        """Prepare for these outcomes until nothing is worth preparing any more, in passes that other texts may share.
-        They have so many rows."""
-        self.branch(chosen, rows)
-        while self._tree and not self._tree.is_done:
-            yield from self._deepen(self._tree.step())
-
-    def step_beside(self) -> bool:
-        """Take one step while the target verifies. If the policy puts the step off, nothing happens, and the result is
-        True. When all branches are deep enough, the last step reads their last tokens."""
-        if not self._is_open:
-            return self.step()
-        if not self.has_more:
-            return False
-        if not self.puts_off_step:
-            run_alone(self.deepening())
-        return True
+    def branch(self, chosen: Chosen, rows: int) -> None:
+        """Open a branch for each of these outcomes, in passes of so many rows."""
+        began_ns, self._rows = time.perf_counter_ns(), rows
+        self._tree = open_tree(self._state, self._current, chosen)
+        opened = self._preparation.opened(began_ns, time.perf_counter_ns())
+        self._preparation = opened._replace(predicted_hit=chosen.predicted_hit, fanout=chosen.fanout, rows=rows)
 
     @property
     def has_more(self) -> bool:
-        """Whether a step beside the target is left, once branches are open."""
+        """Whether a step is left, once branches are open. Beside the target, the last one reads the branches' last
+        tokens."""
         tree = self._tree
-        return tree is not None and (not tree.is_done or bool(tree.depth and tree.can_round_off))
+        if tree is None or not tree.is_done:
+            return tree is not None
+        return self.budget.hides and bool(tree.depth and tree.can_round_off)
 
     @property
     def puts_off_step(self) -> bool:
+        """Whether to wait for the verdict instead of taking a step."""
         assert self._tree
         tree, drafted = self._tree, len(self._current.draft.tokens)
-        return self._state.policy.puts_off_step(drafted, tree.depth, tree.is_done)
+        return self.budget.hides and self._state.policy.puts_off_step(drafted, tree.depth, tree.is_done)
 
     def deepening(self) -> Steps[None]:
-        """Take one step beside the target, in a pass that other texts may share."""
+        """Take a step: one more token in every branch."""
         assert self._tree
-        yield from self._deepen(self._tree.round_off() if self._tree.is_done else self._tree.step())
+        before_ns = self._preparation.busy_ns
+        yield from self._do(self._tree.round_off() if self._tree.is_done else self._tree.step())
+        self._state.policy.note_step(self._rows, self._preparation.busy_ns - before_ns)
 
     def preparation(self) -> Preparation:
         """The preparation since the last answer."""
-        return _reported(self._preparation, self._tree, time.perf_counter_ns())
+        found = self._preparation
+        if not found.passes:
+            return found
+        branches = tuple((b.accepted, b.token, len(b.tokens)) for b in (self._tree.branches if self._tree else ()))
+        return found._replace(
+            branches=tuple(branch for branch in branches if branch[2]),
+            idle_ns=time.perf_counter_ns() - found.end_ns,
+            # In turn the target waits for all of it, also between passes that texts share.
+            busy_ns=found.busy_ns if self.budget.hides else found.end_ns - found.start_ns,
+        )
 
-    def last_preparation(self) -> Preparation:
-        """The preparation before the last answer. It can be read after the answer was sent."""
-        return _reported(*self._last)
-
-    def _take_verdict(self, accepted: int, token: int, asked_at_ns: int | None) -> int | None:
+    def _take_verdict(self, accepted: int, token: int, asked_at_ns: int) -> int | None:
         """Note a verdict. Returns the row of the branch that was prepared for it."""
-        now_ns = time.perf_counter_ns()
-        self._last = self._preparation, self._tree, now_ns
+        self.last_preparation = self.preparation()
         if drafted := len(self._current.draft.tokens):
             opened_ns = self._preparation.start_ns + self._preparation.opening_ns
-            self.budget.breadth.note_round(drafted, (asked_at_ns or now_ns) - (opened_ns or now_ns))
+            self.budget.breadth.note_round(drafted, asked_at_ns - (opened_ns or asked_at_ns))
         if not self._is_open:
             self._adopt()  # the verdict came before any step: these branches are of the round before
         row = self._tree.find(accepted, token) if self._tree else None
@@ -208,40 +199,17 @@ class Speculator:
         self._state.note_verdict(self._current, accepted, token, asked_at_ns)
         return row
 
-    def _give(self, current: CurrentDraft, limit: int, at_ns: int | None = None) -> Draft:
+    def _give(self, current: CurrentDraft, limit: int) -> Draft:
         current.limit = limit
         self._current = current
         self._preparation = NOTHING
         self._is_open = not current.draft.tokens
         self._posted_depth = 0
-        self._state.policy.pace.note_draft(at_ns)
         return current.draft
 
     def _adopt(self) -> None:
         answering.adopt(self._current, self._tree)
         self._tree = None
-
-    def _open(self) -> Steps[None]:
-        chosen = self._state.policy.granted((yield from self._choose()))
-        self.branch(chosen, len(chosen.outcomes))
-
-    def _choose(self) -> Steps[Chosen]:
-        self._is_open = True
-        self._adopt()
-        return (yield from choose_outcomes(self._state, self._current))
-
-    def branch(self, chosen: Chosen, rows: int) -> None:
-        """Open a branch for each of these outcomes, in passes of so many rows."""
-        self._rows = rows
-        self._tree = open_tree(self._state, self._current, chosen)
-        self._preparation = self._preparation._replace(
-            predicted_hit=chosen.predicted_hit, fanout=chosen.fanout, rows=rows
-        )
-
-    def _deepen(self, step: Steps[None]) -> Steps[None]:
-        before_ns = self._preparation.busy_ns
-        yield from self._do(step)
-        self._state.policy.note_step(self._rows, self._preparation.busy_ns - before_ns)
 
     def _do(self, work: Steps[Result]) -> Steps[Result]:
         """Do the work, and note how long it took."""
@@ -250,10 +218,3 @@ class Speculator:
         ended_ns = time.perf_counter_ns()
         self._preparation = self._preparation.after(began_ns, ended_ns)
         return result
-
-
-def _reported(found: Preparation, tree: Tree | None, until_ns: int) -> Preparation:
-    if not found.passes:
-        return found
-    branches = tuple((b.accepted, b.token, len(b.tokens)) for b in (tree.branches if tree else ()) if b.tokens)
-    return found._replace(branches=branches, idle_ns=until_ns - found.end_ns)

@@ -1,1 +1,1 @@
-"""How the target reaches the speculator: in turn, in a process beside it, or on a lane of its own."""
+"""Exchanges between target and speculators: with a process beside it, with a lane of its own, or in turn."""

@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> None:
     if cores:
         os.sched_setaffinity(0, cores)
     # Imported only now: this loads torch, which takes seconds and looks at the cores that it may use.
-    from decoding.ssd.transport.beside import serve
+    from decoding.ssd.transport.draft_server import serve
 
     with suppress(Gone):
         serve(mailbox)

@@ -162,6 +162,7 @@ class DraftProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._mailbox: Mailbox
         self._owes_an_answer = False
+        self.sent = 0  # messages so far; a postscript belongs to the last one
 
     @property
     def pid(self) -> int | None:
@@ -188,7 +189,7 @@ class DraftProcess:
     def ask(self, question: bytes, patience_s: float) -> bytearray:
         """Ask and wait for the answer. If none comes, end the process and raise DraftLost."""
         self._owes_an_answer = True
-        self._mailbox.send(question)
+        self.notify(question)
         try:
             reply = self._mailbox.wait(patience_s)
         except (Gone, Silence) as why:
@@ -198,6 +199,7 @@ class DraftProcess:
 
     def notify(self, news: bytes) -> None:
         """Send what needs no answer. The process still adds a postscript."""
+        self.sent += 1
         self._mailbox.send(news)
 
     def posted(self) -> bytearray | None:

@@ -1,12 +1,13 @@
 """Messages between the target's process and the draft's, as bytes.
 
-Questions and answers are packed by hand, because the target waits on that path. The target reads a postscript once a
-round; it is marshalled, which takes 1/4 of pickling. What is rare is pickled: both ends are of one version.
+The target waits for questions and answers, so answers are packed by hand, and scores are not copied again. Questions
+and postscripts are marshalled, which takes 1/4 of pickling. What is rare is pickled: both ends are of one version.
 """
 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import marshal
 import pickle
 import struct
@@ -36,10 +37,11 @@ _SOURCES: tuple[Source, ...] = get_args(Source)
 _BACKUPS: tuple[Backup, ...] = get_args(Backup)
 
 _KIND = struct.Struct("<B")
-_QUESTION = struct.Struct("<Biiiqi")  # kind, and the fields of `Question`
 _DRAFT = struct.Struct("<BBBBiiiii")  # kind, stop, source, backup, lookahead, passes, tokens, estimates, scores a row
-READ, BEGIN, ANSWER, ENTER, JOINT = range(5)
+ENTER, ASK = range(2)
 _DONE, _DRAFTED, _REFUSED = range(3)
+_LENGTH = struct.Struct("<I")
+_ALIGNED = 4  # bytes: scores that follow are read where they lie
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Recipe:
     seed: int
     end_tokens: Collection[int]
     classifier: Classifier | None = None  # with one it is `ssd-disco`
+    is_joint: bool = False  # whether other texts are decoded together with this one
 
     @property
     def sends_scores(self) -> bool:
@@ -61,7 +64,7 @@ class Recipe:
     @property
     def kind(self) -> Hashable:
         """Samples of the same kind learn together."""
-        return self.settings, self.sampling, self.classifier is None
+        return self.settings, self.sampling, self.classifier is None, self.is_joint
 
     def speculator(self, runner: ModelRunner) -> Speculator:
         """Make a speculator with dice of its own, from the sample's seed."""
@@ -72,40 +75,6 @@ class Recipe:
 # Questions ------------------------------------------------------------------------------------------------------------
 
 
-class Question(NamedTuple):
-    """A verdict, and the room for the next draft."""
-
-    accepted: int
-    token: int
-    limit: int
-    asked_at_ns: int  # by `time.perf_counter_ns()`, which all processes share
-    taken: int  # tokens that the target took from the board; then it needs no answer
-
-
-def pack_text(recipe: Recipe, text: Sequence[int]) -> bytes:
-    return _KIND.pack(READ) + pickle.dumps((recipe, list(text)))
-
-
-def unpack_text(question: bytearray) -> tuple[Recipe, list[int]]:
-    recipe, text = pickle.loads(memoryview(question)[_KIND.size :])
-    return recipe, text
-
-
-def pack_begin(limit: int) -> bytes:
-    return _QUESTION.pack(BEGIN, 0, 0, limit, time.perf_counter_ns(), 0)
-
-
-def pack_verdict(accepted: int, token: int, limit: int, taken: int = 0) -> bytes:
-    return _QUESTION.pack(ANSWER, accepted, token, limit, time.perf_counter_ns(), taken)
-
-
-def unpack_question(question: bytearray) -> Question:
-    return Question(*_QUESTION.unpack(question)[1:])
-
-
-# Questions of texts that are decoded together -------------------------------------------------------------------------
-
-
 class Asked(NamedTuple):
     """One text's question: its verdict, and the room for the next draft."""
 
@@ -113,23 +82,25 @@ class Asked(NamedTuple):
     accepted: int | None  # None: it begins
     token: int
     limit: int
+    taken: int = 0  # tokens that the target took from the board; then it needs no answer
 
 
-def pack_entry(number: int, recipe: Recipe, text: Sequence[int]) -> bytes:
-    return _KIND.pack(ENTER) + pickle.dumps((number, recipe, list(text)))
+def pack_entry(number: int, recipe: Recipe, text: Sequence[int], running: Sequence[int]) -> bytes:
+    """Pack a text that enters. `running` are the numbers of the texts that go on."""
+    return _KIND.pack(ENTER) + pickle.dumps((number, recipe, list(text), running))
 
 
-def unpack_entry(question: bytearray) -> tuple[int, Recipe, list[int]]:
-    number, recipe, text = pickle.loads(memoryview(question)[_KIND.size :])
-    return number, recipe, text
+def unpack_entry(question: bytearray) -> tuple[int, Recipe, list[int], Sequence[int]]:
+    number, recipe, text, running = pickle.loads(memoryview(question)[_KIND.size :])
+    return number, recipe, text, running
 
 
-def pack_joint(asked: Sequence[Asked]) -> bytes:
-    return _KIND.pack(JOINT) + marshal.dumps((time.perf_counter_ns(), [tuple(each) for each in asked]))
+def pack_asked(asked: Sequence[Asked]) -> bytes:
+    return _KIND.pack(ASK) + marshal.dumps((time.perf_counter_ns(), [tuple(each) for each in asked]))
 
 
-def unpack_joint(question: bytearray) -> tuple[int, list[Asked]]:
-    """Return the time of the question, and what each text asks."""
+def unpack_asked(question: bytearray) -> tuple[int, list[Asked]]:
+    """Return the time of the question, by the clock that all processes share, and what each text asks."""
     asked_at_ns, asked = marshal.loads(memoryview(question)[_KIND.size :])
     return asked_at_ns, [Asked(*each) for each in asked]
 
@@ -150,13 +121,13 @@ def no_postscript() -> Postscript:
     return Postscript((), (), Preparation())
 
 
-def pack_postscript(postscript: Postscript) -> bytes:
-    return marshal.dumps((postscript.confidence, postscript.estimate, tuple(postscript.preparation)))
+def pack_postscripts(postscripts: Sequence[Postscript]) -> bytes:
+    return marshal.dumps([(each.confidence, each.estimate, tuple(each.preparation)) for each in postscripts])
 
 
-def unpack_postscript(octets: bytearray) -> Postscript:
-    confidence, estimate, preparation = marshal.loads(octets)
-    return Postscript(confidence, estimate, Preparation(*preparation))
+def unpack_postscripts(octets: bytearray) -> list[Postscript]:
+    found = marshal.loads(octets)
+    return [Postscript(confidence, estimate, Preparation(*prepared)) for confidence, estimate, prepared in found]
 
 
 @dataclass(frozen=True)
@@ -176,7 +147,8 @@ def pack_done() -> bytes:
 
 
 def pack_refusal(error: DrafthouseError) -> bytes:
-    return _KIND.pack(_REFUSED) + pickle.dumps(error)
+    octets = _KIND.pack(_REFUSED) + pickle.dumps(error)
+    return octets + bytes(-len(octets) % _ALIGNED)
 
 
 def pack_draft(draft: Draft, with_scores: bool) -> list[Octets]:
@@ -198,7 +170,7 @@ def pack_draft(draft: Draft, with_scores: bool) -> list[Octets]:
     return [head, numbers] if scores is None else [head, numbers, _octets(scores)]
 
 
-def unpack_draft(reply: bytearray, postscript: Callable[[], Postscript] = no_postscript) -> Draft:
+def unpack_draft(reply: bytearray | memoryview, postscript: Callable[[], Postscript] = no_postscript) -> Draft:
     """Read the draft in a reply. Raises the error that the other side refused with."""
     if reply[0] == _REFUSED:
         raise pickle.loads(memoryview(reply)[_KIND.size :])
@@ -226,33 +198,29 @@ def _octets(scores: Tensor) -> bytes:
     return ctypes.string_at(rows.data_ptr(), rows.nbytes)
 
 
-def _rows(reply: bytearray, count: int, width: int) -> Tensor | None:
+def _rows(reply: bytearray | memoryview, count: int, width: int) -> Tensor | None:
     if not width:
         return None  # nobody on this side needs them, or the tokens were not drawn
     return torch.frombuffer(reply, dtype=torch.float32, offset=len(reply) - 4 * count * width).reshape(count, width)
 
 
-def pack_answers(answers: Sequence[bytes]) -> bytes:
-    """Join drafts and refusals, one for each text that asked."""
-    return marshal.dumps([*answers])
+def pack_answers(answers: Sequence[Sequence[Octets]]) -> list[Octets]:
+    """Join drafts and refusals, one for each text that asked, behind their number and their lengths."""
+    lengths = [sum(map(len, parts)) for parts in answers]
+    return [struct.pack(f"<{len(lengths) + 1}I", len(lengths), *lengths), *itertools.chain.from_iterable(answers)]
 
 
-def unpack_answers(reply: bytearray) -> list[bytearray]:
-    return [bytearray(answer) for answer in marshal.loads(reply)]
-
-
-def pack_postscripts(postscripts: Sequence[Postscript]) -> bytes:
-    return marshal.dumps([pack_postscript(each) for each in postscripts])
-
-
-def unpack_postscripts(octets: bytearray) -> list[Postscript]:
-    return [unpack_postscript(bytearray(each)) for each in marshal.loads(octets)]
+def unpack_answers(reply: bytearray) -> list[memoryview]:
+    [count] = _LENGTH.unpack_from(reply)
+    lengths = struct.unpack_from(f"<{count}I", reply, _LENGTH.size)
+    ends = itertools.accumulate(lengths, initial=_LENGTH.size * (count + 1))
+    return [memoryview(reply)[begins:end] for begins, end in itertools.pairwise(ends)]
 
 
 # The board ------------------------------------------------------------------------------------------------------------
 
-# The speculator posts the drafts that are ready for the next verdict, and the target looks its verdict up: most hits
-# need no answer (docs/decisions/0018). The board holds integers alone, since scores never travel this way.
+# The drafts that are ready for the next verdict on a single text, where the target looks its verdict up: most hits need
+# no answer (docs/decisions/0018). The board holds integers alone, since scores never travel this way.
 _FIXED = 4  # integers of an entry before its drafted tokens
 
 
@@ -263,7 +231,7 @@ def pack_board(ready: Sequence[Ready]) -> bytes:
     return numbers.tobytes()
 
 
-def find_on_board(posted: bytearray, accepted: int, token: int) -> Ready | None:
+def find_on_board(posted: bytearray, accepted: int | None, token: int) -> Ready | None:
     """Find the draft that is ready for this verdict."""
     numbers = array("i", bytes(posted))
     at = 0
@@ -271,7 +239,7 @@ def find_on_board(posted: bytearray, accepted: int, token: int) -> Ready | None:
         begins = at + _FIXED
         ends = begins + numbers[at + 3]
         if numbers[at] == accepted and numbers[at + 1] == token:
-            return Ready(accepted, token, tuple(numbers[begins:ends]), _STOPS[numbers[at + 2]])
+            return Ready(numbers[at], token, tuple(numbers[begins:ends]), _STOPS[numbers[at + 2]])
         at = ends
     return None
 

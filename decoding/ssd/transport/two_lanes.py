@@ -6,8 +6,7 @@ processor does at once what it is given, so there a lane is nothing; that is how
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,11 +15,9 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import BadDevice, BadStrategy
 from decoding.models.devices import wait_for
 from decoding.models.runner import ModelRunner
-from decoding.ssd.speculator.speculator import Preparation, Speculator
 
 PLACEMENTS = ("two-gpus", "two-streams")
 
@@ -71,7 +68,8 @@ class Lanes:
         if draft.device == self.draft.device:
             return draft
         if draft not in self.others:
-            [self.others[draft]] = self.runner.model.new_runners(1, draft.context)
+            [new] = self.runner.model.new_runners(1, draft.context) if self.others else [self.runner]
+            self.others[draft] = new
         return self.others[draft]
 
     def hand_over(self, rows: Tensor) -> Tensor:
@@ -130,51 +128,3 @@ def _two_streams(target: ModelRunner, draft: ModelRunner) -> Lanes:
             f"this machine has {torch.cuda.device_count()}. Use placement=beside or placement=in-turn."
         )
     return Lanes(Lane(target.device, is_urgent=True), Lane(target.device), draft)
-
-
-class TwoLaneTransport:
-    """Drives the speculator on the draft's lane, from the target's thread."""
-
-    def __init__(self, speculator: Speculator, lanes: Lanes, sends_scores: bool) -> None:
-        """`sends_scores` says whether a verdict needs the scores that the draft drew from."""
-        self._speculator = speculator
-        self._lanes = lanes
-        self._sends_scores = sends_scores
-        self._preparation = Preparation()
-        self._draft = EMPTY
-
-    def read(self, text: Sequence[int]) -> None:
-        with self._lanes.draft.current():
-            self._speculator.read(text)
-
-    def begin(self, text: Sequence[int], limit: int) -> Draft:
-        with self._lanes.draft.current():
-            return self._finish(self._speculator.begin(text, limit))
-
-    def answer(self, accepted: int, token: int, limit: int) -> Draft:
-        self._preparation = self._speculator.preparation()
-        with self._lanes.draft.current():
-            return self._finish(self._speculator.answer(accepted, token, limit))
-
-    def prepare(self) -> None:
-        pass  # the target's own launches come first
-
-    def meanwhile(self, is_done: Callable[[], bool]) -> None:
-        with self._lanes.draft.current():
-            if not self._sends_scores:
-                self._draft.confidence  # noqa: B018  the trace asks for it later, on the other lane
-            while not is_done() and self._speculator.step_beside():
-                pass
-
-    def preparation(self) -> Preparation:
-        return self._preparation
-
-    def _finish(self, draft: Draft) -> Draft:
-        """Add what the target's lane needs to a draft."""
-        if draft is EMPTY:
-            return draft
-        draft = dataclasses.replace(draft, estimates=self._speculator.estimate())
-        if self._sends_scores and draft.scores is not None:
-            draft = dataclasses.replace(draft, scores=self._lanes.hand_over(draft.scores))
-        self._draft = draft
-        return draft
