@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from decoding.spec import Choice, choose, planned, renamed
 from decoding.strategies import STRATEGIES
-from decoding.strategy import Strategy
 
 
 def runnable() -> list[str]:
@@ -35,11 +34,6 @@ def best_copy(predicted: Mapping[str, float]) -> float | None:
     """Return the best speed-up that copies have without a classifier, where one is predicted."""
     able = {f"best {slug}" for slug, each in STRATEGIES.items() if each.copies_only}
     return max((gain for name, gain in predicted.items() if name in able), default=None)
-
-
-def needs(spec: Strategy) -> str:
-    """Say, where strategies are listed, what it takes to run this one without a draft. Empty: it needs one."""
-    return "" if spec.needs_draft else "Needs no draft model."
 
 
 def lacks_draft(what: str) -> str:

@@ -20,7 +20,7 @@ from decoding.params import Value
 from decoding.source import Given, Judging, Sight, Source
 from decoding.ssd.settings import Settings as SpeculatorSettings
 from decoding.strategies import FORMER, STRATEGIES, current
-from decoding.strategy import CLASSIFIER, NEWEST, Strategy
+from decoding.strategy import CLASSIFIER, JUDGE, NEWEST, Strategy
 
 ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
@@ -61,18 +61,17 @@ class Choice:
     @property
     def classifier(self) -> str | None:
         """Name of the classifier that it asks, empty for the newest; None if it asks none."""
-        param = next((param for param in self.spec.params if param.name == CLASSIFIER.name), None)
-        named = str(self.settled[param.name]) if param else ""
-        if param is None or (param.word and not named):
+        named = self.settled.get(CLASSIFIER.name)
+        if named is None or (not named and JUDGE in self.spec.params):
             return None
-        return "" if named == NEWEST else named
+        return "" if named == NEWEST else str(named)
 
     def asking(self, classifier: str) -> Choice:
         """Return the choice with this classifier, or with the newest if the name is empty; itself if it asks none."""
         if self.classifier is None:
             return self
-        param = next(param for param in self.spec.params if param.name == CLASSIFIER.name)
-        return dataclasses.replace(self, params={**self.params, param.name: classifier or param.word})
+        usual = NEWEST if JUDGE in self.spec.params else ""
+        return dataclasses.replace(self, params={**self.params, CLASSIFIER.name: classifier or usual})
 
     @property
     def judges_copies(self) -> bool:

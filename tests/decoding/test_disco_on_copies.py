@@ -82,8 +82,8 @@ def judging() -> Judge:
     return judge_of(deciding())
 
 
-def judged(slug: str, threshold: float) -> Choice:
-    return choose(slug, {"threshold": threshold, "classifier": "newest"})
+def judged(slug: str, threshold: float, **more: object) -> Choice:
+    return choose(slug, {"threshold": threshold, "classifier": "newest", **more})
 
 
 @pytest.mark.parametrize("slug", ["suffix", "lookup"])
@@ -95,9 +95,9 @@ def test_a_replay_ends_copies_where_a_live_run_does(slug: str) -> None:
         assert counts.copied > 0 and counts == counted(live)
 
 
-@pytest.mark.parametrize("slug", ["suffix", "lookup"])
-def test_a_copy_ends_where_the_classifier_doubts_it(slug: str) -> None:
-    sure, doubtful = (judged(slug, at).source(Given(judge=judging())) for at in (0.01, 0.99))
+@pytest.mark.parametrize(("slug", "more"), [("suffix", {}), ("suffix", {"memory": True}), ("lookup", {})])
+def test_a_copy_ends_where_the_classifier_doubts_it(slug: str, more: dict[str, bool]) -> None:
+    sure, doubtful = (judged(slug, at, **more).source(Given(judge=judging())) for at in (0.01, 0.99))
     for source in (sure, doubtful):
         assert isinstance(source, Copying)
         source.follow([1, 2, 3, 4, 1, 2, 3, 4, 1, 2])
