@@ -90,7 +90,7 @@ class Choice:
 
     @property
     def remark(self) -> str:
-        """What to know of its results; empty for most."""
+        """Note on its results; empty for most."""
         by_order = "copies from earlier requests, so what it gains depends on their order"
         return by_order if self.remembers else self.spec.remark
 
