@@ -33,6 +33,7 @@ def row(label: str, **more: Any) -> dict[str, Any]:
         "strategy": slug,
         "label": label,
         "role": STRATEGIES[slug].role,
+        "params": {"memory": "memory" in label},
         "concurrency": 1,
         "rate": None,
         "tokens_per_s": 229.06,

@@ -26,7 +26,7 @@ class Number(filters.NumberFilter):
     field_class = forms.FloatField  # a finite number, as JSON needs it
 
 
-class _Strategy(fields.ChoiceField):  # type: ignore[misc]
+class _Strategy(fields.ChoiceField):
     def clean(self, value: Any) -> Any:
         return super().clean(FORMER[value][0] if value in FORMER else value)
 
