@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from decoding.spec import Choice, choose
+from decoding.spec import Choice, choose, planned, renamed
 from decoding.strategies import STRATEGIES
-from decoding.strategy import Strategy
 
 
 def runnable() -> list[str]:
@@ -19,31 +18,22 @@ def runnable() -> list[str]:
 
 def usual() -> list[Choice]:
     """Choices that a new comparison of a target alone begins with: there are few, so each strategy takes part that
-    needs no training before. One that remembers earlier texts runs only if asked for: its results depend on their
-    order."""
+    needs no training before."""
     able = (STRATEGIES[slug] for slug in runnable() if STRATEGIES[slug].role in ("baseline", "ranked"))
-    ready = (each for each in able if not (each.needs_classifier or each.remembers))
-    return [choose(each.slug, params) for each in ready for params in each.usual or ({},)]
+    choices = (choose(each.slug, params) for each in able for params in each.usual or ({},))
+    return [choice for choice in choices if choice.classifier is None]
 
 
 def judged_copies(predicted: Mapping[str, float]) -> dict[str, float]:
-    """Select the predicted speed-ups of strategies that ask a classifier about copies."""
-    return {name: gain for name, gain in predicted.items() if name in STRATEGIES and STRATEGIES[name].judges_copies}
+    """Select the predicted speed-ups of choices that ask a classifier about copies, by their kind."""
+    able = {choice.kind for choice in planned() if choice.judges_copies}
+    return {kind: gain for name, gain in predicted.items() if (kind := renamed(name)) in able}
 
 
 def best_copy(predicted: Mapping[str, float]) -> float | None:
     """Return the best speed-up that copies have without a classifier, where one is predicted."""
     able = {f"best {slug}" for slug, each in STRATEGIES.items() if each.copies_only}
     return max((gain for name, gain in predicted.items() if name in able), default=None)
-
-
-def needs(spec: Strategy) -> str:
-    """Say, where strategies are listed, what it takes to run this one without a draft. Empty: it needs one."""
-    if spec.needs_draft:
-        return ""
-    if spec.needs_classifier:
-        return "Needs no draft model, but a classifier of the design sources."
-    return "Needs no draft model."
 
 
 def lacks_draft(what: str) -> str:

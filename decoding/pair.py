@@ -166,7 +166,7 @@ class Pair:
     def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
         """Warn of each strategy whose classifier was trained for another sampling, or on another machine."""
         machine = self.target.facts.device_name
-        asked = [(choice, str(choice.params["classifier"])) for choice in choices if "classifier" in choice.params]
+        asked = [(choice, name) for choice in choices if (name := choice.classifier) is not None]
         named = [(choice, self.classifier(name, sampling).card) for choice, name in asked]
         found = [misfit(c.label, card, sampling, machine, weighs=bool(c.price_rule)) for c, card in named]
         return list(filter(None, found))

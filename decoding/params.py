@@ -25,6 +25,7 @@ class Param:
     choices: tuple[str, ...] = ()
     short: str = ""  # another spelling on the command line
     word: str = ""  # that a number may be instead
+    sets_apart: bool = False  # settings that differ in it are planned each for itself
 
     def read(self, value: object) -> Value:
         """Read a value from a form, JSON or the command line. Raises BadStrategy with the reason if it does not

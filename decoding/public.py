@@ -49,10 +49,10 @@ from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
 from decoding.reproduce import published as papers
-from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.spec import Choice, Sampling, choose, labelled, parse_choices, relabelled, remarks_on, renamed
 from decoding.ssd import memory
-from decoding.strategies import BASELINE, STRATEGIES, remarks_on
-from decoding.strategy import LLAMA_CPP, Slider, Strategy
+from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
+from decoding.strategy import CLASSIFIER, JUDGE, JUDGED, LLAMA_CPP, Looks, Slider, Strategy
 from decoding.vocabularies.scores import lacks_scores
 from decoding.vocabularies.shared import METHODS
 from decoding.what_if.ahead import Ahead, Played, Stood, ahead_of, stood, surer

@@ -26,7 +26,6 @@ from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lanes
-from decoding.strategy import CLASSIFIER
 from decoding.timing import Clock
 from decoding.vocabularies.bridge import Bridge
 
@@ -111,10 +110,9 @@ class Parts:
 
 def build(choice: Choice, parts: Parts) -> Drafter:
     params: dict[str, Any] = choice.settled
-    spec = choice.spec
-    classifier = parts.classifier(params[CLASSIFIER.name]) if spec.needs_classifier else None
+    classifier = None if choice.classifier is None else parts.classifier(choice.classifier)
     if choice.ahead:
         return parts.speculating(params["placement"], choice.ahead, classifier)
-    judge = judge_of(classifier) if classifier and spec.judges_copies else None
+    judge = judge_of(classifier) if classifier and choice.judges_copies else None
     source = choice.source(Given(parts.memory, classifier, judge))
-    return parts.drafter(source, classifier, needs_draft=spec.needs_draft)
+    return parts.drafter(source, classifier, needs_draft=choice.spec.needs_draft)

@@ -159,6 +159,7 @@ class Source(ABC):
     prices_rounds: ClassVar[bool] = False  # whether it needs `crowd.costs`
     trims: ClassVar[bool] = False  # whether `keeps` goes by what it sees, of an end token too: it must be one of many
     weighs: ClassVar[bool] = False  # whether it weighs copies against the drafting model, by a clock
+    remembers: ClassVar[bool] = False  # whether its drafts depend on earlier texts of a run
     lookahead: int = 0  # the most tokens of this round's draft, or levels of its tree
     estimates: Sequence[float] = ()  # probability that each token of a draft with copies is accepted, if it knows
     crowd: Crowd = ALONE  # the texts that are decoded together with this one

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -16,10 +17,10 @@ from typing import Any, Literal
 from decoding.errors import BadSampling, BadStrategy, meant
 from decoding.load import ONE, Load
 from decoding.params import Value
-from decoding.source import Given, Judging, Source
+from decoding.source import Given, Judging, Sight, Source
 from decoding.ssd.settings import Settings as SpeculatorSettings
-from decoding.strategies import STRATEGIES
-from decoding.strategy import Strategy
+from decoding.strategies import FORMER, STRATEGIES, current
+from decoding.strategy import CLASSIFIER, JUDGE, NEWEST, Strategy
 
 ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
@@ -27,23 +28,88 @@ ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One strategy with its parameters, at one load: a row of a comparison. A row of an earlier version may lack
-    parameters that the strategy has gained; they have their defaults."""
+    parameters that the strategy has gained; they have their defaults. One may name a strategy that is a setting of
+    another now."""
 
     strategy: str
     params: Mapping[str, Value] = field(default_factory=dict)
     load: Load = ONE
 
+    def __post_init__(self) -> None:
+        if self.strategy in FORMER:
+            strategy, params = current(self.strategy, self.params)
+            object.__setattr__(self, "strategy", strategy)
+            object.__setattr__(self, "params", params)
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Choice:
+        """Return the choice of a document's row, without its load."""
+        return cls(row["strategy"], row.get("params", {}))
+
     @property
     def spec(self) -> Strategy:
         return STRATEGIES[self.strategy]
+
+    @property
+    def kind(self) -> str:
+        """The strategy, with the settings that set it apart: plans and remarks treat each kind for itself."""
+        params = self.settled
+        apart = [one for one in self.spec.params if one.sets_apart and params[one.name] != one.default]
+        settings = ",".join(f"{one.name}={one.word or _word(params[one.name])}" for one in apart)
+        return f"{self.strategy}:{settings}" if settings else self.strategy
+
+    @property
+    def classifier(self) -> str | None:
+        """Name of the classifier that it asks, empty for the newest; None if it asks none."""
+        named = self.settled.get(CLASSIFIER.name)
+        if named is None or (not named and JUDGE in self.spec.params):
+            return None
+        return "" if named == NEWEST else str(named)
+
+    def asking(self, classifier: str) -> Choice:
+        """Return the choice with this classifier, or with the newest if the name is empty; itself if it asks none."""
+        if self.classifier is None:
+            return self
+        usual = NEWEST if JUDGE in self.spec.params else ""
+        return dataclasses.replace(self, params={**self.params, CLASSIFIER.name: classifier or usual})
+
+    @property
+    def judges_copies(self) -> bool:
+        """Whether its classifier estimates copied tokens, so must have learned from such."""
+        return self.classifier is not None and self.spec.copies
+
+    @property
+    def sees(self) -> Sight:
+        """The sight that its source needs."""
+        return self.source().sees if self.spec.source else "nothing"
+
+    @property
+    def remembers(self) -> bool:
+        """Whether its drafts depend on earlier texts of a run."""
+        return self.spec.source is not None and self.source().remembers
+
+    @property
+    def remark(self) -> str:
+        """Note on its results; empty for most."""
+        by_order = "copies from earlier requests, so what it gains depends on their order"
+        return by_order if self.remembers else self.spec.remark
+
+    def remark_after(self, repeats: int) -> str:
+        """Return the remark of a comparison with so many repeats: `measure.schedule` begins each at another prompt."""
+        if not self.remembers:
+            return self.remark
+        if repeats == 1:
+            return f"{self.remark}; there was one order, that of the prompts: with more repeats, each begins elsewhere"
+        return f"{self.remark}; each of the {repeats} repeats begins at another prompt"
 
     def at(self, load: Load) -> Choice:
         return dataclasses.replace(self, load=load)
 
     def source(self, given: Given | None = None) -> Source:
-        """Make what drafts for one text."""
+        """Make what drafts for one text. What asks no classifier is given none."""
         assert self.spec.source, f"{self.strategy} has no source"
-        return self.spec.source(given or Given(), **self.settled)
+        given = given or Given()
+        return self.spec.source(Given(given.memory) if self.classifier is None else given, **self.settled)
 
     def sources(self, judge: Judging | None = None) -> Callable[[], Source]:
         """Return what makes the source of each text of a run. `judge` is a classifier's, for copies."""
@@ -68,7 +134,7 @@ class Choice:
     @property
     def settled(self) -> dict[str, Value]:
         """All parameters of the strategy."""
-        return {param.name: self.params.get(param.name, param.default) for param in self.spec.params}
+        return {name: self.params.get(name, value) for name, value in self.spec.defaults(self.params).items()}
 
     @property
     def ahead(self) -> SpeculatorSettings | None:
@@ -110,11 +176,49 @@ def _word(value: Value) -> str:
 
 def choose(strategy: str, params: Mapping[str, object] | None = None) -> Choice:
     """Make a choice. Every caller's strategies are checked here."""
+    strategy, params = current(strategy, params or {})
     spec = STRATEGIES.get(strategy)
     if spec is None:
         sentence = f"There is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}."
         raise BadStrategy(sentence + meant(strategy, STRATEGIES))
-    return Choice(strategy, spec.read(params or {}))
+    return Choice(strategy, spec.read(params))
+
+
+def planned() -> Iterator[Choice]:
+    """Return every setting that a planner tries."""
+    return (choose(strategy.slug, params) for strategy in STRATEGIES.values() for params in strategy.grid())
+
+
+def by_kind(choices: Iterable[Choice]) -> dict[str, list[Choice]]:
+    found: dict[str, list[Choice]] = {}
+    for choice in choices:
+        found.setdefault(choice.kind, []).append(choice)
+    return found
+
+
+def labelled(names: Iterable[str]) -> list[Choice]:
+    """Read the labels among these names."""
+    slugs = STRATEGIES.keys() | FORMER
+    return [parse_choices(name)[0] for name in names if name.partition(":")[0] in slugs]
+
+
+def relabelled(label: str) -> str:
+    """Spell a label of an earlier version as it is spelled now."""
+    settings, at, load = label.partition(" @")
+    if settings.partition(":")[0] in FORMER:
+        with suppress(BadStrategy):
+            return parse_choices(settings)[0].settings + at + load
+    return label
+
+
+def renamed(name: str) -> str:
+    """Return the kind of choice that a strategy of an earlier version is now; any other name as it is."""
+    return Choice(name).kind if name in FORMER else name
+
+
+def remarks_on(choices: Iterable[Choice]) -> list[str]:
+    """Sentences on what to know of results of these choices, each kind's once."""
+    return [*dict.fromkeys(f"{choice.kind} {choice.remark}." for choice in choices if choice.remark)]
 
 
 def parse_choices(text: str) -> list[Choice]:
@@ -148,6 +252,8 @@ def _add_setting(strategy: str, params: dict[str, object], text: str) -> None:
 
 def _setting(strategy: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
+    if strategy in FORMER and not equals:
+        return FORMER[strategy][1].first, text.strip()
     spec = STRATEGIES.get(strategy)
     if equals:
         names = {param.short: param.name for param in spec.params if param.short} if spec else {}

@@ -6,7 +6,7 @@ Standard library only, because the web process imports it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from decoding.errors import BadStrategy, meant
@@ -26,6 +26,13 @@ LONGEST = 20  # the longest draft that planner and what-if consider
 LOOKAHEAD = "how many tokens are drafted each round"
 CAP = "the most tokens drafted in one round"
 CLASSIFIER = Param("classifier", "text", "", "a classifier's id; empty: the newest of the pair")
+NEWEST = "newest"
+JUDGE = replace(  # of a strategy that runs without one too
+    CLASSIFIER,
+    help=f"the id of a classifier that judges each token, or {NEWEST}: the newest of the pair; empty: none",
+    word=NEWEST,
+    sets_apart=True,
+)
 
 
 # ---- the look
@@ -58,7 +65,25 @@ class Slider:
         return [round(self.low + i * self.step, 9) for i in range(count)]
 
 
+JUDGED = Slider(JUDGE.name, options=("", NEWEST))
+
+
 # ---- the strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """Strategy of an earlier version that is a setting of another one now."""
+
+    slug: str
+    params: Mapping[str, Value]  # what makes the other one draft as it did
+    first: str  # the parameter, by its name now, whose value could be given without a name
+    renamed: Mapping[str, str] = field(default_factory=dict)  # parameters by their earlier names
+
+    def now(self, given: Mapping[str, object]) -> dict[str, object]:
+        """Return the parameters of the other strategy. An empty text stood for what is usual."""
+        named = {self.renamed.get(name, name): value for name, value in given.items() if value != ""}
+        return {**self.params, **named}
 
 
 LLAMA_CPP = "llama.cpp"  # the name of that engine in exports
@@ -126,7 +151,8 @@ class Strategy:
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
     demo: tuple[Settings, ...] = ()  # settings that the demo runs
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
-    remembers: bool = False  # its drafts depend on earlier texts of a run
+    if_judged: Settings = field(default_factory=dict)  # defaults that differ where a classifier judges
+    formerly: tuple[Former, ...] = ()  # strategies that have become settings of this one
     bound: str = ""  # slug of the strategy that knows what this one must guess; regret is against it
     remark: str = ""  # a note below the table of results, shown after the strategy's label
     needs_draft: bool = True  # False: it runs on a target alone
@@ -193,27 +219,25 @@ class Strategy:
         return self.needs_draft and self.role in ("ranked", "bound")
 
     @property
-    def needs_classifier(self) -> bool:
-        return any(param.name == CLASSIFIER.name for param in self.params)
-
-    @property
-    def judges_copies(self) -> bool:
-        """Whether its classifier estimates copied tokens, so must have learned from such."""
-        return self.needs_classifier and self.copies
-
-    @property
     def prices_passes(self) -> bool:
         """Whether its rounds consist of the pair's passes alone. What-if then reads the costs of passes from them."""
         is_plain = self.can_replay and self.sees in ("nothing", "confidence", "peak") and not self.branches
         return is_plain and self.role in ("baseline", "ranked")
 
-    def remark_after(self, repeats: int) -> str:
-        """Return the remark of a comparison with so many repeats: `measure.schedule` begins each at another prompt."""
-        if not self.remembers:
-            return self.remark
-        if repeats == 1:
-            return f"{self.remark}; there was one order, that of the prompts: with more repeats, each begins elsewhere"
-        return f"{self.remark}; each of the {repeats} repeats begins at another prompt"
+    @property
+    def may_ask(self) -> bool:
+        """Whether some of its settings ask a classifier."""
+        return any(param.name == CLASSIFIER.name for param in self.params)
+
+    @property
+    def sets_apart(self) -> bool:
+        """Whether some of its settings are treated each for itself."""
+        return any(param.sets_apart for param in self.params)
+
+    def defaults(self, given: Mapping[str, object]) -> dict[str, Value]:
+        """Return the default of each parameter beside the given ones."""
+        judged = self.if_judged if given.get(CLASSIFIER.name) else {}
+        return {param.name: judged.get(param.name, param.default) for param in self.params}
 
     def read(self, given: Mapping[str, object]) -> dict[str, Value]:
         """All parameters with defaults filled in. An unknown name or a bad value raises BadStrategy."""
@@ -222,8 +246,9 @@ class Strategy:
             if name not in known:
                 offer = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
                 raise BadStrategy(f"{self.slug} has no parameter {name!r}; {offer}.{meant(name, known)}")
+        usual = self.defaults(given)
         try:
-            params = {param.name: param.read(given.get(param.name, param.default)) for param in self.params}
+            params = {param.name: param.read(given.get(param.name, usual[param.name])) for param in self.params}
             self.check(params)
             return params
         except BadStrategy as error:

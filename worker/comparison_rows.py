@@ -154,7 +154,7 @@ class ComparisonRows:
         )
 
     def _classifiers(self) -> list[Classifier]:
-        named = [run.params["classifier"] for run in self.runs.values() if "classifier" in run.params]
+        named = [name for run in self.runs.values() if (name := run.choice.classifier)]
         return list(Classifier.objects.filter(pk__in=named).select_related("upload"))
 
     def _finished(self) -> SampleQuerySet:

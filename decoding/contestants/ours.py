@@ -15,7 +15,7 @@ from decoding.ending import Decoded
 from decoding.errors import BrokenModel
 from decoding.events import EventSink
 from decoding.load import ONE, Arrived, Load, Queue
-from decoding.strategy import CLASSIFIER, Strategy
+from decoding.strategy import Strategy
 from decoding.timing import Clock
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ class Ours(Contestant):
     def _measured(self, request: Request, most: int) -> CostModel:
         from decoding.replay.joint_probing import measure
 
-        choice, pair = request.choice, self._pair
-        classifier = pair.classifier(str(choice.settled[CLASSIFIER.name])) if choice.spec.needs_classifier else None
+        name, pair = request.choice.classifier, self._pair
+        classifier = None if name is None else pair.classifier(name)
         room = room_for(request.longest)
         return measure(pair, self.places, most, request.sampling, classifier, room)
 

@@ -12,8 +12,7 @@ from decoding.disco.judging import SEEN, Judge, seen_of
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
 from decoding.source import Match
-from decoding.strategies.disco_lookup import JudgedLookup
-from decoding.strategies.lookup import NGRAM
+from decoding.strategies.lookup import NGRAM, JudgedLookup
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.strategy import LONGEST
 

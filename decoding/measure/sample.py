@@ -178,14 +178,14 @@ def sample_from_events(
         num_target_passes=len(verdicts),
         num_draft_passes=sum(draft.passes for draft in drafts.values()) + (ahead["passes"] if ahead else 0),
         **_accepted(judged),
-        estimated=binned((d.estimate, a) for d, a in judged) if choice.spec.needs_classifier else (),
+        estimated=binned((d.estimate, a) for d, a in judged) if choice.classifier is not None else (),
         hits=ahead,
         lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
         load=choice.load,
         timing=timing(events),
         delivered=sum(d.count for d in deliveries),
         is_spelled=bool(deliveries) and not any(d.tokens for d in deliveries),
-        spent=None if reported else spent_in(events, choice.strategy, copies=not choice.spec.needs_draft),
+        spent=None if reported else spent_in(events, choice.kind, copies=not choice.spec.needs_draft),
     )
     return _by_server(sample, reported) if reported else sample
 

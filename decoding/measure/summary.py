@@ -22,7 +22,6 @@ from decoding.measure.speedups import Race, Speedup, break_even_tokens, end_to_e
 from decoding.spec import Choice
 from decoding.ssd import accounting
 from decoding.strategies import BASELINE
-from decoding.strategy import CLASSIFIER
 
 
 def repeated_8grams(tokens: Sequence[int]) -> float:
@@ -192,7 +191,7 @@ def report(
         rows.append(
             {
                 **_row(choice, runners[label], own, judged),
-                "price": about(prices.get(str(choice.settled.get(CLASSIFIER.name))), choice.price_rule),
+                "price": about(prices.get(choice.classifier or ""), choice.price_rule),
                 "by_turn": _by_turn(own, beside),
                 "break_even_tokens": None if label == reference else break_even_tokens(own, beside),
                 **latency.figures(own, objective, devices[label]),

@@ -6,6 +6,7 @@ card's draft steps are scaled to it. One text at a time.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -65,10 +66,10 @@ def _field(
 ) -> Field:
     alone = material.speed(ALONE, card, 1)
     best = {BASELINE: Prediction(ALONE, alone, 1.0)}
-    for slug, choices in settings.items():
-        predictions = [Prediction(each, speed := material.speed(each, card, 1), speed / alone) for each in choices]
-        if predictions:
-            best[slug] = max(predictions, key=lambda prediction: prediction.speedup)
+    for choice in itertools.chain(*settings.values()):
+        speed = material.speed(choice, card, 1)
+        if choice.strategy not in best or speed > best[choice.strategy].tokens_per_s:
+            best[choice.strategy] = Prediction(choice, speed, speed / alone)
     first = max(best.values(), key=lambda prediction: prediction.speedup)
     speedups = {slug: prediction.speedup for slug, prediction in best.items()}
     return Field(price, wanted, first.choice.strategy, first.choice.label, speedups)

@@ -16,16 +16,19 @@ from decoding.projecting.lockstep import Step, steps_along, steps_of, tokens_per
 from decoding.projecting.texts import Text
 from decoding.replay.at_load import OwnWork, play
 from decoding.replay.planning import Rows, Study, ungrown
-from decoding.spec import Choice, choose
+from decoding.spec import Choice, by_kind, choose, parse_choices, planned
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
 from decoding.ssd.simulation.recording import plan_of, track_of
 from decoding.ssd.simulation.simulator import simulate
 from decoding.strategies import BASELINE, STRATEGIES
-from decoding.strategy import Strategy
 
 MOST_TOKENS = 1000  # of all texts that are projected
 ALONE = choose(BASELINE)
-RANKED = [strategy for strategy in STRATEGIES.values() if strategy.role == "ranked"]
+# settings to try, by kind; a strategy that has none is named with the reason
+RANKED = {
+    **{slug: list[Choice]() for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"},
+    **by_kind(choice for choice in planned() if choice.spec.role == "ranked"),
+}
 
 
 @dataclass(frozen=True)
@@ -79,13 +82,11 @@ class Material:
         return cls(texts, vocab, classifier, study.is_alone)
 
     def settings(self, fixes_the_text: bool = True) -> dict[str, list[Choice]]:
-        """Settings to try, by strategy. Bounds know what no strategy can know, and peers are not ours."""
+        """Settings to try, by kind. Bounds know what no strategy can know, and peers are not ours."""
         return {
-            strategy.slug: [
-                choice for params in strategy.grid() if self._plays(choice := choose(strategy.slug, params))
-            ]
-            for strategy in RANKED
-            if not self._lacks(strategy, fixes_the_text)
+            kind: [choice for choice in choices if self._plays(choice)]
+            for kind, choices in RANKED.items()
+            if not self._lacks(kind, fixes_the_text)
         }
 
     def _plays(self, choice: Choice) -> bool:
@@ -93,8 +94,8 @@ class Material:
         return self._has_grown or not choice.needs_likelihoods
 
     def left_out(self, fixes_the_text: bool = True) -> dict[str, str]:
-        """Say why, of each strategy that is not projected."""
-        missing = {strategy.slug: why for strategy in RANKED if (why := self._lacks(strategy, fixes_the_text))}
+        """Say why, of each kind of choice that is not projected."""
+        missing = {kind: why for kind in RANKED if (why := self._lacks(kind, fixes_the_text))}
         return missing if self.is_alone or self._has_grown else {**missing, **ungrown()}
 
     @property
@@ -102,17 +103,18 @@ class Material:
         """Whether trees of likeliest paths were grown along the texts."""
         return all(text.grown for text in self.texts)
 
-    def _lacks(self, strategy: Strategy, fixes_the_text: bool) -> str:
-        """Say why it cannot be played; empty if it can."""
-        if self.is_alone and strategy.needs_draft:
+    def _lacks(self, kind: str, fixes_the_text: bool) -> str:
+        """Say why choices of this kind cannot be played; empty if they can."""
+        [usual] = parse_choices(kind)
+        if self.is_alone and usual.spec.needs_draft:
             return "it needs a draft, and none was recorded"
-        if not any(True for _ in strategy.grid()):
+        if not RANKED[kind]:
             return "a search has no settings of it to try"
-        if self.classifier is None and strategy.needs_classifier:
+        if self.classifier is None and usual.classifier is not None:
             return "this pair has no classifier"
-        if strategy.prepares_ahead and not fixes_the_text:
+        if usual.spec.prepares_ahead and not fixes_the_text:
             return "its simulation needs a fixed text: greedy or shared dice"
-        if strategy.judges_copies and self.judge is None:
+        if usual.judges_copies and self.judge is None:
             return "the classifier has not learned from copied tokens"
         return ""
 
@@ -121,10 +123,10 @@ class Material:
         costs = card.costs.at(self.context)
         if choice.spec.prepares_ahead:
             return tokens_per_s(self._prepared(choice, card, costs.of_each(batch)), costs, batch)
-        texts, source = [text.shown(choice.spec.sees) for text in self.texts], choice.sources(self.judge)
+        texts, source = [text.shown(choice.sees) for text in self.texts], choice.sources(self.judge)
         if choice.spec.copies_only or choice.spec.branches:
             return tokens_per_s([[*steps_along(each, source(), costs, batch)] for each in texts], costs, batch)
-        own = OwnWork.of(choice.spec, costs, batch)
+        own = OwnWork.of(choice, costs, batch)
         return play(texts, source, costs, batch, own).tokens_per_s_device / batch
 
     def _prepared(self, choice: Choice, card: Card, costs: CostModel) -> list[list[Step]]:

@@ -18,7 +18,7 @@ from decoding.replay.player import Clock
 from decoding.replay.records import RecordedText
 from decoding.replay.texts_at_load import Round, Sourced, Text
 from decoding.source import Source
-from decoding.strategy import Strategy
+from decoding.spec import Choice
 
 
 class OwnWork(NamedTuple):
@@ -29,11 +29,11 @@ class OwnWork(NamedTuple):
     late_row: float = 0.0  # of each token beyond the usual that the draft model must read first
 
     @classmethod
-    def of(cls, strategy: Strategy, costs: CostModel, texts: int = 1) -> OwnWork:
-        """Return the work of a text under this strategy, among so many."""
-        if strategy.branches:
+    def of(cls, choice: Choice, costs: CostModel, texts: int = 1) -> OwnWork:
+        """Return the work of a text under this choice, among so many."""
+        if choice.spec.branches:
             return cls(token=costs.in_tree, round=costs.tree)
-        return cls(costs.look(strategy.sees), costs.mixing if strategy.weighs else 0.0, costs.late_row(texts))
+        return cls(costs.look(choice.sees), costs.mixing if choice.spec.weighs else 0.0, costs.late_row(texts))
 
 
 NOTHING_ELSE = OwnWork()

@@ -17,7 +17,7 @@ from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, with_mixes, with_trees
 from decoding.prompts.prompt import Prompt
-from decoding.replay.planning import Prediction, Study, best, predict_these
+from decoding.replay.planning import Prediction, Study, predict_these
 from decoding.replay.probing import MIX
 from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import BASELINE
@@ -38,18 +38,20 @@ class Confirmed:
         def of(kind: Callable[[Choice], object]) -> list[Sequence[Event]]:
             return [events for choice, events in self.runs if kind(choice)]
 
-        chains = of(lambda choice: choice.spec.prices_passes and choice.spec.sees == "nothing")
+        chains = of(lambda choice: choice.spec.prices_passes and choice.sees == "nothing")
         if not any(sum(isinstance(event, Verified) for event in events) > 1 for events in chains):
             return None
         costs = dataclasses.replace(costs_from(chains), reading=probed.reading, decision=probed.decision)
-        mixes = of(lambda choice: choice.strategy == MIX.strategy)
-        return with_mixes(with_trees(costs, of(lambda choice: choice.spec.branches)), mixes, MIX.spec.sees)
+        mixes = of(lambda choice: choice.kind == MIX.kind)
+        return with_mixes(with_trees(costs, of(lambda choice: choice.spec.branches)), mixes, MIX.sees)
 
 
 def best_of_each(predictions: Sequence[Prediction]) -> list[Prediction]:
-    """Return the best setting of each strategy, fastest first."""
-    strategies = {prediction.choice.strategy for prediction in predictions}
-    return sorted((best(predictions, strategy) for strategy in strategies), key=lambda p: -p.tokens_per_s)
+    """Return the best setting of each kind, fastest first."""
+    fastest: dict[str, Prediction] = {}
+    for prediction in sorted(predictions, key=lambda prediction: -prediction.tokens_per_s):
+        fastest.setdefault(prediction.choice.kind, prediction)
+    return [*fastest.values()]
 
 
 def to_run(predictions: Sequence[Prediction]) -> list[Choice]:

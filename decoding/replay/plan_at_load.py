@@ -22,7 +22,7 @@ from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import (
     AtLoad,
     Material,
-    best_by_strategy,
+    best_of_kinds,
     crossovers,
     predict_at_load,
     schedule,
@@ -31,7 +31,6 @@ from decoding.replay.planning_at_load import (
 from decoding.replay.workload import SHOWN
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling
-from decoding.strategies import STRATEGIES
 from decoding.strategy import Export
 
 
@@ -57,10 +56,10 @@ def plan_at_load(
     found = predict_at_load(Material(study, joint, asked, ahead), users)
     if cancelled():
         return {}
-    best = {count: [_asking(row, classifier or "") for row in best_by_strategy(rows)] for count, rows in found.items()}
+    best = {count: [_asking(row, classifier or "") for row in best_of_kinds(rows)] for count, rows in found.items()}
     run = worth_running(found, SHOWN)
     chosen = [ALONE.at(Load(count)) for count in users]
-    chosen += [row.choice for rows in best.values() for row in rows if row.choice.strategy in run]
+    chosen += [row.choice for rows in best.values() for row in rows if row.choice.kind in run]
     chosen.sort(key=lambda choice: choice.load)
     due = len(chosen) * len(prompts)
     measured = run_all(
@@ -70,11 +69,7 @@ def plan_at_load(
 
 
 def _asking(row: AtLoad, classifier: str) -> AtLoad:
-    params = row.choice.params
-    if "classifier" not in params:
-        return row
-    choice = Choice(row.choice.strategy, {**params, "classifier": classifier}).at(row.choice.load)
-    return dataclasses.replace(row, choice=choice)
+    return dataclasses.replace(row, choice=row.choice.asking(classifier))
 
 
 def document(
@@ -92,12 +87,16 @@ def document(
 
 
 def _copying(rows: Sequence[Mapping[str, Any]]) -> Iterator[Export]:
-    """Export the best setting of each strategy that copies from the text, if that is a gain at any load. Engines take
-    one setting for all loads."""
-    for strategy in dict.fromkeys(row["strategy"] for row in rows if STRATEGIES[row["strategy"]].copies_only):
-        best = max((row for row in rows if row["strategy"] == strategy), key=_gain)
+    """Export the best setting of each kind that copies from the text, if that is a gain at any load. Engines take one
+    setting for all loads."""
+    copying: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if (choice := Choice.of(row)).spec.copies_only:
+            copying.setdefault(choice.kind, []).append(row)
+    for own in copying.values():
+        best = max(own, key=_gain)
         if _gain(best) > 1:
-            for export in STRATEGIES[strategy].exports(best["params"]):
+            for export in Choice.of(best).spec.exports(best["params"]):
                 note = f"{best['label']}, the best for {Load(best['users'])}, without a draft model. {export.note}"
                 yield dataclasses.replace(export, note=note.strip())
 
@@ -113,6 +112,7 @@ def _row(users: int, row: AtLoad, measured: Mapping[str, Any] | None) -> dict[st
     return {
         "users": users,
         "strategy": row.choice.strategy,
+        "kind": row.choice.kind,
         "params": dict(row.choice.params),
         "label": row.choice.settings,
         "role": row.choice.spec.role,

@@ -40,6 +40,7 @@ def _priced(prediction: Prediction) -> dict[str, Any]:
     choice = prediction.choice
     return {
         "strategy": choice.strategy,
+        "kind": choice.kind,
         "params": dict(choice.params),
         "speedup": prediction.speedup,
         "tokens_per_s": prediction.tokens_per_s,

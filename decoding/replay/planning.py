@@ -28,11 +28,11 @@ from decoding.replay.player import copied_record, replay
 from decoding.replay.records import Ranked, Record, RecordedText, Seen, Written
 from decoding.replay.workload import settings
 from decoding.source import WORDS, Chain, Judging, Sight, Source, Words, no_words
-from decoding.spec import Choice, Sampling, choose
-from decoding.strategies import BASELINE, STRATEGIES, disco_suffix, heuristic, oracle
+from decoding.spec import Choice, Sampling, by_kind, choose, parse_choices, planned
+from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle, suffix
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
-from decoding.strategy import LONGEST
+from decoding.strategy import CLASSIFIER, LONGEST, NEWEST
 from decoding.tree_shapes import LikeliestPaths
 
 CAP = LONGEST  # longest draft that is considered
@@ -68,9 +68,10 @@ class Study:
 
     @cached_property
     def copied(self) -> dict[str, list[Record]]:
-        """Records of every source that copies, with default settings, by its label."""
-        choices = [choose(slug) for slug, strategy in STRATEGIES.items()]
-        choices = [each for each in choices if each.spec.copies_only and not each.spec.needs_classifier]
+        """Records of every source that copies and asks no classifier, with default settings, by its label."""
+        every = [*map(choose, STRATEGIES), *planned()]
+        kinds = by_kind(each for each in every if each.spec.copies_only and each.classifier is None)
+        choices = [choice for kind in kinds for choice in parse_choices(kind)]
         return {choice.label: self._copied(choice.sources()) for choice in choices}
 
     def _copied(self, source: Callable[[], Source]) -> list[Record]:
@@ -204,8 +205,7 @@ def study(
 
 def likeliest_paths() -> list[LikeliestPaths]:
     """Return the deepest of each width among the trees of likeliest paths that a planner tries."""
-    settings = (choose(strategy.slug, params) for strategy in STRATEGIES.values() for params in strategy.grid())
-    sources = [choice.source() for choice in settings if choice.spec.branches]
+    sources = [choice.source() for choice in planned() if choice.spec.branches]
     paths = sorted((each for each in sources if isinstance(each, LikeliestPaths)), key=lambda each: each.lookahead)
     return [*{one.width: one for one in paths}.values()]
 
@@ -242,7 +242,7 @@ def predict_these(
     judge = judge_if_any(classifier)
 
     def predicted(choice: Choice) -> Prediction:
-        counts, sees = study.play(choice, estimates, costs, judge), choice.spec.sees
+        counts, sees = study.play(choice, estimates, costs, judge), choice.sees
         speed = costs.tokens_per_s(counts, sees)
         return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
 
@@ -270,7 +270,7 @@ def sweep(study: Study, costs: CostModel, classifier: Classifier) -> dict[str, l
 
 
 def sweep_of_copies(study: Study, costs: CostModel, classifier: Classifier) -> list[dict[str, float]]:
-    """Speed-up of `disco-suffix` over its threshold."""
+    """Speed-up of suffix decoding with a classifier over its threshold."""
     baseline, judge = study.play(ALONE), judge_of(classifier)
 
     def at(threshold: float) -> dict[str, float]:
@@ -292,7 +292,7 @@ def _at(threshold: float, counts: Counts, speedup: float) -> dict[str, float]:
 
 def judged(threshold: float) -> Choice:
     """Return the choice of suffix decoding with a classifier that stops at this threshold."""
-    return choose(disco_suffix.STRATEGY.slug, {disco_suffix.THRESHOLD.name: threshold})
+    return choose(suffix.STRATEGY.slug, {suffix.THRESHOLD.name: threshold, CLASSIFIER.name: NEWEST})
 
 
 def tuned(study: Study, estimates: Rows, thresholds: Mapping[str, float]) -> dict[str, Counts]:
@@ -317,27 +317,28 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
 
 
 def best_for_copies(study: Study, costs: CostModel, classifier: Classifier) -> float:
-    """Threshold of `disco-suffix` that replay finds fastest."""
+    """Threshold of suffix decoding with a classifier that replay finds fastest."""
     judge = judge_of(classifier)
-    choices = [choose(disco_suffix.STRATEGY.slug, params) for params in disco_suffix.STRATEGY.grid()]
+    choices = by_kind(planned())[judged(0.0).kind]
     speeds = {float(c.params["threshold"]): costs.tokens_per_s(study.play(c, judge=judge)) for c in choices}
     return max(speeds, key=lambda threshold: speeds[threshold])
 
 
 def copying(study: Study, costs: CostModel, classifier: Classifier, threshold: float) -> dict[str, float]:
-    """Speed-ups of strategies that copy: of each the best setting on these prompts, or if the classifier judges its
-    copies, this threshold. What one gains that remembers earlier texts depends on their order, so it is left out."""
+    """Speed-ups of each kind that copies: of the best setting on these prompts, or if the classifier judges its copies,
+    of this threshold. What one gains that remembers earlier texts depends on their order, so it is left out."""
     baseline, judge = study.play(ALONE), judge_of(classifier)
 
     def speedup(choice: Choice) -> float:
         return costs.speedup(study.play(choice, judge=judge), baseline)
 
     found = dict[str, float]()
-    for strategy in STRATEGIES.values():
-        if strategy.copies_only and strategy.judges_copies:
-            found[strategy.slug] = speedup(choose(strategy.slug, {disco_suffix.THRESHOLD.name: threshold}))
-        elif strategy.copies_only and not strategy.remembers:
-            found[f"best {strategy.slug}"] = max(speedup(choose(strategy.slug, one)) for one in strategy.grid())
+    for kind, choices in by_kind(each for each in planned() if each.spec.copies_only).items():
+        if choices[0].judges_copies:
+            [usual] = parse_choices(kind)
+            found[kind] = speedup(choose(usual.strategy, {**usual.params, suffix.THRESHOLD.name: threshold}))
+        elif not choices[0].remembers:
+            found[f"best {kind}"] = max(map(speedup, choices))
     return found
 
 

@@ -136,9 +136,8 @@ class Simulating:
         return simulate(tracks or self.tracks, plan, prices, self.placement(choice))
 
     def choice(self, strategy: Strategy, params: Settings) -> Choice:
-        named = {"classifier": self.classifier_name or ""} if strategy.needs_classifier else {}
         placed = {"placement": "beside"} if has_both_placements(self.pair) else {}
-        return choose(strategy.slug, {**placed, **params, **named})
+        return choose(strategy.slug, {**placed, **params}).asking(self.classifier_name or "")
 
     def run(self, choices: Sequence[Choice], runs: Runs) -> Measured:
         """Run the choices and autoregressive shortly, prompt by prompt, and add their traces to `runs`."""

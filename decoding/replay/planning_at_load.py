@@ -17,8 +17,8 @@ from decoding.prices.cost_model import CostModel
 from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
 from decoding.replay.at_load import OwnWork, Run, play
 from decoding.replay.planning import ALONE, Rows, Study
-from decoding.spec import Choice, choose
-from decoding.strategies import BASELINE, STRATEGIES
+from decoding.spec import Choice, choose, planned
+from decoding.strategies import BASELINE
 from decoding.strategies import schedule as schedule_strategy
 from decoding.strategies import static as static_strategy
 
@@ -47,9 +47,8 @@ class Material:
         return judge_if_any(self.classifier)
 
     def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
-        spec = choice.spec
-        texts, own = self.study.texts(self.study.shown(spec.sees, estimates)), OwnWork.of(spec, self.costs)
-        return play(texts, choice.sources(self.judge), self.costs, users, own, drafts=spec.needs_draft)
+        texts, own = self.study.texts(self.study.shown(choice.sees, estimates)), OwnWork.of(choice, self.costs)
+        return play(texts, choice.sources(self.judge), self.costs, users, own, drafts=choice.spec.needs_draft)
 
     def prepared(self, users: int) -> Iterator[tuple[Choice, float]]:
         """Return settings of strategies that prepare ahead, and their tokens per second."""
@@ -74,32 +73,31 @@ def predict_at_load(material: Material, users: Sequence[int]) -> dict[int, list[
 
 def _settings(material: Material) -> Iterator[Choice]:
     yield ALONE
-    for strategy in STRATEGIES.values():
-        lacks = material.judge is None if strategy.judges_copies else material.classifier is None
-        if strategy.needs_draft and material.study.is_alone:
-            continue
-        if strategy.can_replay and strategy.role == "ranked" and not (strategy.needs_classifier and lacks):
-            yield from filter(material.study.tells, (choose(strategy.slug, params) for params in strategy.grid()))
+    for choice in planned():
+        spec, asked = choice.spec, material.judge if choice.judges_copies else material.classifier
+        lacks = (choice.classifier is not None and asked is None) or (spec.needs_draft and material.study.is_alone)
+        if spec.can_replay and spec.role == "ranked" and not lacks and material.study.tells(choice):
+            yield choice
 
 
-def best_by_strategy(rows: Sequence[AtLoad]) -> list[AtLoad]:
-    """The fastest setting of each strategy, in the order of `rows`."""
+def best_of_kinds(rows: Sequence[AtLoad]) -> list[AtLoad]:
+    """The fastest setting of each kind, in the order of `rows`."""
     fastest: dict[str, AtLoad] = {}
     for row in rows:
-        fastest.setdefault(row.choice.strategy, row)
+        fastest.setdefault(row.choice.kind, row)
     return [*fastest.values()]
 
 
 def worth_running(found: Mapping[int, Sequence[AtLoad]], most: int) -> list[str]:
-    """The strategies to confirm: those that come closest to the best at any load. They run at every load, so that a
-    crossover can be measured."""
+    """The kinds of choices to confirm: those that come closest to the best at any load. They run at every load, so that
+    a crossover can be measured."""
     closest: dict[str, float] = {}
     for rows in found.values():
-        ranked = [row for row in best_by_strategy(rows) if row.choice.strategy != BASELINE]
+        ranked = [row for row in best_of_kinds(rows) if row.choice.strategy != BASELINE]
         for row in ranked:
             share = row.speedup / ranked[0].speedup
-            closest[row.choice.strategy] = max(share, closest.get(row.choice.strategy, 0.0))
-    return sorted(closest, key=lambda strategy: -closest[strategy])[:most]
+            closest[row.choice.kind] = max(share, closest.get(row.choice.kind, 0.0))
+    return sorted(closest, key=lambda kind: -closest[kind])[:most]
 
 
 def schedule(found: Mapping[int, Sequence[AtLoad]], measured: Mapping[str, Mapping[str, Any]]) -> Choice:
@@ -118,14 +116,14 @@ def schedule(found: Mapping[int, Sequence[AtLoad]], measured: Mapping[str, Mappi
 
 
 def crossovers(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """For each strategy that ran, the number of users from which its best setting is a loss. `low` to `high` is where
-    the bounds of the 95 % intervals cross 1; None if they do so at none of these loads."""
-    strategies = dict.fromkeys(row["strategy"] for row in rows if row["measured"] and row["strategy"] != BASELINE)
-    return [{"strategy": strategy, **_crossover(strategy, rows)} for strategy in strategies]
+    """For each kind of choice that ran, the number of users from which its best setting is a loss. `low` to `high` is
+    where the bounds of the 95 % intervals cross 1; None if they do so at none of these loads."""
+    kinds = dict.fromkeys(Choice.of(row).kind for row in rows if row["measured"] and row["strategy"] != BASELINE)
+    return [{"strategy": kind, **_crossover(kind, rows)} for kind in kinds]
 
 
-def _crossover(strategy: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    own = sorted((row for row in rows if row["strategy"] == strategy), key=lambda row: row["users"])
+def _crossover(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    own = sorted((row for row in rows if Choice.of(row).kind == kind), key=lambda row: row["users"])
     points = [(row["users"], row["measured"]) for row in own if row["measured"]]
     few = any(gain["low"] is None for _, gain in points)
 

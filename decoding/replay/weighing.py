@@ -21,7 +21,6 @@ from decoding.prompts.prompt import first_turns
 from decoding.replay.any_tokens import AnyTokens
 from decoding.replay.planning import ALONE
 from decoding.replay.probing import EveryLength, drafted, every_length, typical
-from decoding.strategy import CLASSIFIER
 
 TOKENS = 96  # of each sample
 LENGTHS = (7, 1, 7, 3, 7, 5, 2, 11)  # of drafts. Seven often: what a row costs lies between 1 row and 8
@@ -42,7 +41,7 @@ def settle_prices(
     interrupted. `on_trouble` gets the reason if nothing can be weighed: a prompt may break the model. `on_progress`
     gets the turns that are weighed, and due."""
     pair = comparison.pair
-    names = {str(choice.settled[CLASSIFIER.name]) for choice in comparison.choices if choice.price_rule}
+    names = {choice.classifier or "" for choice in comparison.choices if choice.price_rule}
     if not isinstance(pair, Pair):
         return {}
     rules = [PRICED, COPIED] if pair.draft else [COPIED]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from decoding.reproduce.settings import BATCHES
-from decoding.spec import Choice, Sampling, choose
+from decoding.spec import Choice, Sampling, choose, planned
 from decoding.strategies import BASELINE, STRATEGIES
 from decoding.strategy import Strategy
 
@@ -26,17 +26,18 @@ OF_PAPERS = 66  # samples of each prompt, if no figure lacks anything
 
 def settings(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> Iterator[Choice]:
     """Settings that a plan predicts by replay."""
-    for strategy in STRATEGIES.values():
-        needs = strategy.prices_rounds or (strategy.sees == "estimate" and not has_classifier)
-        needs = needs or (strategy.judges_copies and not judges_copies) or (strategy.needs_draft and is_alone)
-        if strategy.can_replay and not needs:
-            yield from (choose(strategy.slug, params) for params in strategy.grid())
+    for choice in planned():
+        spec = choice.spec
+        needs = spec.prices_rounds or (choice.sees == "estimate" and not has_classifier)
+        needs = needs or (choice.judges_copies and not judges_copies) or (spec.needs_draft and is_alone)
+        if spec.can_replay and not needs:
+            yield choice
 
 
 def confirmed(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> set[str]:
-    """Strategies that a plan runs to test its predictions."""
+    """Kinds of choices that a plan runs to test its predictions."""
     found = settings(has_classifier, judges_copies, is_alone=is_alone)
-    return {BASELINE, *(choice.strategy for choice in found if choice.spec.role == "ranked")}
+    return {BASELINE, *(choice.kind for choice in found if choice.spec.role == "ranked")}
 
 
 def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]:
@@ -44,7 +45,8 @@ def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]
     return [
         strategy
         for strategy in STRATEGIES.values()
-        if strategy.prepares_ahead and sampling.fixes_the_text and (has_classifier or not strategy.needs_classifier)
+        if strategy.prepares_ahead and sampling.fixes_the_text
+        if has_classifier or choose(strategy.slug).classifier is None
     ]
 
 

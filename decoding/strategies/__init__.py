@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
@@ -43,9 +43,16 @@ def _strategy(module: ModuleType) -> Strategy:
     return found
 
 
-def _only(strategies: Iterable[Strategy]) -> dict[str, Strategy]:
+class Strategies(dict[str, Strategy]):
+    """Strategies by slug. The slug of an earlier version finds the strategy that has taken over."""
+
+    def __missing__(self, slug: str) -> Strategy:
+        return self[FORMER[slug][0]]
+
+
+def _only(strategies: Iterable[Strategy]) -> Strategies:
     """Put them in order by slug. Two of one name would hide one another."""
-    found: dict[str, Strategy] = {}
+    found = Strategies()
     for each in sorted(strategies, key=lambda each: (each.order, each.slug)):
         if each.slug in found:
             raise BadStrategyModule(f"Two strategies are called {each.slug!r}; rename the file and slug of yours.")
@@ -61,10 +68,13 @@ def _baseline() -> str:
 
 
 STRATEGIES = _only([*map(_strategy, modules_in(sys.modules[__name__], PARTS)), *contestants.specs()])
+FORMER = {former.slug: (slug, former) for slug, strategy in STRATEGIES.items() for former in strategy.formerly}
 BASELINE = _baseline()
 
 
-def remarks_on(slugs: Iterable[str]) -> list[str]:
-    """Sentences on what to know of results of these strategies, in the order of the strategies."""
-    named = set(slugs)
-    return [f"{slug} {strategy.remark}." for slug, strategy in STRATEGIES.items() if strategy.remark and slug in named]
+def current(slug: str, params: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
+    """Translate a strategy of an earlier version, and its parameters, to the one that has taken over."""
+    if slug not in FORMER:
+        return slug, params
+    now, former = FORMER[slug]
+    return now, former.now(params)

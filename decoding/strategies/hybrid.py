@@ -1,12 +1,16 @@
 """Hybrid: at each position, draft from the source that brings the most tokens per second: a copy, the draft model, or a
-copy and then the model. Nothing is set by hand: acceptance and prices are running estimates."""
+copy and then the model. Nothing is set by hand: acceptance and prices are running estimates.
+
+A classifier estimates each copied token from its match, and each token of the draft model as in `disco`. Recent
+verdicts correct its estimates.
+"""
 
 from collections.abc import Sequence
 
-from decoding.source import STEP, Asking, Copy, Judgement, Judges, Match, Sight, Source, View
+from decoding.source import STEP, Asking, Copy, Given, Judgement, Judges, Match, Sight, Source, View
 from decoding.sources import HOPELESS, Knowledge
 from decoding.strategies.suffix import SuffixDecoding, usual_estimate
-from decoding.strategy import LONGEST, Looks, Strategy
+from decoding.strategy import JUDGE, JUDGED, LONGEST, NEWEST, Former, Looks, Strategy
 
 FIRST = 3  # tokens that the model drafts in the first round, when no price is known
 LEAN = 0.5  # tokens by which the model is preferred: what it reads and shows now also helps later rounds
@@ -115,6 +119,14 @@ class BestSource(Source):
                 return
 
 
+class Estimated(BestSource):
+    sees = "estimate"
+
+
+def _source(given: Given, classifier: str) -> BestSource:
+    return (Estimated if classifier else BestSource)(given.memory.setdefault("hybrid", Knowledge()), given.judge)
+
+
 STRATEGY = Strategy(
     slug="hybrid",
     title="Hybrid",
@@ -122,7 +134,10 @@ STRATEGY = Strategy(
     role="ranked",
     order=12,
     looks=Looks("▚", "M-8,-8H0V0H-8ZM0,0H8V8H0Z", "#b0306a", "#fe7da9", 168),
-    source=lambda given: BestSource(given.memory.setdefault("hybrid", Knowledge())),
+    params=(JUDGE,),
+    source=_source,
     bound="best-source",
-    grid=lambda: ({},),
+    grid=lambda: ({}, {"classifier": NEWEST}),
+    sliders=(JUDGED,),
+    formerly=(Former("disco-hybrid", {"classifier": NEWEST}, "classifier"),),
 )

@@ -1,12 +1,27 @@
-"""Suffix decoding: copy what followed the longest repeated context, for as long as it is likely (arXiv 2411.04975)."""
+"""Suffix decoding: copy what followed the longest repeated context, for as long as it is likely (arXiv 2411.04975).
+
+With `memory` it copies from the texts of earlier requests too, as the paper's cache of responses does. With a
+classifier, that estimates each copied token from the length and counts of its match and from its position.
+"""
 
 from collections.abc import Iterator, Sequence
 
 from decoding.params import Param
-from decoding.source import Copying, Judges, Match
-from decoding.strategy import CAP, LONGEST, Looks, Settings, Slider, Strategy
+from decoding.source import Copying, Given, Judges, Match
+from decoding.strategy import CAP, JUDGE, JUDGED, LONGEST, NEWEST, Former, Looks, Settings, Slider, Strategy
 from decoding.suffixes import START, Suffixes
 
+THRESHOLD = Param(
+    "threshold",
+    "float",
+    0.3,
+    "stop when the whole copy is less likely to be accepted than this; with a classifier, 0 is its own value",
+    0.0,
+    1.0,
+)
+MEMORY = Param("memory", "bool", False, "copies from the texts of earlier requests too", sets_apart=True)
+MOST_TEXTS = 64  # that are remembered, the latest ones
+CONTEXT = 64  # tokens of a prompt that are searched for in them
 DOUBT = 1.0  # occurrences that a context of 1 token lacks to be sure of its follower; one of n tokens lacks 1/n
 
 
@@ -61,8 +76,65 @@ class SuffixDecoding(Copying):
         return tokens
 
 
+class Memory:
+    """The latest texts, by their prompts."""
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[int, ...], Suffixes] = {}
+
+    def enter(self, prompt: Sequence[int], text: Suffixes) -> list[Suffixes]:
+        """Return the texts of other prompts, and remember this one. An earlier answer to the same prompt is forgotten:
+        it would be copied whole, and show the speed of a machine that is asked the same thing again."""
+        self._texts.pop(tuple(prompt), None)
+        others = [*self._texts.values()]
+        self._texts[tuple(prompt)] = text
+        if len(self._texts) > MOST_TEXTS:
+            del self._texts[next(iter(self._texts))]
+        return others
+
+
+class Remembering(SuffixDecoding):
+    """Copies from whichever text has the longest match: its own, or one of earlier requests."""
+
+    remembers = True
+
+    def __init__(self, threshold: float, cap: int, memory: Memory, judge: Judges | None = None) -> None:
+        super().__init__(threshold, cap, judge)
+        self._memory = memory
+        self._others: list[Suffixes] | None = None
+        self._matches: list[tuple[int, int]] = []  # in each of the others: state and length
+
+    def follow(self, text: Sequence[int]) -> None:
+        if self._others is None:
+            self._others = self._memory.enter(text, self._suffixes)
+            self._matches = [(START, 0)] * len(self._others)
+        for token in text[max(self._read, len(text) - CONTEXT) :]:
+            self._matches = [
+                other.matched(*match, token) for other, match in zip(self._others, self._matches, strict=True)
+            ]
+        super().follow(text)
+
+    def copied(self) -> Sequence[int]:
+        found, (state, length) = self._suffixes, self._suffixes.repeated()
+        for other, match in zip(self._others or (), self._matches, strict=True):
+            if match[1] > length:
+                found, (state, length) = other, match
+        return self.continued(found, state, length)
+
+
+def _source(given: Given, threshold: float, cap: int, memory: bool, classifier: str) -> SuffixDecoding:
+    judge = given.judge
+    threshold = threshold or (judge.threshold if judge else 0.0)
+    if memory:
+        return Remembering(threshold, cap, given.memory.setdefault("suffix", Memory()), judge)
+    return SuffixDecoding(threshold, cap, judge)
+
+
 def _grid() -> Iterator[Settings]:
-    return ({"threshold": step / 20, "cap": LONGEST} for step in range(19))
+    for memory in (False, True):
+        yield from ({"threshold": step / 20, "cap": LONGEST, "memory": memory} for step in range(19))
+    for step in range(1, 19, 2):
+        yield {"threshold": step / 20, "cap": LONGEST, "classifier": NEWEST}
 
 
 STRATEGY = Strategy(
@@ -72,12 +144,21 @@ STRATEGY = Strategy(
     role="ranked",
     order=11,
     looks=Looks("◨", "M-7.5,-7.5H7.5V7.5H-7.5ZM-5.5,-5.5V5.5H0V-5.5Z", "#3f7a1c", "#87c05f", 64),
-    params=(
-        Param("threshold", "float", 0.3, "stop when the whole draft is less likely to be accepted than this", 0.0, 1.0),
-        Param("cap", "int", 20, CAP, 1, 64),
-    ),
-    source=lambda given, threshold, cap: SuffixDecoding(threshold, cap),
+    params=(THRESHOLD, Param("cap", "int", 20, CAP, 1, 64), MEMORY, JUDGE),
+    source=_source,
+    if_judged={"threshold": 0.0},
+    price_rule=lambda params: "copied" if params["classifier"] and not params["threshold"] else "",
+    swept=("copied",),
     grid=_grid,
-    sliders=(Slider("threshold", 0.05, 0.95, 0.05), Slider("cap", 1, LONGEST)),
+    sliders=(
+        Slider("threshold", 0.05, 0.95, 0.05),
+        Slider("cap", 1, LONGEST),
+        Slider("memory", options=("false", "true")),
+        JUDGED,
+    ),
+    formerly=(
+        Former("disco-suffix", {"classifier": NEWEST}, "threshold"),
+        Former("suffix-memory", {"memory": True}, "threshold"),
+    ),
     needs_draft=False,
 )

@@ -76,13 +76,12 @@ def simulate_at_load(found: Recorded, choice: Choice, users: int) -> AtLoad:
 
 
 def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.Run:
-    spec = choice.spec
     texts, source, own = (
-        found.texts(spec.sees, hopes),
+        found.texts(choice.sees, hopes),
         choice.sources(found.judge(choice)),
-        at_load.OwnWork.of(spec, found.costs),
+        at_load.OwnWork.of(choice, found.costs),
     )
-    return at_load.play(texts, source, found.costs, users, own, drafts=spec.needs_draft)
+    return at_load.play(texts, source, found.costs, users, own, drafts=choice.spec.needs_draft)
 
 
 def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:

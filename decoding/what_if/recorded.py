@@ -16,7 +16,6 @@ from decoding.prices.cost_model import CostModel
 from decoding.replay.records import Record, RecordedText
 from decoding.source import Judging, Sight
 from decoding.spec import Choice
-from decoding.strategy import CLASSIFIER
 from decoding.what_if.ahead import Ahead
 from decoding.what_if.places import Places
 
@@ -42,7 +41,7 @@ class Recorded:
 
     def judge(self, choice: Choice) -> Judging | None:
         """Return the judge of copied tokens that this choice asks; None if it asks none, or nobody has it."""
-        return self.judges.get(str(choice.params.get(CLASSIFIER.name)))
+        return self.judges.get(choice.classifier or "")
 
     @cached_property
     def if_refused(self) -> list[tuple[Places, Record]]:

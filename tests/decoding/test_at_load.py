@@ -360,12 +360,12 @@ def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops
 
 
 def test_a_plan_at_load_plays_what_copies_and_what_copies_or_drafts(recorded: Study) -> None:
-    judged = {"disco-suffix", "disco-lookup", "disco-hybrid"}
+    judged = {"suffix:classifier=newest", "lookup:classifier=newest", "hybrid:classifier=newest"}
     for classifier, more in ((None, set[str]()), (some_classifier(), judged)):
         [rows] = predict_at_load(Material(recorded, like_one(CHEAP), classifier), (4,)).values()
-        strategies = {row.choice.strategy for row in rows}
-        assert strategies >= {"lookup", "suffix", "suffix-memory", "hybrid"} and strategies & judged == more
-        assert "best-source" not in strategies, "a bound"
+        kinds = {row.choice.kind for row in rows}
+        assert kinds >= {"lookup", "suffix", "suffix:memory=true", "hybrid"} and kinds & judged == more
+        assert "best-source" not in kinds, "a bound"
 
 
 def test_a_copy_costs_its_rows_and_no_pass_of_the_draft(recorded: Study) -> None:
@@ -409,7 +409,7 @@ def test_a_plan_runs_the_strategies_that_come_closest_to_the_best_at_any_load(re
     run = worth_running(found, 3)
     assert len(run) == 3 and "autoregressive" not in run
     for rows in found.values():
-        assert next(row for row in rows if row.choice.strategy != "autoregressive").choice.strategy in run
+        assert next(row for row in rows if row.choice.strategy != "autoregressive").choice.kind in run
 
 
 def gains(*found: tuple[int, float, float | None, float | None]) -> list[dict[str, object]]:

@@ -112,7 +112,7 @@ def rounds_in(run: Run) -> list[Rounds]:
 
 
 ALONE = parse_choices("static:4,heuristic:3,threshold:0.4,schedule:1:1/2:2/64:4")
-COPYING = parse_choices("lookup:4,lookup:10,ngram=1,suffix:0.05,suffix-memory:0.05")
+COPYING = parse_choices("lookup:4,lookup:10,ngram=1,suffix:0.05,suffix:0.05,memory=true")
 TREES = parse_choices("tree:3/21/1,tree:auto,rows=6,depth=3")
 
 
@@ -158,7 +158,7 @@ def test_every_round_of_texts_that_prepare_ahead_is_the_live_one(choice: Choice,
 
 KNOWN = parse_choices("static:12,tree:c/cccc,ssd:4,branches=40,backup=neural,placement=in-turn")  # what ran
 ASKED = parse_choices(
-    "static:3,lookup:4,suffix-memory:0.05,ssd:3,branches=7,fanout=uniform,backup=neural,placement=in-turn"
+    "static:3,lookup:4,suffix:0.05,memory=true,ssd:3,branches=7,fanout=uniform,backup=neural,placement=in-turn"
 )
 
 

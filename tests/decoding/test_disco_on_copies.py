@@ -25,11 +25,10 @@ from decoding.replay.planning import Study, best_for_copies, predict, sweep_of_c
 from decoding.replay.player import replay
 from decoding.source import Copying, Given, Match
 from decoding.sources import Knowledge
-from decoding.spec import Sampling, choose
+from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import STRATEGIES
-from decoding.strategies.disco_hybrid import Estimated
-from decoding.strategies.disco_lookup import JudgedLookup
-from decoding.strategies.lookup import PromptLookup
+from decoding.strategies.hybrid import Estimated
+from decoding.strategies.lookup import JudgedLookup, PromptLookup
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.suffixes import Suffixes
 from tests.decoding.test_replay_and_disco import recorded
@@ -83,18 +82,22 @@ def judging() -> Judge:
     return judge_of(deciding())
 
 
-@pytest.mark.parametrize("slug", ["disco-suffix", "disco-lookup"])
+def judged(slug: str, threshold: float, **more: object) -> Choice:
+    return choose(slug, {"threshold": threshold, "classifier": "newest", **more})
+
+
+@pytest.mark.parametrize("slug", ["suffix", "lookup"])
 def test_a_replay_ends_copies_where_a_live_run_does(slug: str) -> None:
-    choice = choose(slug, {"threshold": 0.05})
+    choice = judged(slug, 0.05)
     for seed in range(4):
         live = World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events
         counts = Study([recorded(World.of_tables(5, seed), GREEDY, seed)]).play(choice, judge=judging())
         assert counts.copied > 0 and counts == counted(live)
 
 
-@pytest.mark.parametrize("slug", ["disco-suffix", "disco-lookup"])
-def test_a_copy_ends_where_the_classifier_doubts_it(slug: str) -> None:
-    sure, doubtful = (choose(slug, {"threshold": at}).source(Given(judge=judging())) for at in (0.01, 0.99))
+@pytest.mark.parametrize(("slug", "more"), [("suffix", {}), ("suffix", {"memory": True}), ("lookup", {})])
+def test_a_copy_ends_where_the_classifier_doubts_it(slug: str, more: dict[str, bool]) -> None:
+    sure, doubtful = (judged(slug, at, **more).source(Given(judge=judging())) for at in (0.01, 0.99))
     for source in (sure, doubtful):
         assert isinstance(source, Copying)
         source.follow([1, 2, 3, 4, 1, 2, 3, 4, 1, 2])
@@ -136,10 +139,10 @@ def test_a_file_that_holds_no_judge_is_refused(spoil: Any, says: str, tmp_path: 
 
 
 def test_a_plan_prices_copies_that_the_classifier_ends_only_where_it_knows_copies(study: Study) -> None:
-    planned = {p.choice.strategy for p in predict(study, COSTS, deciding())}
-    without = {p.choice.strategy for p in predict(study, COSTS, looking_at(features.QUICK))}
-    assert planned - without == {"disco-lookup", "disco-suffix", "disco-hybrid"}
-    assert {"lookup", "suffix", "suffix-memory", "hybrid", "best-source"} <= without
+    planned = {p.choice.kind for p in predict(study, COSTS, deciding())}
+    without = {p.choice.kind for p in predict(study, COSTS, looking_at(features.QUICK))}
+    assert planned - without == {"lookup:classifier=newest", "suffix:classifier=newest", "hybrid:classifier=newest"}
+    assert {"lookup", "suffix", "suffix:memory=true", "hybrid", "best-source"} <= without
 
 
 def test_without_a_threshold_prompt_lookup_with_a_classifier_proposes_what_prompt_lookup_does() -> None:
@@ -178,7 +181,7 @@ def test_a_card_without_the_threshold_that_a_rule_needs_is_refused_in_words() ->
 
 
 def test_the_hybrid_asks_the_classifier_about_copies_and_drafts_live_and_replayed() -> None:
-    choice = choose("disco-hybrid")
+    choice = choose("hybrid", {"classifier": "newest"})
     classifier = deciding()
     live = [World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events for seed in range(4)]
     drafts = [event for events in live for event in events if isinstance(event, Drafted)]
@@ -200,10 +203,7 @@ def test_the_hybrid_asks_the_classifier_about_copies_and_drafts_live_and_replaye
 
 def test_the_threshold_for_copies_is_the_one_that_replay_finds_fastest(study: Study) -> None:
     found = best_for_copies(study, COSTS, some_classifier())
-    speeds = [
-        COSTS.tokens_per_s(study.play(choose("disco-suffix", {"threshold": at}), judge=judging()))
-        for at in (found, 0.05, 0.95)
-    ]
+    speeds = [COSTS.tokens_per_s(study.play(judged("suffix", at), judge=judging())) for at in (found, 0.05, 0.95)]
     assert speeds[0] == max(speeds)
 
 
@@ -211,7 +211,7 @@ def test_the_sweep_of_copies_moves_the_threshold_of_the_strategy_that_pages_comp
     [strategy] = [slug for slug, each in STRATEGIES.items() if COPIED in each.swept]
     points = sweep_of_copies(study, COSTS, some_classifier())
     for point in points[::6]:
-        counts = study.play(choose(strategy, {"threshold": point["threshold"]}), judge=judging())
+        counts = study.play(judged(strategy, point["threshold"]), judge=judging())
         assert point["speedup"] == COSTS.speedup(counts, study.play(choose("autoregressive")))
         assert point["drafted"] == pytest.approx(counts.copied / counts.target_passes)
     assert points[0]["drafted"] > points[-1]["drafted"]  # a higher threshold ends copies earlier

@@ -32,7 +32,7 @@ from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_
 from tests.decoding.worlds import World, tables
 
 HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")
-JUDGED = choose("disco-hybrid")
+JUDGED = choose("hybrid", {"classifier": "newest"})
 GREEDY = Sampling(max_new_tokens=50)
 SAMPLINGS = [
     GREEDY,

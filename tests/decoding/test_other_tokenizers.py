@@ -171,7 +171,7 @@ def test_a_draft_without_room_for_what_it_reads_as_several_leaves_the_target_alo
 
 def test_strategies_that_need_the_drafts_scores_are_refused_where_text_is_matched() -> None:
     made = bridge(LETTERS, OTHERS, "slem")
-    for asked in parse_choices("ssd,ssd-disco,oracle,hybrid,disco-hybrid,best-source,tree:auto,tree:4x2,tree:3/21/1"):
+    for asked in parse_choices("ssd,ssd-disco,oracle,hybrid,hybrid:newest,best-source,tree:auto,tree:4x2,tree:3/21/1"):
         with pytest.raises(BadStrategy, match=r"matches text \(SLEM\)"):
             made.check([choose("static"), asked])
         bridge(LETTERS, OTHERS, "tli").check([asked])

@@ -149,9 +149,9 @@ def test_every_setting_is_priced_and_the_best_is_named(made) -> None:  # type: i
     ready, _, _ = made
     recorded, costs = study(ready, ALL[-5:], SHARED, tails=True), probe(ready, ALL[:4], SHARED)
     predictions = predict(recorded, costs, ready.classifier("ours"))
-    assert {p.choice.strategy for p in predictions} == {
-        "static", "heuristic", "oracle", "threshold", "disco", "lookup", "suffix", "suffix-memory", "tree", "hybrid",
-        "best-source",
+    assert {p.choice.kind for p in predictions} == {
+        "static", "heuristic", "oracle", "threshold", "disco", "lookup", "suffix", "suffix:memory=true", "tree",
+        "hybrid", "best-source",
     }  # fmt: skip
     top = best(predictions, "static")
     assert top.tokens_per_s == max(p.tokens_per_s for p in predictions if p.choice.strategy == "static")
@@ -159,7 +159,7 @@ def test_every_setting_is_priced_and_the_best_is_named(made) -> None:  # type: i
 
 def test_a_confirmation_copies_nothing_from_an_earlier_one() -> None:
     """A plan's rows at load used to begin with the texts that the rows for one user had written."""
-    ready, asked = pair(), [choose("autoregressive"), choose("suffix-memory")]
+    ready, asked = pair(), [choose("autoregressive"), choose("suffix", {"memory": True})]
     first, second = (run_all(ready, prompts(6), SHARED, asked)[asked[1].label] for _ in range(2))
     assert first["num_draft_tokens"] == second["num_draft_tokens"] > 0
 

@@ -50,8 +50,7 @@ def test_every_setting_of_the_grid_and_some_near_the_best_are_simulated(planned)
     _, _, predictions = planned
     for slug in ("ssd", "ssd-disco"):
         labels = {p.choice.label for p in predictions if p.choice.strategy == slug}
-        named = {"classifier": "ours"} if STRATEGIES[slug].needs_classifier else {}
-        grid = {choose(slug, {**params, **named}).label for params in STRATEGIES[slug].grid()}
+        grid = {choose(slug, params).asking("ours").label for params in STRATEGIES[slug].grid()}
         assert grid < labels
         assert len(labels) < 40
     assert all(p.tokens_per_s > 0 and p.speedup > 0 for p in predictions)

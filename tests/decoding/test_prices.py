@@ -141,9 +141,10 @@ def test_who_prepares_ahead_takes_its_prices_from_the_same_place(recorded) -> No
         ("disco", {"threshold": 0.5}, ""),
         ("disco", {"rule": "threshold"}, ""),
         ("ssd-disco", {}, PRICED),
-        ("disco-lookup", {}, COPIED),
-        ("disco-suffix", {"threshold": 0.1}, ""),
-        ("disco-hybrid", {}, ""),  # it prices every round by the clock
+        ("lookup", {"classifier": "newest"}, COPIED),
+        ("suffix", {"classifier": "newest", "threshold": 0.1}, ""),
+        ("suffix", {}, ""),
+        ("hybrid", {"classifier": "newest"}, ""),  # it prices every round by the clock
         ("static", {}, ""),
     ],
 )
@@ -210,7 +211,7 @@ def test_a_target_alone_weighs_rows_and_no_draft() -> None:
     alone = dataclasses.replace(whole, draft=None)
     texts = study(whole, prompts(4, seed=4), SHARED, tails=True)
     alone.hold("ours", carded(texts, COSTS))
-    copying = choose("disco-lookup", {"classifier": "ours"})
+    copying = choose("lookup", {"classifier": "ours"})
     found = weighing.settle_prices(Comparison(alone, prompts(3, seed=9), [copying], SHARED), {})
     assert set(found["ours"]["rules"]) == {COPIED}
 

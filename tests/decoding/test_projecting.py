@@ -22,7 +22,7 @@ from decoding.projecting.texts import acceptance, with_acceptance
 from decoding.prompts.prompt import Prompt
 from decoding.replay.planning import study
 from decoding.replay.player import rounds_of
-from decoding.spec import Sampling, choose
+from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import STRATEGIES
 from tests.decoding.test_comparison import LETTERS, pair
 from tests.decoding.worlds import looking_at, some_classifier
@@ -194,17 +194,24 @@ def test_a_projection_names_what_it_leaves_out_and_a_classifier_trained_for_anot
     _, material = ready
     few = dataclasses.replace(material, texts=material.texts[:1])
     found = document(few, EVEN, SHARED)
-    ranked = {slug for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"} | {"tree:4x2"}
-    assert ranked == {row["strategy"] for row in found["settings"]} - {"autoregressive"} | found["left_out"].keys()
+    ranked = {slug for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"}
+    ranked |= {
+        "tree:4x2",
+        "suffix:memory=true",
+        "suffix:classifier=newest",
+        "lookup:classifier=newest",
+        "hybrid:classifier=newest",
+    }
+    kinds = {Choice.of(row).kind for row in found["settings"]}
+    assert ranked == kinds - {"autoregressive"} | found["left_out"].keys()
     assert found["left_out"].keys() == {"schedule", "tree:4x2"}
-    assert {"disco-lookup", "disco-suffix"} <= {row["strategy"] for row in found["settings"]}
     assert all(found["left_out"].values()) and found["misfit"] == ""
     plain = some_classifier()
     trained = dataclasses.replace(plain, card={**plain.card, "sampling": Sampling().to_dict()})
     warned = document(dataclasses.replace(few, classifier=trained), EVEN, SHARED)["misfit"]
     assert warned.startswith("This projection uses a classifier that was trained with temperature 0.0")
     of_drafts = dataclasses.replace(few, classifier=looking_at(features.QUICK)).left_out()
-    assert of_drafts["disco-suffix"] == "the classifier has not learned from copied tokens"
+    assert of_drafts["suffix:classifier=newest"] == "the classifier has not learned from copied tokens"
     without = dataclasses.replace(few, classifier=None).left_out(fixes_the_text=False)
     assert without["disco"] == "this pair has no classifier" and "fixed text" in without["ssd"]
 

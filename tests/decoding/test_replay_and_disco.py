@@ -63,7 +63,7 @@ PATHS = [LikeliestPaths(6, 2), LikeliestPaths(3, 4), LikeliestPaths(3, 1)]
 PRICE = 0.3
 PLAIN = parse_choices(
     "static:5,autoregressive,heuristic:3,oracle:8,threshold:0.35,cap=8,threshold:0.35,cap=8,adaptive=true,"
-    "lookup:3,lookup:10,ngram=4,suffix:0.05,suffix:0.5,cap=3,suffix-memory:0.05,"
+    "lookup:3,lookup:10,ngram=4,suffix:0.05,suffix:0.5,cap=3,suffix:0.05,memory=true,"
     "tree:3/21/1,tree:1/1/1,tree:auto,tree:auto,rows=12,depth=6,tree:4x2,tree:6x2,tree:3x4,tree:2x1"
 )
 QUICK, GLANCE = looking_at(features.QUICK), looking_at(features.GLANCE)

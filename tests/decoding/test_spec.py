@@ -3,8 +3,11 @@ import math
 import pytest
 
 from decoding.errors import BadSampling, BadStrategy
-from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.params import Value
+from decoding.spec import Choice, Sampling, choose, parse_choices, relabelled
 from decoding.strategies import STRATEGIES
+
+LOOKUP, SUFFIX = "lookup:classifier=newest", "suffix:classifier=newest"
 
 
 def test_a_list_of_strategies_is_read_as_it_is_written() -> None:
@@ -23,6 +26,45 @@ def test_a_list_of_strategies_is_read_as_it_is_written() -> None:
 def test_a_label_reads_back_as_the_same_choice(slug: str) -> None:
     choice = choose(slug)
     assert parse_choices(choice.label) == [choice]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "params", "now", "kind"),
+    [
+        ("disco-lookup", {}, "lookup:20,classifier=newest", LOOKUP),
+        (
+            "disco-lookup:0.3,ngram=3",
+            {"threshold": 0.3, "ngram": 3},
+            "lookup:20,ngram=3,threshold=0.3,classifier=newest",
+            LOOKUP,
+        ),
+        ("disco-lookup:cap=6,classifier=c", {"cap": 6, "classifier": "c"}, "lookup:6,classifier=c", LOOKUP),
+        ("disco-suffix", {"threshold": 0.0, "cap": 20, "classifier": ""}, "suffix:0,classifier=newest", SUFFIX),
+        ("disco-suffix:0.05,cap=6", {"threshold": 0.05, "cap": 6}, "suffix:0.05,cap=6,classifier=newest", SUFFIX),
+        ("suffix-memory", {}, "suffix:0.3,memory=true", "suffix:memory=true"),
+        ("suffix-memory:0,cap=6", {"threshold": 0.0, "cap": 6}, "suffix:0,cap=6,memory=true", "suffix:memory=true"),
+        ("disco-hybrid", {"classifier": ""}, "hybrid:newest", "hybrid:classifier=newest"),
+        ("disco-hybrid:c", {"classifier": "c"}, "hybrid:c", "hybrid:classifier=newest"),
+    ],
+)
+def test_a_strategy_of_an_earlier_version_is_a_setting_of_another_now(
+    earlier: str, params: dict[str, Value], now: str, kind: str
+) -> None:
+    """Labels, requests and stored rows name it."""
+    [read], slug = parse_choices(earlier), earlier.partition(":")[0]
+    assert read.label == relabelled(earlier) == now and relabelled(f"{earlier} @4") == f"{now} @4"
+    assert choose(slug, params) == read == parse_choices(now)[0]
+    stored = Choice(slug, params)
+    assert (stored.label, stored.kind, stored.settled) == (now, kind, read.params)
+
+
+def test_the_classifier_decides_what_a_choice_sees_and_needs() -> None:
+    plain, judged, named, always = parse_choices("hybrid,hybrid:newest,hybrid:c,disco")
+    assert [choice.classifier for choice in (plain, judged, named, always)] == [None, "", "c", ""]
+    assert [choice.sees for choice in (plain, judged)] == ["lead", "estimate"]
+    assert [choice.judges_copies for choice in (plain, judged, always)] == [False, True, False]
+    assert plain.asking("c") == plain and judged.asking("c") == named and named.asking("") == judged
+    assert parse_choices("suffix:memory=true")[0].remembers and not choose("suffix").remembers
 
 
 def test_a_label_names_only_what_differs_from_the_default() -> None:
@@ -52,6 +94,8 @@ def test_a_label_names_only_what_differs_from_the_default() -> None:
         ("cap=3", "before any strategy"),
         ("static,static:4", "named twice"),
         ("static:4,lookahead=5", "lookahead twice"),
+        ("lookup:threshold=0.2", "lookup: threshold needs a classifier; add classifier=newest"),
+        ("suffix:0,classifier=newest,disco-suffix", "named twice"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str) -> None:

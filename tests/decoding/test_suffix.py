@@ -10,8 +10,7 @@ import pytest
 
 from decoding.events import Drafted
 from decoding.spec import Sampling, choose
-from decoding.strategies.suffix import SuffixDecoding
-from decoding.strategies.suffix_memory import MOST_TEXTS, Memory, Remembering
+from decoding.strategies.suffix import MOST_TEXTS, Memory, Remembering, SuffixDecoding
 from decoding.suffixes import Suffixes
 from tests.decoding.test_lookup import some_text
 from tests.decoding.worlds import World

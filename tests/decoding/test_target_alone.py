@@ -94,7 +94,7 @@ def test_what_records_a_draft_is_refused(target_alone: Pair) -> None:
         make_classifier(target_alone, Splits.of(PROMPTS), SAMPLING)
 
 
-@pytest.mark.parametrize("choice", parse_choices("autoregressive,lookup:3,suffix:0.3,suffix-memory:0.3"), ids=str)
+@pytest.mark.parametrize("choice", parse_choices("autoregressive,lookup:3,suffix:0.3,suffix:0.3,memory=true"), ids=str)
 def test_replays_of_its_texts_count_what_runs(target_alone: Pair, choice: Choice) -> None:
     sampling = Sampling(max_new_tokens=48)
     told: list[int] = []
@@ -121,7 +121,10 @@ def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: 
     made.card.update(pair=["the target's fingerprint", "a draft's"], features=features.NAMES)
     made.save(tmp_path / "disco")
     target_alone.classifier_at = lambda name: tmp_path / "disco"
-    choices = [AUTOREGRESSIVE, *parse_choices("disco-lookup:0.05,disco-suffix:0.05")]
+    choices = [
+        AUTOREGRESSIVE,
+        *parse_choices("lookup:20,threshold=0.05,classifier=newest,suffix:0.05,classifier=newest"),
+    ]
     groups = list(Comparison(target_alone, PROMPTS, choices, SAMPLING).run())
     assert [len(group) for group in groups] == [3] * len(PROMPTS)
     assert all(len({sample.text for sample in group}) == 1 for group in groups)

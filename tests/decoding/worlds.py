@@ -39,7 +39,9 @@ RANKED = parse_choices(
     "static:1,static:3,static:6,heuristic:2,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,disco,disco:threshold,cap=7,"
     "ssd:4,branches=12,backup=neural,ssd-disco:5,branches=6"
 )
-COPYING = parse_choices("lookup:4,ngram=3,suffix:0.05,cap=6,disco-suffix:0.05,cap=6,disco-lookup:0.05,cap=6")
+COPYING = parse_choices(
+    "lookup:4,ngram=3,suffix:0.05,cap=6,suffix:0.05,cap=6,classifier=newest,lookup:6,threshold=0.05,classifier=newest"
+)
 OURS = [choose("autoregressive"), *RANKED, *COPYING]
 # Their drafts depend on neighbours, earlier texts or prices, so under ratio dice their texts do too.
 BY_LOAD = parse_choices(
@@ -47,7 +49,7 @@ BY_LOAD = parse_choices(
 )
 # Its draft is shorter after a hit than after a miss, and which of them it is depends on the rows that others take. So
 # under ratio dice, where a text depends on the lengths of its drafts, neighbours change its text, though never its law.
-SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choice.spec.needs_classifier]
+SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choice.classifier is not None]
 
 
 def some_classifier(seed: int = 0) -> Classifier:

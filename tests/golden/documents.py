@@ -22,7 +22,7 @@ from decoding.replay import plan_at_load
 from decoding.replay.confirming import best_of_each
 from decoding.replay.plan_document import document_of
 from decoding.replay.planning import Study, predict, study
-from decoding.replay.planning_at_load import Material, best_by_strategy, predict_at_load, schedule
+from decoding.replay.planning_at_load import Material, best_of_kinds, predict_at_load, schedule
 from decoding.reproduce.evidence import Evidence
 from decoding.reproduce.shelf import InMemory
 from decoding.spec import Choice, Sampling, choose, parse_choices
@@ -62,7 +62,7 @@ JOINT = dataclasses.replace(
 RAN = "static:4,tree:2/11/1,ssd:4,branches=6,backup=neural,placement=in-turn"  # what what-if knows the texts from
 ASKED = (
     "static:2,static:7,heuristic,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,lookup,lookup:4,ngram=3,suffix,"
-    "suffix:0.05,cap=6,suffix-memory,hybrid,best-source,tree,tree:rows=16,depth=6,tree:3/21/1"
+    "suffix:0.05,cap=6,suffix:memory=true,hybrid,best-source,tree,tree:rows=16,depth=6,tree:3/21/1"
 )
 ASKED_AHEAD = (
     "ssd:2,branches=3,backup=neural,ssd:4,branches=12,backup=neural,ssd:4,branches=8,backup=copy,ssd:3,backup=neural"
@@ -123,7 +123,7 @@ def planned_at_load(name: str) -> Rows:
     material = Material(recorded(name), JOINT, some_classifier())
     found = predict_at_load(material, USERS)
     rows: Rows = {row.choice.label: [row.tokens_per_s_device, row.speedup] for of in found.values() for row in of}
-    best = {users: best_by_strategy(of) for users, of in found.items()}
+    best = {users: best_of_kinds(of) for users, of in found.items()}
     document = plan_at_load.document(best, {}, schedule(found, {}))
     rows |= {f"best {each['label']} for {each['users']}": each for each in document.pop("rows")}
     return rows | document
@@ -149,7 +149,7 @@ def ahead(name: str) -> Rows:
     found, classifier = recorded(name), some_classifier()
     estimates, rows = found.estimates(classifier), Rows()
     for choice in ahead_settings():
-        decides = classifier if choice.spec.needs_classifier else None
+        decides = None if choice.classifier is None else classifier
         said = estimates if decides else [()] * len(found.recordings)
         tracks = [track_of(each, of) for each, of in zip(found.recordings, said, strict=True)][:4]
         plan = plan_of(choice, pair().vocab, decides)

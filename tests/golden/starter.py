@@ -19,7 +19,7 @@ from tests.golden.live import LOADS, MovedClock, Stage
 
 STARTER = Path(__file__).parents[2] / "starter"
 LABELS = (
-    "autoregressive,static,heuristic,oracle:5,lookup,suffix,suffix-memory,tree:3/21/1,"
+    "autoregressive,static,heuristic,oracle:5,lookup,suffix,suffix:memory=true,tree:3/21/1,"
     "ssd:4,branches=12,backup=neural,placement=in-turn"
 )
 NEW = 24

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from decoding.spec import Choice
 from decoding.vocabularies.scores import ABOUT_COPIES
 from tests.decoding.models import LLAMA, save
 from tests.terminal.test_compare import another_order_of_words
@@ -54,8 +55,8 @@ def test_a_plan_an_oracle_and_a_projection_are_those_of_the_target_alone(
         assert {one.pop("draft_left_out") for one in found[draft]} == {ABOUT_COPIES if draft else ""}
     (lengths, planned, projected), (lengths_alone, planned_alone, projected_alone) = found[True], found[False]
     assert lengths == lengths_alone and projected == projected_alone
-    settings = [{row["strategy"] for row in one["settings"]} for one in (planned, planned_alone)]
-    assert settings[0] == settings[1] == {"lookup", "suffix", "suffix-memory"}
+    settings = [{Choice.of(row).kind for row in one["settings"]} for one in (planned, planned_alone)]
+    assert settings[0] == settings[1] == {"lookup", "suffix", "suffix:memory=true"}
 
 
 @pytest.mark.parametrize(
@@ -79,10 +80,10 @@ def test_a_classifier_is_trained_on_copies_and_judges_them_beside_the_draft(
     train_disco.run([*asked, "--design", "sources", "--out", str(tmp_path / "disco")])
     card = read(tmp_path / "disco" / "card.json")
     assert (card["pair"], card["draft_left_out"]) == ([], ABOUT_COPIES)
-    strategies = f"static:2,disco-suffix:classifier={tmp_path / 'disco'}"
+    strategies = f"static:2,suffix:classifier={tmp_path / 'disco'}"
     file = tmp_path / "result.json"
     assert compare(on_pair(box, "--max-new-tokens", "16", "--strategies", strategies, "--json", str(file))) == 0
     assert [row["audit"]["identical"] for row in read(file)["strategies"]] == [2, 2, 2]
-    drafted = strategies.replace("disco-suffix", "disco")
+    drafted = strategies.replace("suffix", "disco")
     assert compare(on_pair(box, "--max-new-tokens", "16", "--strategies", drafted)) == 2
     assert "The classifier's card tells no threshold for the rule priced." in capsys.readouterr().err

@@ -33,6 +33,7 @@ def row(label: str, **more: Any) -> dict[str, Any]:
         "strategy": slug,
         "label": label,
         "role": STRATEGIES[slug].role,
+        "params": {"memory": "memory" in label},
         "concurrency": 1,
         "rate": None,
         "tokens_per_s": 229.06,
@@ -111,8 +112,10 @@ def test_a_bound_and_a_peer_are_explained() -> None:
 )
 def test_what_memory_gains_is_said_to_depend_on_the_orders_that_there_were(repeats: int, order: str) -> None:
     samples = [{"repeat": number} for number in range(repeats) for _ in range(3)]
-    text = result(document(row(ALONE), row("suffix-memory:0.1", samples=samples)), Palette(is_coloured=False))
-    assert f"suffix-memory:0.1 copies from earlier requests, so what it gains depends on their order; {order}" in text
+    text = result(document(row(ALONE), row("suffix:0.1,memory=true", samples=samples)), Palette(is_coloured=False))
+    assert (
+        f"suffix:0.1,memory=true copies from earlier requests, so what it gains depends on their order; {order}" in text
+    )
 
 
 def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:

@@ -15,13 +15,14 @@ import pytest
 
 from decoding import alone
 from decoding.disco.classifier import load_classifier
+from decoding.spec import Choice
 from tests.decoding.models import LLAMA, save
 from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare
 from worker.terminal.parser import BadArguments
 
 ROOT = Path(__file__).parents[2]
-BY_ORDER = "suffix-memory copies from earlier requests, so what it gains depends on their order."
+BY_ORDER = "suffix:memory=true copies from earlier requests, so what it gains depends on their order."
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +80,11 @@ def test_a_strategy_that_needs_a_draft_is_refused_before_anything_loads(
 def test_a_classifier_that_is_missing_is_told_before_anything_loads(
     box: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert compare(on_target(box, "--strategies", "disco-lookup")) == 2
+    assert compare(on_target(box, "--strategies", "lookup:classifier=newest")) == 2
     told = capsys.readouterr().err
-    assert told.startswith("disco-lookup:0 needs a classifier, and there is none beside this target.")
+    assert told.startswith("lookup:20,classifier=newest needs a classifier, and there is none beside this target.")
     assert "Train one on its copies: train-disco --target DIR --design sources stores it there." in told
-    assert "disco-lookup:classifier=DIR" in told and "draft" not in told
+    assert "lookup:classifier=DIR" in told and "draft" not in told
     assert "Warming up" not in told
 
 
@@ -106,8 +107,8 @@ def test_a_plan_finds_the_settings_of_copies(box: Path, capsys: pytest.CaptureFi
     plan.run([*on_target(box), "--json", str(box / "plan.json")])
     told = capsys.readouterr().out
     found = json.loads((box / "plan.json").read_text())
-    settings = {row["strategy"]: row for row in found["settings"]}
-    assert set(settings) == {"lookup", "suffix", "suffix-memory"}
+    settings = {Choice.of(row).kind: row for row in found["settings"]}
+    assert set(settings) == {"lookup", "suffix", "suffix:memory=true"}
     assert all(row["measured"]["prompts"] == row["audit"]["identical"] == 2 for row in settings.values())
     assert found["trees"] is None and {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM"}
     assert "vLLM, as lookup" in told and "tree" not in told
@@ -121,7 +122,7 @@ def test_an_oracle_shows_which_copies_are_worth_what(box: Path, capsys: pytest.C
     assert "No draft was recorded: at each position both take the best copy." in told and told.count(BY_ORDER) == 1
     found = json.loads((box / "oracle" / "oracle.json").read_text())
     best = found["sources"].pop("best of each position")
-    assert found["sources"].keys() == {"lookup:10", "suffix:0.3", "suffix-memory:0.3"}
+    assert found["sources"].keys() == {"lookup:10", "suffix:0.3", "suffix:0.3,memory=true"}
     assert found["oracle"] == best and all(each["target"] >= best["target"] for each in found["sources"].values())
     assert found["oracle"]["draft"] == found["static"]["draft"] == 0 and found["samples"] == 2
 
@@ -130,9 +131,16 @@ def test_a_projection_covers_copies_and_says_what_needs_a_draft(box: Path, capsy
     project.run([*on_target(box), "--card", "llama-70b-1b-h100", "--json", str(box / "projected.json")])
     told = capsys.readouterr().out
     found = json.loads((box / "projected.json").read_text())
-    assert {row["strategy"] for row in found["settings"]} == {"autoregressive", "lookup", "suffix", "suffix-memory"}
+    assert {Choice.of(row).kind for row in found["settings"]} == {
+        "autoregressive",
+        "lookup",
+        "suffix",
+        "suffix:memory=true",
+    }
     assert found["left_out"]["ssd"] == "it needs a draft, and none was recorded" and found["map"] is None
-    assert "Left out: disco-lookup (this pair has no classifier)." in told and "Best strategy by" not in told
+    assert (
+        "Left out: lookup:classifier=newest (this pair has no classifier)." in told and "Best strategy by" not in told
+    )
     assert told.count(BY_ORDER) == 1
 
 
@@ -157,15 +165,25 @@ def test_a_classifier_of_copies_is_trained_and_planned_with(
         train_disco.run([*taught, "--design", "sources"])
     plan.run([*taught, "--load", "1,2", "--json", str(tmp_path / "plan.json")])
     found = json.loads((tmp_path / "plan.json").read_text())
-    settings = {row["strategy"]: row for row in found["settings"]}
-    assert {"disco-lookup", "disco-suffix", "lookup", "suffix"} <= settings.keys() and "disco-hybrid" not in settings
-    assert settings["disco-suffix"]["measured"] and found["classifier"] == ""
+    settings = {Choice.of(row).kind: row for row in found["settings"]}
+    assert {
+        "lookup:classifier=newest",
+        "suffix:classifier=newest",
+        "lookup",
+        "suffix",
+    } <= settings.keys() and "hybrid:classifier=newest" not in settings
+    assert settings["suffix:classifier=newest"]["measured"] and found["classifier"] == ""
     [judged] = found["classifiers"]
-    assert judged["speedups"].keys() == {"disco-lookup", "disco-suffix"} and judged["best_copy"] > 0
+    assert (
+        judged["speedups"].keys() == {"lookup:classifier=newest", "suffix:classifier=newest"}
+        and judged["best_copy"] > 0
+    )
     assert 0 < judged["auc"] <= 1
-    assert {"disco-lookup", "disco-suffix"} <= {row["strategy"] for row in found["at_load"]["rows"]}
+    assert {"lookup:classifier=newest", "suffix:classifier=newest"} <= {
+        Choice.of(row).kind for row in found["at_load"]["rows"]
+    }
     project.run([*taught, "--card", "two-cores-epyc"])
-    assert "disco-suffix" in capsys.readouterr().out.partition("Left out")[0]
+    assert "suffix:" in capsys.readouterr().out.partition("Left out")[0]
 
 
 def test_a_plan_asks_no_classifier_that_judges_only_what_the_targets_pair_drafts(tmp_path: Path) -> None:
@@ -177,11 +195,11 @@ def test_a_plan_asks_no_classifier_that_judges_only_what_the_targets_pair_drafts
     plan.run(["--target", str(tmp_path / "target"), *options, "--json", str(tmp_path / "plan.json")])
     found = json.loads((tmp_path / "plan.json").read_text())
     assert (found["classifier"], found["classifiers"], found["misfit"]) == (None, [], "")
-    assert {row["strategy"] for row in found["at_load"]["rows"]} == {
+    assert {Choice.of(row).kind for row in found["at_load"]["rows"]} == {
         "autoregressive",
         "lookup",
         "suffix",
-        "suffix-memory",
+        "suffix:memory=true",
     }
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from decoding.spec import Choice
 from decoding.vocabularies.scores import ABOUT_COPIES
 from tests.worker.conftest import model, prompts
 from webapp.registry import services as registry
@@ -39,8 +40,8 @@ def test_studies_are_about_copies_and_say_why(team, pair, make_worker, client):
         assert study.job.state == "succeeded", study.job.reason
         assert study.job.done_count == study.job.total_count
         assert study.document["draft_left_out"] == ABOUT_COPIES
-        drafting = {row["strategy"] for row in study.document.get("settings", ())}
-        assert drafting <= {"autoregressive", "lookup", "suffix", "suffix-memory"}
+        drafting = {Choice.of(row).kind for row in study.document.get("settings", ())}
+        assert drafting <= {"autoregressive", "lookup", "suffix", "suffix:memory=true"}
         shown = client.get(f"/studies/{study.pk}/").content.decode()
         assert "this pair matches text (SLEM), so this is about copies alone." in shown
 
@@ -57,7 +58,9 @@ def test_a_classifier_of_copies_is_trained_and_judges_them_beside_the_draft(team
     assert (made.card["pair"], made.card["draft_left_out"]) == ([], ABOUT_COPIES)
     client.force_login(team.user)
     assert "so this is about copies alone." in client.get(f"/classifiers/{made.pk}/").content.decode()
-    comparison = launch(pair=pair, strategies=[{"strategy": "static"}, {"strategy": "disco-suffix"}])
+    comparison = launch(
+        pair=pair, strategies=[{"strategy": "static"}, {"strategy": "suffix", "params": {"classifier": "newest"}}]
+    )
     hands.look()
     comparison.job.refresh_from_db()
     assert comparison.job.state == "succeeded", comparison.job.reason

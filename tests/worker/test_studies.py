@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from decoding.spec import Choice
 from decoding.ssd.transport.draft_process import divide
 from tests.webapp import make
 from tests.worker.conftest import prompts
@@ -69,9 +70,9 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     study = launch(PLAN, limit=3)
     make_worker().look()
     found = done(study).document
-    settings = {row["strategy"]: row for row in found["settings"]}
+    settings = {Choice.of(row).kind: row for row in found["settings"]}
     assert found["format"] == "drafthouse.plan/1"
-    ran = ("static", "heuristic", "threshold", "lookup", "suffix", "suffix-memory", "hybrid", "tree", "ssd")
+    ran = ("static", "heuristic", "threshold", "lookup", "suffix", "suffix:memory=true", "hybrid", "tree", "ssd")
     bounds = ("oracle", "best-source")
     assert set(settings) == {*ran, *bounds}
     for name in ran:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from decoding.spec import Choice
 from tests.worker.conftest import model, prompts
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import report
@@ -67,10 +68,15 @@ def test_an_oracle_and_a_projection_of_a_target_alone_are_about_copies(team, pai
     """They used to be refused."""
     asked = {"pair": pair, "dataset": prompts(team, ["w1 w2 w3 w1 w2 w3", "w4 w5"]), "by": team}
     found = studied(make_worker, kind=ORACLE, **asked)
-    assert set(found["sources"]) == {"lookup:10", "suffix:0.3", "suffix-memory:0.3", "best of each position"}
+    assert set(found["sources"]) == {"lookup:10", "suffix:0.3", "suffix:0.3,memory=true", "best of each position"}
     assert found["oracle"]["target"] == sum(found["histogram"]) and found["oracle"]["draft"] == 0
     found = studied(make_worker, kind=PROJECTION, card=CARDS[0][0], **asked)
-    assert {row["strategy"] for row in found["settings"]} == {"autoregressive", "lookup", "suffix", "suffix-memory"}
+    assert {Choice.of(row).kind for row in found["settings"]} == {
+        "autoregressive",
+        "lookup",
+        "suffix",
+        "suffix:memory=true",
+    }
     assert found["map"] is None and found["left_out"]["hybrid"] == "it needs a draft, and none was recorded"
 
 
@@ -88,8 +94,8 @@ def test_a_plan_of_a_target_alone_finds_the_settings_of_copies(team, pair, make_
     study.job.refresh_from_db()
     assert study.job.state == "succeeded", study.job.reason
     found = study.document
-    settings = {row["strategy"]: row for row in found["settings"]}
-    assert set(settings) == {"lookup", "suffix", "suffix-memory"}
+    settings = {Choice.of(row).kind: row for row in found["settings"]}
+    assert set(settings) == {"lookup", "suffix", "suffix:memory=true"}
     assert all(row["measured"]["prompts"] == row["audit"]["identical"] == 2 for row in settings.values())
     assert found["trees"] is None and found["classifiers"] == [] and found["at_load"]["planned"] is None
     assert {row["users"] for row in found["at_load"]["rows"]} == {1, 2}

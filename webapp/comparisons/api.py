@@ -30,6 +30,7 @@ from webapp.comparisons import (
     trace,
     worst,
 )
+from webapp.comparisons.across.filters import StrategyFilter
 from webapp.comparisons.behind import TITLES, asked_bar
 from webapp.comparisons.models import Comparison, Run, Sample, in_rows
 from webapp.comparisons.specs import specify
@@ -66,7 +67,7 @@ class ComparisonFilter(EntryFilter):
     pair = filters.UUIDFilter(field_name="pair_id")
     dataset = filters.UUIDFilter(field_name="dataset_id")
     tag = filters.CharFilter(field_name="tags__name", max_length=40)
-    strategy = filters.ChoiceFilter(method="with_strategy", choices=[(slug, slug) for slug in STRATEGIES])
+    strategy = StrategyFilter(method="with_strategy", choices=[(slug, slug) for slug in STRATEGIES])
 
     def with_strategy(self, rows: QuerySet[Comparison], name: str, slug: str) -> QuerySet[Comparison]:
         """Filter by a subquery, not by a join that must be sorted out: 10,000 comparisons have 20,000 runs."""

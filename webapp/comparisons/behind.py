@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import Texts, from_dict, passes, sample_from_dict, spent
+from decoding.public import Texts, from_dict, passes, relabelled, sample_from_dict, spent
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import trace
@@ -56,7 +56,7 @@ class Bar:
 
 def asked_bar(comparison: Comparison, query: Mapping[str, str]) -> Bar | None:
     """Read the bar from an address; None if it names none."""
-    label, cause = query.get("strategy", ""), query.get("cause", "")
+    label, cause = relabelled(query.get("strategy", "")), query.get("cause", "")
     if not label and not cause:
         return None
     runs = {run.label: run for run in comparison.runs.all()}

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from decoding.public import STRATEGIES, alone
+from decoding.public import STRATEGIES, alone, choose
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison
@@ -45,7 +45,7 @@ def _strategies(pair: Pair) -> list[dict[str, Any]]:
     if pair.is_alone:
         return [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
     has_classifier = pair.classifiers.kept().exists()
-    able = [each for each in STRATEGIES.values() if has_classifier or not each.needs_classifier]
+    able = [each for each in STRATEGIES.values() if has_classifier or choose(each.slug).classifier is None]
     return [{"strategy": each.slug, "params": params} for each in able for params in each.demo]
 
 

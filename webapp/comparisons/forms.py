@@ -11,17 +11,18 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.urls import reverse
 
-from decoding.public import STRATEGIES, Param, Strategy, alone, dialects
+from decoding.public import CLASSIFIER, STRATEGIES, Param, Strategy, alone, dialects
 from webapp.accounts.asked import Asked
 from webapp.comparisons import plans, serving
 from webapp.comparisons.plans import ComparisonPlan
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.comparisons.specs import MOST_LOADS, specify
-from webapp.core.forms import Form, FormField, listed, typed
+from webapp.core.forms import DESCRIBE, Form, FormField, listed, typed
 from webapp.core.problems import Problem
 from webapp.registry.models import Endpoint, Pair
 from webapp.registry.recipe_fields import SamplingFields, ids
 from webapp.studies.classifiers import services as classifying
+from webapp.studies.reading import box_of
 
 USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
 NEEDS = {
@@ -29,6 +30,7 @@ NEEDS = {
     "scores": "needs the draft's scores of the target's tokens, and this pair matches text (SLEM) and has none",
 }
 USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
+ANOTHER = "another "  # before the strategy that a button asks a further box for
 BASICS = ("pair", "dataset", "split", "limit")
 LOAD = ("concurrency", "rate", "recorded", "slo")
 RUNNING = ("name", "repeats", "queue", "priority")
@@ -48,16 +50,13 @@ class ParamBox:
     choices: list[tuple[str, str]]  # empty: it is typed, or a check box
 
     @property
-    def takes_several(self) -> bool:
-        return self.param.kind in ("int", "float") or (self.param.kind == "text" and not self.choices)
-
-    @property
     def is_usual(self) -> bool:
         return self.value == str(self.param.default)
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyBox:
+    key: str  # its fields begin with it: a strategy may have several boxes
     spec: Strategy
     is_chosen: bool
     lacks: str  # what the strategy needs and the chosen pair lacks: a draft, or its scores; empty: nothing
@@ -70,10 +69,10 @@ class StrategyBox:
         """Parts that it needs of a pair that some pairs lack, and why it cannot run with these."""
         return needs_of(self.spec)
 
-    @property
-    def needed(self) -> str:
-        """Say what it takes before it can run at all, besides the pair."""
-        return alone.needs(self.spec) if self.spec.needs_classifier else ""
+
+def _takes_several(param: Param) -> bool:
+    """Whether its field may hold several values, if it comes first."""
+    return param.kind in ("int", "float") or (param.kind == "text" and param.name != CLASSIFIER.name)
 
 
 def needs_of(spec: Strategy) -> dict[str, str]:
@@ -197,13 +196,26 @@ class ComparisonForm:
 
     @property
     def strategies(self) -> list[StrategyBox]:
-        """Return a box for each strategy of the engine. Several values of its first parameter make several runs."""
-        asked = self.body.get("strategies") or []
+        """Return a box for each strategy of the engine, and for each further setting of it that differs in more than
+        its first parameter. Several values of that make several runs."""
         return [
-            self._box(spec, [entry for entry in asked if entry["strategy"] == spec.slug])
+            self._box(spec, box_of(spec.slug, number), asked)
             for spec in STRATEGIES.values()
             if spec.role != "server"  # `servers` has a box for each endpoint
+            for number, asked in enumerate(self._alike(spec))
         ]
+
+    def _alike(self, spec: Strategy) -> list[list[dict[str, Any]]]:
+        """Return the entries that ask for a strategy, by what a box holds; an empty list for a box that is not used."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for entry in self.body.get("strategies") or []:
+            if entry["strategy"] == spec.slug:
+                given = entry.get("params", {})
+                rest = spec.params[1:] if spec.params and _takes_several(spec.params[0]) else spec.params
+                held = [str(given.get(param.name, param.default)).lower() for param in rest]
+                found.setdefault(str(held), []).append(entry)
+        is_asked_for = self.posted is not None and self.posted.get(DESCRIBE) == f"{ANOTHER}{spec.slug}"
+        return [*found.values()] + [[]] * (is_asked_for or not found)
 
     @property
     def is_server_chosen(self) -> bool:
@@ -220,28 +232,29 @@ class ComparisonForm:
         rows = Endpoint.objects.visible_to(self.actor).kept().order_by("name")[:MOST_SERVERS]
         return [ServerBox(row, _ways(row), asked.get(row.name, [])) for row in rows]
 
-    def _box(self, spec: Strategy, asked: list[dict[str, Any]]) -> StrategyBox:
-        boxes = [self._param(spec, index, asked) for index in range(len(spec.params))]
-        first = boxes[0] if boxes and boxes[0].takes_several else None
+    def _box(self, spec: Strategy, key: str, asked: list[dict[str, Any]]) -> StrategyBox:
+        boxes = [self._param(spec, key, index, asked) for index in range(len(spec.params))]
+        first = boxes[0] if boxes and _takes_several(boxes[0].param) else None
         rest = boxes[1:] if first else boxes
-        is_unfolded = spec.slug in self.main.unfolded or not all(box.is_usual for box in rest)
+        is_unfolded = key in self.main.unfolded or not all(box.is_usual for box in rest)
         lacks = self.lacks if self.lacks in needs_of(spec) else ""
-        return StrategyBox(spec, bool(asked), lacks, first, rest, is_unfolded)
+        return StrategyBox(key, spec, bool(asked), lacks, first, rest, is_unfolded)
 
-    def _param(self, spec: Strategy, index: int, asked: list[dict[str, Any]]) -> ParamBox:
+    def _param(self, spec: Strategy, key: str, index: int, asked: list[dict[str, Any]]) -> ParamBox:
         param = spec.params[index]
         values = [str(entry.get("params", {}).get(param.name, param.default)) for entry in asked]
         shown = dict.fromkeys(values if index == 0 else values[:1])
         value = ", ".join(shown) if shown else str(param.default)
         if param.kind == "bool":
             value = value.capitalize()
-        choices = self._choices(spec, param)
-        value = next((key for key, _ in choices if value and key.startswith(value)), value)  # a label shortens an id
-        return ParamBox(f"{spec.slug}.{param.name}", param, value, choices)
+        choices = self._choices(param)
+        value = next((one for one, _ in choices if value and one.startswith(value)), value)  # a label shortens an id
+        return ParamBox(f"{key}.{param.name}", param, value, choices)
 
-    def _choices(self, spec: Strategy, param: Param) -> list[tuple[str, str]]:
-        if spec.needs_classifier and param.name == "classifier":
-            return [("", "the pair's newest"), *self._classifiers]
+    def _choices(self, param: Param) -> list[tuple[str, str]]:
+        if param.name == CLASSIFIER.name:
+            none = [("", "none")] if param.word else []
+            return [*none, (param.word, "the pair's newest"), *self._classifiers]
         return [(choice, choice) for choice in param.choices]
 
     @functools.cached_property
@@ -259,7 +272,10 @@ def _body(posted: QueryDict) -> dict[str, Any]:
         if values := typed(known[name], posted.get(name, "")):
             body[name] = values[: MOST_LOADS + 1]
     body["strategies"] = [
-        entry for slug in posted.getlist("use") if slug in STRATEGIES for entry in _entries(slug, posted)
+        entry
+        for box in posted.getlist("use")
+        if (slug := box.partition("~")[0]) in STRATEGIES
+        for entry in _entries(slug, box, posted)
     ]
     body["strategies"] += [
         {"strategy": slug, "params": {"name": name, **({"speculation": way} if way != WAYS[0] else {})}}
@@ -273,9 +289,9 @@ def _body(posted: QueryDict) -> dict[str, Any]:
     return body
 
 
-def _entries(slug: str, posted: QueryDict) -> list[dict[str, Any]]:
+def _entries(slug: str, box: str, posted: QueryDict) -> list[dict[str, Any]]:
     names = [param.name for param in STRATEGIES[slug].params]
-    params = {name: text.strip() for name in names if (text := posted.get(f"{slug}.{name}", ""))}
+    params = {name: text.strip() for name in names if (text := posted.get(f"{box}.{name}", ""))}
     if not names or names[0] not in params:
         return [{"strategy": slug, "params": params}]
     return [{"strategy": slug, "params": {**params, names[0]: value}} for value in listed(params[names[0]])[:33]]

@@ -29,7 +29,7 @@ def fitting(choices: Mapping[str, Choice], sampling: Sampling) -> dict[str, Any]
 
 def _cards(choices: Mapping[str, Choice]) -> dict[str, dict[str, Any]]:
     """Return what matters of the card of each choice's classifier, if it has one."""
-    named = {name: UUID(str(c.params["classifier"])) for name, c in choices.items() if c.params.get("classifier")}
+    named = {name: UUID(choice.classifier) for name, choice in choices.items() if choice.classifier}
     if not named:
         return {}
     rows = Classifier.objects.filter(pk__in=named.values()).values_list("pk", "card__sampling", "card__machine")

@@ -10,6 +10,8 @@ from typing import Any
 from decoding.public import (
     DEFINITIONS_VERSION,
     ENDED,
+    JUDGE,
+    STRATEGIES,
     Choice,
     Load,
     Objective,
@@ -19,6 +21,7 @@ from decoding.public import (
     device_counts,
     overloaded,
     ranked,
+    relabelled,
     sample_from_dict,
     summary,
     usual_baseline,
@@ -116,14 +119,21 @@ def _is_noisy(rows: Rows, choices: Sequence[Choice], base: Mapping[Load, str]) -
 
 def names_of(labels: Iterable[str]) -> dict[str, str]:
     """Return labels for people: without a classifier's id, unless that makes two alike."""
-    short = {label: _CLASSIFIER.sub("", label) for label in labels}
+    short = {label: _CLASSIFIER.sub(",classifier" if _needs_none(label) else "", label) for label in labels}
     shared = Counter(short.values())
     return {label: name if shared[name] == 1 else label for label, name in short.items()}
+
+
+def _needs_none(label: str) -> bool:
+    """Whether the strategy runs without a classifier too, so that its name must tell."""
+    spec = STRATEGIES.get(label.partition(":")[0])
+    return spec is not None and JUDGE in spec.params
 
 
 def pinned(comparison: Comparison, asked: str) -> str:
     """Return the baseline that an address names, without its load; the usual one if it names none."""
     settings = {name: run.choice.settings for run in comparison.runs.all() for name in (run.label, run.choice.settings)}
+    asked = relabelled(asked)
     if asked and asked not in settings:
         raise Invalid(
             f"No strategy of this comparison is called {asked[:80]!r}, so nothing can be relative to it.",
@@ -158,7 +168,7 @@ def so_far(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     if not comparison.job.is_final:
         count -= count % step(count, comparison.runs.count())
     job = comparison.job
-    key = f"verdict:{DEFINITIONS_VERSION}:{comparison.pk}:{job.attempt}:{job.state}:{count}:{baseline}"
+    key = f"verdict-2:{DEFINITIONS_VERSION}:{comparison.pk}:{job.attempt}:{job.state}:{count}:{baseline}"
     return cached(key, lambda: report(comparison, baseline), KEPT_SECONDS)
 
 

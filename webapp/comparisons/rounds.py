@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from decoding.public import relabelled
 from webapp.comparisons import trace
 from webapp.comparisons.behind import Bar
 from webapp.comparisons.export import Echo, safe
@@ -45,7 +46,7 @@ def _columns(bar: Bar | None) -> dict[str, type]:
 def as_spec_bench(comparison: Comparison, label: str) -> Iterator[str]:
     """Stream an answer file of Spec-Bench: one line for each prompt of a strategy, with a choice for each repeat. Its
     tools read one strategy from a file, so a label names it."""
-    run = comparison.runs.filter(label=label).first()
+    run = comparison.runs.filter(label=relabelled(label)).first()
     if run is None:
         known = ", ".join(comparison.runs.values_list("label", flat=True))
         raise Invalid(

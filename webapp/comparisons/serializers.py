@@ -7,7 +7,18 @@ from typing import Any
 
 from rest_framework import serializers
 
-from decoding.public import LONGEST_TEXT, MOST_USERS, RATES, STRATEGIES, BadStrategy, Param, meant, parse_choices
+from decoding.public import (
+    FORMER,
+    LONGEST_TEXT,
+    MOST_USERS,
+    RATES,
+    STRATEGIES,
+    BadStrategy,
+    Param,
+    current,
+    meant,
+    parse_choices,
+)
 from webapp.accounts.serializers import Name
 from webapp.comparisons import specs
 from webapp.comparisons.models import Comparison, Run, Sample
@@ -35,11 +46,14 @@ class Strategy(Input):
     takes_words = True  # the schema says so too
 
     def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("strategy") in FORMER and isinstance(data.get("params", {}), dict):
+            strategy, params = current(data["strategy"], data.get("params", {}))
+            data = {**data, "strategy": strategy, "params": params}
         return super().to_internal_value(self._in_words(data) if isinstance(data, str) else data)
 
     def _in_words(self, text: str) -> dict[str, Any]:
         """Read a strategy in the spelling of the command line, such as `static:4`."""
-        if text.partition(":")[0].strip() not in STRATEGIES:
+        if text.partition(":")[0].strip() not in STRATEGIES.keys() | FORMER:
             raise serializers.ValidationError(self.no_object(text))
         try:
             choice, *more = parse_choices(text)

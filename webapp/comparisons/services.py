@@ -66,7 +66,7 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
         )
         for number, choice in enumerate(spec.choices, 1)
     )
-    used = Classifier.objects.filter(pk__in=[c.params["classifier"] for c in spec.choices if "classifier" in c.params])
+    used = Classifier.objects.filter(pk__in=[c.classifier for c in spec.choices if c.classifier])
     recipes.freeze(spec.recipe.pair, spec.recipe.dataset, *used, *spec.endpoints.values())
     audit.record(by, "launched", comparison, sample_count=spec.sample_count)
     return comparison

@@ -169,12 +169,12 @@ def _for_pair(choice: Choice, pair: Pair, queue: Queue, index: int) -> Choice:
 def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
     """Put in the id of the classifier that will decide: training another one later then changes nothing here. A label
     names one by the first 8 digits of its id."""
-    asked = choice.params.get("classifier")
+    asked = choice.classifier
     if asked is None:
         return choice
     there = classifying.usable_on(pair)
     learned, hint = "", "Train one on this pair, or add one, then compare with it."
-    if choice.spec.judges_copies:
+    if choice.judges_copies:
         there = there.filter(card__design=SOURCES)
         learned, hint = " that has learned from copied tokens", "Train one with the design `sources`."
     elif pair.matches_text:
@@ -185,7 +185,7 @@ def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
     if found is None:
         which = f"classifier {str(asked)[:40]!r}{learned}." if asked else f"classifier{learned} yet."
         field = f"strategies.{index}.params.classifier"
-        more = {"design": SOURCES} if choice.spec.judges_copies else {}
+        more = {"design": SOURCES} if choice.judges_copies else {}
         code = "no-classifier" if more or not pair.matches_text else ""  # training helps
         raise Invalid(f"{pair.name} has no {which}", field=field, hint=hint, code=code, **more)
-    return Choice(choice.strategy, {**choice.params, "classifier": str(found.pk)})
+    return choice.asking(str(found.pk))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from decoding.public import BASELINE, Numbers, sample_from_dict, summary, worst
+from decoding.public import BASELINE, Numbers, relabelled, sample_from_dict, summary, worst
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.report import so_far
 from webapp.core.problems import Invalid
@@ -24,7 +24,7 @@ def as_lines(comparison: Comparison, strategy: str, baseline: str, limit: int) -
 
 
 def _label(comparison: Comparison, runs: list[Run], strategy: str, baseline: str) -> str:
-    if strategy:
+    if strategy := relabelled(strategy):
         named = next((run.label for run in runs if strategy in (run.label, run.choice.settings)), None)
         if named is None:
             hint = f"It can be {', '.join(run.label for run in runs)}."

@@ -10,13 +10,18 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage
 
-from decoding.public import STRATEGIES
+from decoding.public import FORMER, STRATEGIES, Looks
+
+
+def _looks() -> list[tuple[str, Looks]]:
+    """Return the looks of each strategy, and of those of earlier versions, which documents name."""
+    return [(slug, STRATEGIES[slug].looks) for slug in (*STRATEGIES, *FORMER)]
 
 
 def style_sheet() -> str:
     """The colour of each strategy: `.s-SLUG` sets `--c`."""
-    light = "\n".join(f".s-{slug} {{ --c: {strategy.looks.light}; }}" for slug, strategy in STRATEGIES.items())
-    dark = {slug: strategy.looks.dark for slug, strategy in STRATEGIES.items() if strategy.looks.dark}
+    light = "\n".join(f".s-{slug} {{ --c: {looks.light}; }}" for slug, looks in _looks())
+    dark = {slug: looks.dark for slug, looks in _looks() if looks.dark}
     on_dark_system = " ".join(f':root:not([data-theme="light"]) .s-{slug} {{ --c: {dark[slug]}; }}' for slug in dark)
     on_dark_page = " ".join(f':root[data-theme="dark"] .s-{slug} {{ --c: {dark[slug]}; }}' for slug in dark)
     return f"{light}\n@media (prefers-color-scheme: dark) {{ {on_dark_system} }}\n{on_dark_page}\n"
@@ -25,8 +30,7 @@ def style_sheet() -> str:
 def marks() -> str:
     """Return one symbol for each strategy, so that colour is never the only difference."""
     symbols = (
-        f'  <symbol id="{slug}" viewBox="-10 -10 20 20"><path d="{strategy.looks.path}"/></symbol>\n'
-        for slug, strategy in STRATEGIES.items()
+        f'  <symbol id="{slug}" viewBox="-10 -10 20 20"><path d="{looks.path}"/></symbol>\n' for slug, looks in _looks()
     )
     return f'<svg xmlns="http://www.w3.org/2000/svg">\n{"".join(symbols)}</svg>\n'
 

@@ -6,7 +6,19 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoding.public import BASELINE, STRATEGIES, Choice, Load, change, choose, parse_choices, paying, so_few
+from decoding.public import (
+    BASELINE,
+    CLASSIFIER,
+    STRATEGIES,
+    Choice,
+    Load,
+    change,
+    choose,
+    labelled,
+    paying,
+    renamed,
+    so_few,
+)
 from webapp.studies.models import Classifier, Study
 
 Boxes = list[tuple[str, Any]]  # initial values of the form of a new comparison
@@ -40,8 +52,7 @@ def to_start(document: Mapping[str, Any], *, is_alone: bool) -> Choice | None:
     """Return a fixed setting to begin with: drafts as long as the best are on average, or without a draft model the
     best copies. None if the best are shorter than a token."""
     if is_alone:
-        copies = (name for name, _ in sources(document) if name.partition(":")[0] in STRATEGIES)
-        return next((parse_choices(name)[0] for name in copies), None)
+        return next(iter(labelled(name for name, _ in sources(document))), None)
     fixed = STRATEGIES[next(slug for slug in STRATEGIES if slug in document and not _is_bound(slug))]
     lookahead, length = fixed.params[0], round(document["mean"])
     return choose(fixed.slug, {lookahead.name: min(length, lookahead.high)}) if length else None
@@ -144,14 +155,15 @@ def _off(promised: float, gain: Mapping[str, Any] | None) -> str | None:
 
 def setting(row: Mapping[str, Any]) -> dict[str, Any]:
     """Row of the table: label without the classifier's long name, and the errors of prediction and replay."""
-    params = {name: "" if name == "classifier" else value for name, value in row["params"].items()}
+    choice = Choice.of(row)
     measured, again = row["measured"], row.get("repriced")  # that an older plan lacks
-    short, replayed = Choice(row["strategy"], params).label, _off(again, measured) if again else None
-    return {**row, "short": short, "off": _off(row["speedup"], measured), "off_repriced": replayed}
+    short, replayed = choice.asking("").label, _off(again, measured) if again else None
+    named = {"strategy": choice.strategy, "params": dict(choice.params)}
+    return {**row, **named, "short": short, "off": _off(row["speedup"], measured), "off_repriced": replayed}
 
 
 def verdict_of_classifier(classifier: Classifier) -> str:
-    predicted = classifier.card.get("predicted", {})
+    predicted = predicted_in(classifier.card)
     rules = {name: value for name, value in predicted.items() if _asks(name) and value}
     others = {name: value for name, value in predicted.items() if name.startswith("best ") and value}
     if not rules or not others:
@@ -165,9 +177,14 @@ def verdict_of_classifier(classifier: Classifier) -> str:
 
 
 def _asks(name: str) -> bool:
-    """Whether a prediction is of a strategy that asks a classifier: `SLUG`, or `SLUG:RULE`."""
+    """Whether a prediction is of choices that ask a classifier: a kind of them, or `SLUG:RULE`."""
     spec = STRATEGIES.get(name.partition(":")[0])
-    return spec is not None and spec.needs_classifier
+    return spec is not None and spec.may_ask
+
+
+def predicted_in(card: Mapping[str, Any]) -> dict[str, float]:
+    """Return a card's predicted speed-ups, by names as they are now."""
+    return {renamed(name): gain for name, gain in card.get("predicted", {}).items()}
 
 
 def _called(best: str) -> str:
@@ -181,7 +198,7 @@ def asking(rule: str) -> str:
 
 def levels(card: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Predicted speed-ups that a classifier's is shown beside: the best setting of another strategy, and the bound."""
-    named = [(name, name.removeprefix("best "), at) for name, at in card.get("predicted", {}).items() if at]
+    named = [(name, name.removeprefix("best "), at) for name, at in predicted_in(card).items() if at]
     return [
         {"name": name, "strategy": slug, "role": STRATEGIES[slug].role, "at": at}
         for name, slug, at in named
@@ -210,9 +227,10 @@ def comparison_of(plan: Study) -> Boxes:
         *sampling.items(),
     ]
     boxes.append(("use", BASELINE))
-    for row in plan.document["settings"]:
-        if row["role"] == "ranked":
-            boxes += _chosen(row["strategy"], row["params"])
+    ranked = [Choice.of(row) for row in plan.document["settings"] if row["role"] == "ranked"]
+    for number, choice in enumerate(ranked):
+        before = sum(one.strategy == choice.strategy for one in ranked[:number])
+        boxes += _chosen(box_of(choice.strategy, before), choice.params)
     return boxes
 
 
@@ -222,9 +240,10 @@ def comparison_with(classifier: Classifier) -> Boxes:
     boxes: Boxes = []
     able = [one for one in STRATEGIES.values() if not (one.needs_draft and classifier.pair.lacks)]
     for strategy in able:
-        asks = strategy.sees == "estimate" or strategy.swept
-        if asks and (classifier.knows_copies or not strategy.judges_copies):
-            boxes += _chosen(strategy.slug, {**strategy.read({}), "classifier": classifier.pk})
+        choice = choose(strategy.slug, {CLASSIFIER.name: str(classifier.pk)} if strategy.may_ask else {})
+        asks = strategy.may_ask and (choice.sees == "estimate" or strategy.swept)
+        if asks and (classifier.knows_copies or not choice.judges_copies):
+            boxes += _chosen(strategy.slug, choice.params)
         elif strategy.role == "baseline":
             boxes.append(("use", strategy.slug))
         elif strategy.prices_passes and strategy.sees == "nothing" and strategy.demo:
@@ -237,6 +256,11 @@ def _together(settings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {name: ", ".join(str(each[name]) for each in settings) for name in settings[0]}
 
 
-def _chosen(strategy: str, params: Mapping[str, Any]) -> Boxes:
+def box_of(strategy: str, before: int) -> str:
+    """Name the box of a form that holds a strategy, after so many others of it."""
+    return f"{strategy}~{before + 1}" if before else strategy
+
+
+def _chosen(box: str, params: Mapping[str, Any]) -> Boxes:
     given = ((name, str(value).lower() if isinstance(value, bool) else value) for name, value in params.items())
-    return [("use", strategy), *((f"{strategy}.{name}", value) for name, value in given)]
+    return [("use", box), *((f"{box}.{name}", value) for name, value in given)]

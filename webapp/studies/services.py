@@ -141,7 +141,7 @@ def proof_of(plan: Study) -> dict[str, Any]:
 def provable(plan: Study) -> Mapping[str, Any] | None:
     """Return the row of a plan with the largest promise of those that llama.cpp can be given."""
     rows = plan.found("settings") or [] if plan.found("predictions") else []
-    known = [row for row in rows if Choice(row["strategy"], row["params"]).setting_in(LLAMA_CPP)]
+    known = [row for row in rows if Choice.of(row).setting_in(LLAMA_CPP)]
     return max(known, key=lambda row: row["speedup"], default=None)
 
 

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import BEST_OF_SOURCES, remarks_on
+from decoding.public import BEST_OF_SOURCES, Choice, labelled, remarks_on
 from webapp.accounts.actor import Actor
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
@@ -117,7 +117,7 @@ def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
     is_alone = found.pair.is_alone or bool(found.found("draft_left_out"))
     start = reading.to_start(found.document or {}, is_alone=is_alone)
     about = {"low": low, "high": high, "is_alone": is_alone, "start": start, "best_of_sources": BEST_OF_SOURCES}
-    remarks = remarks_on(name.partition(":")[0] for name, _ in sources)
+    remarks = remarks_on(labelled(name for name, _ in sources))
     return {**about, "sets": _sets(actor, found), "series": series, "sources": sources, "remarks": remarks}
 
 
@@ -149,7 +149,7 @@ def _projection(actor: Actor, found: Study) -> dict[str, Any]:
 
 
 def _remarks(found: Study) -> list[str]:
-    return remarks_on(row["strategy"] for row in found.found("settings"))
+    return remarks_on(map(Choice.of, found.found("settings")))
 
 
 def _papers(actor: Actor, found: Study) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from decoding.replay.plan_document import document_of, judged
 from decoding.replay.planning import Prediction, Study
 from decoding.replay.planning_ahead import Simulating, has_both_placements, left_out, predict_ahead
 from decoding.replay.tree_worth import tree_worth
-from decoding.spec import Choice
 from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
@@ -82,7 +81,7 @@ class Planning:
         return None if self.chosen is None else self.classifiers[self.chosen]
 
     def predicted(self) -> list[Prediction]:
-        """Predict the speed of every setting. DISCO's settings name the classifier that decides."""
+        """Predict the speed of every setting. Those that ask a classifier name the one that decides."""
         simulating = Simulating(
             self.pair,
             self.order.prompts,
@@ -94,11 +93,7 @@ class Planning:
             cancelled=self.cancelled,
         )
         found = [
-            dataclasses.replace(
-                p, choice=Choice(p.choice.strategy, {**p.choice.params, "classifier": self.chosen or ""})
-            )
-            if "classifier" in p.choice.params
-            else p
+            dataclasses.replace(p, choice=p.choice.asking(self.chosen or ""))
             for p in planning.predict(self.recorded, self.costs, self.classifier)
         ]
         return [*found, *predict_ahead(simulating)]

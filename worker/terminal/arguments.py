@@ -16,7 +16,6 @@ from decoding.measure.summary import usual_baseline
 from decoding.measure.worst import USUAL
 from decoding.spec import Choice, choose, parse_choices
 from decoding.strategies import BASELINE
-from decoding.strategy import CLASSIFIER
 from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.catalogue import catalogue
 from worker.terminal.parser import BadArguments
@@ -164,7 +163,7 @@ def _require_parts_of(choices: Sequence[Choice], bench: Bench) -> None:
     for choice in choices:
         if choice.spec.needs_draft:
             raise BadStrategy(f"{alone.why_not(choice.label)} Give --draft DIR, or leave {choice.strategy} out.")
-        if choice.spec.needs_classifier and not bench.material.classifier_at(str(choice.params[CLASSIFIER.name])):
+        if choice.classifier is not None and not bench.material.classifier_at(choice.classifier):
             raise BadStrategy(
                 f"{choice.label} needs a classifier, and there is none beside this target. Train one on its copies: "
                 "train-disco --target DIR --design sources stores it there. Or name the folder of another: "

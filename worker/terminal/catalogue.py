@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import textwrap
 
-from decoding import alone
 from decoding.params import Param, Value
 from decoding.strategies import STRATEGIES
 
@@ -14,7 +13,8 @@ def catalogue() -> str:
     width = max(60, min(120, shutil.get_terminal_size().columns))
     lines = ["strategies and their settings, as in ssd:4,branches=8 (the first setting may go without its name):"]
     for slug, spec in STRATEGIES.items():
-        lines += _hanging(f"  {slug:15} ", f"{spec.summary} {alone.needs(spec)}".strip(), width)
+        alone = "" if spec.needs_draft else " Needs no draft model."
+        lines += _hanging(f"  {slug:15} ", spec.summary + alone, width)
         for param in spec.params:
             lines += _hanging(" " * 20, f"{param.name}={_text(param.default)}  {param.help}{_bounds(param)}", width, 2)
     return "\n".join(lines)

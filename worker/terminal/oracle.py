@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from decoding.replay.oracle import DRAFT_MODEL
-from decoding.strategies import remarks_on
+from decoding.spec import labelled, remarks_on
 from worker.jobs.oracle import AskOracle
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import require_folder, whole_file
@@ -55,7 +55,7 @@ def summary(found: Mapping[str, Any]) -> str:
             *(f"{name:30} {p['target']:14,} {p['draft']:13,} {p['accepted']:9,}" for name, p in rows.items()),
         )
     )
-    notes = remarks_on(name.partition(":")[0] for name in found["sources"])
+    notes = remarks_on(labelled(found["sources"]))
     if DRAFT_MODEL not in found["sources"]:
         notes.append("No draft was recorded: at each position both take the best copy.")
     return "\n\n".join([lines, *notes])

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from decoding.load import loads
 from decoding.measure.summary import so_few
-from decoding.strategies import remarks_on
+from decoding.spec import Choice, remarks_on
 from decoding.words import change
 from worker.jobs.plan import MakePlan
 from worker.llama_server import program
@@ -82,7 +82,7 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
     if "settings" in found:
         yield from ["", "For one user:", ""] if found["at_load"] else []
         yield from table(found["settings"])
-        yield from remarks_on(row["strategy"] for row in found["settings"])
+        yield from remarks_on(map(Choice.of, found["settings"]))
         yield from ["", found["trees"]["sentence"]] if found["trees"] else []
         yield from ["", found["context"]["sentence"]]
         yield from ["", *elsewhere(found)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from decoding.load import Load
 from decoding.measure.crossover import paying
-from decoding.strategies import remarks_on
+from decoding.spec import Choice, remarks_on
 from decoding.words import change
 
 
@@ -18,7 +18,7 @@ def lines_at_load(found: Mapping[str, Any]) -> Iterator[str]:
         yield from ("", str(Load(users)))
         yield from (_line(row) for row in found["rows"] if row["users"] == users)
     yield ""
-    yield from remarks_on(row["strategy"] for row in found["rows"])
+    yield from remarks_on(map(Choice.of, found["rows"]))
     yield from (paying(crossover) for crossover in found["crossovers"])
     if found["planned"]:
         yield from ("", f"As a schedule: {found['planned']}")

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from decoding.prices.machine_card import card_called, published
-from decoding.strategies import STRATEGIES, remarks_on
+from decoding.spec import Choice, remarks_on
+from decoding.strategies import STRATEGIES
 from worker.jobs.projection import Project
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import whole_file
@@ -52,7 +53,7 @@ def as_text(found: Mapping[str, Any]) -> str:
         lines.append(f"{f'{batch} at once':32} {'tokens/s each':>13} {'per device':>10} {'speed-up':>8}")
         lines += [_row(row) for row in found["settings"] if row["batch"] == batch]
         lines.append("")
-    lines += remarks_on(row["strategy"] for row in found["settings"])
+    lines += remarks_on(map(Choice.of, found["settings"]))
     lines += [f"Left out: {slug} ({why})." for slug, why in found["left_out"].items()]
     lines += [found["misfit"]] if found["misfit"] else []
     lines += ["", *drawn(found["map"])] if found["map"] else []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from decoding.measure.summary import so_few
-from decoding.strategies import STRATEGIES
+from decoding.spec import Choice
 from decoding.words import ms, percent
 from worker.terminal.palette import Palette
 
@@ -205,7 +205,7 @@ def _two(found: Mapping[str, float]) -> str:
 def _remark(row: Mapping[str, Any]) -> str:
     if row["role"] == "bound":
         return BOUND
-    return STRATEGIES[row["strategy"]].remark_after(len({sample["repeat"] for sample in row["samples"]}) or 1)
+    return Choice.of(row).remark_after(len({sample["repeat"] for sample in row["samples"]}) or 1)
 
 
 def _hits(row: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ def plan_for(settings: Settings, vocab: int, classifier: Classifier | None = Non
 def plan_of(choice: Choice, vocab: int, classifier: Classifier | None) -> Plan:
     """The plan of a choice that prepares ahead. The classifier counts only if the strategy asks one."""
     assert choice.ahead, f"{choice.label} prepares nothing ahead"
-    return plan_for(choice.ahead, vocab, classifier if choice.spec.needs_classifier else None)
+    return plan_for(choice.ahead, vocab, None if choice.classifier is None else classifier)
 
 
 def track_of(recording: Recording, estimates: Sequence[Sequence[float]] = ()) -> Track:

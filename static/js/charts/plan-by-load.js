@@ -40,6 +40,7 @@ function bestOf({ users, rows }) {
   });
 }
 
+const DASHES = ["", "dash-2nd", "dash-3rd", "dash-4th"]; // kinds of one strategy share its colour
 const named = (users) => (users === 1 ? "1 user" : `${users} users`);
 
 const isDrawn = (row) => row.role !== "baseline";
@@ -47,8 +48,10 @@ const isDrawn = (row) => row.role !== "baseline";
 function seriesOf(rows) {
   const found = new Map();
   for (const row of rows.filter(isDrawn)) {
-    if (!found.has(row.strategy)) found.set(row.strategy, { strategy: row.strategy, dash: "", name: row.strategy, rows: [] });
-    found.get(row.strategy).rows.push(row);
+    const name = row.kind ?? row.strategy; // a document of an earlier version has a strategy for each kind
+    const before = [...found.values()].filter(({ strategy }) => strategy === row.strategy).length;
+    if (!found.has(name)) found.set(name, { strategy: row.strategy, dash: DASHES[before % DASHES.length], name, rows: [] });
+    found.get(name).rows.push(row);
   }
   return [...found.values()];
 }
@@ -57,10 +60,10 @@ const pointOf = ({ users, label, speedup, measured }) => ({ x: at(users), y: mea
   text: measured ? `${label}: ${times(measured.ratio)}, ${times(speedup)} predicted` : `${label}: ${times(speedup)} predicted` });
 
 /** Intervals of several strategies at one load stand side by side, `aside` pixels from it. */
-const drawn = ({ strategy, rows }, aside) => (scale) => {
+const drawn = ({ strategy, dash, rows }, aside) => (scale) => {
   const x = (value) => scale.x(value) + aside, ran = rows.filter(({ measured }) => measured);
   const drawnAt = { ...scale, x }, lineOf = (some, valueOf, cls) => line(some.map((row) => [at(row.users), valueOf(row)]), cls)(drawnAt);
-  return [sketch("g", { class: `s-${strategy}` },
+  return [sketch("g", { class: `s-${strategy} ${dash}` },
     ...lineOf(rows, (row) => row.speedup, "broken"), ...lineOf(ran, (row) => row.measured.ratio, ""),
     ...ran.flatMap((row) => interval(at(row.users), row.measured)(drawnAt)),
     ...ran.flatMap((row) => markAt(strategy, [at(row.users), row.measured.ratio], 5)(drawnAt)))];

@@ -15,7 +15,7 @@ export const title = "Every setting";
 export function sentence({ found }) {
   const best = new Map();
   for (const curve of curvesOf(found)) {
-    for (const point of curve.points) if (!(best.get(curve.strategy)?.y >= point.y)) best.set(curve.strategy, { ...point, curve });
+    for (const point of curve.points) if (!(best.get(curve.kind)?.y >= point.y)) best.set(curve.kind, { ...point, curve });
   }
   const said = [...best.values()].sort((a, b) => b.y - a.y).map(({ x, y, curve }) => `${curve.name}, ${curve.param} ${x}: ${times(y)}`);
   return said.length ? `The best that is predicted of each strategy: ${said.join("; ")}.` : "";
@@ -41,7 +41,7 @@ export function draw(place, { found }) {
       levels: bounds.map((row) => ({ at: row.speedup, cls: `s-${row.strategy} bound`, label: row.strategy })),
       layers: [
         level(1),
-        ...measured.filter((row) => here.some((curve) => curve.strategy === row.strategy))
+        ...measured.filter((row) => here.some((curve) => curve.kind === kindOf(row)))
           .map((row) => markAt(row.strategy, [row.params[params[i]], row.measured.ratio])),
       ],
       series: here.map(({ points, strategy, name, cls }) => ({ name,
@@ -52,16 +52,19 @@ export function draw(place, { found }) {
   });
 }
 
-/** A curve for each strategy with a number that the plan varied, and for each combination of its other parameters. */
+/** The kind of a setting. A document of an earlier version has a strategy for each. */
+const kindOf = ({ kind, strategy }) => kind ?? strategy;
+
+/** A curve for each kind with a number that the plan varied, and for each combination of its other parameters. */
 function curvesOf({ predictions }) {
-  return [...groups(predictions, (row) => row.strategy)].flatMap(([strategy, rows]) => {
+  return [...groups(predictions, kindOf)].flatMap(([kind, rows]) => {
     const values = (name) => new Set(rows.map((row) => row.params[name])).size;
     const varied = Object.keys(rows[0].params).filter((name) => values(name) > 1);
     const [param] = varied.filter((name) => rows.every((row) => typeof row.params[name] === "number")).sort((a, b) => values(b) - values(a));
     if (!param) return [];
     const others = (row) => varied.filter((name) => name !== param).map((name) => `, ${name} ${row.params[name]}`).join("");
     return [...groups(rows, others)].map(([other, alike], i) => ({
-      strategy, param, name: strategy + other, cls: i ? "broken" : "",
+      strategy: rows[0].strategy, kind, param, name: kind + other, cls: i || kind !== rows[0].strategy ? "broken" : "",
       points: alike.map((row) => ({ x: row.params[param], y: row.speedup })).sort((a, b) => a.x - b.x),
     }));
   });

@@ -112,7 +112,8 @@ export class WhatIf {
       this.form.elements.strategy.value = to.strategy;
       for (const [name, value] of Object.entries(to.knobs)) {
         const knob = this.form.querySelector(`[data-knobs="${to.strategy}"] [name="${name}"], [name="${name}"][data-any]`);
-        if (knob && canBe(knob, value)) knob.value = value;
+        const shown = knob && [value, "newest"].find((one) => canBe(knob, one)); // a label names a classifier by its id
+        if (shown !== undefined && knob) knob.value = shown;
       }
     }
     this.#show();

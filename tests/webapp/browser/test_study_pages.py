@@ -131,7 +131,7 @@ def test_on_a_target_alone_the_threshold_for_copies_is_explored_and_compared_wit
     alone, dataset = make.target_alone(by), make.dataset(by)
     points = make.STUDIES["card"]["sweep"]["priced"]
     card = {"design": "sources", "thresholds": {"copied": 0.5}, "sweep": {"copied": points}}
-    card["predicted"] = {"best suffix": 1.2, "disco-suffix": 1.3}
+    card["predicted"] = {"best suffix": 1.2, "suffix:classifier=newest": 1.3}
     training = hands(make.training, by, pair=alone, dataset=dataset, design="sources")
     hands(classifying.finish_training, job=training.job, files=list(make.card(**card).items()))
     classifier = hands(Classifier.objects.get)
@@ -141,7 +141,7 @@ def test_on_a_target_alone_the_threshold_for_copies_is_explored_and_compared_wit
     expect(page.locator("#told")).to_contain_text(f"{points[0]['drafted']:.1f} tokens copied a round")
     expect(page.locator("#told")).to_contain_text("It ends a copy before it is less likely than the threshold")
     page.click("text=Compare with this threshold")
-    expect(page.locator(".plan")).to_contain_text("disco-suffix:0.05")
+    expect(page.locator(".plan")).to_contain_text("suffix:0.05,classifier=")
 
 
 def test_every_picture_has_its_table(open_page, ready, hands):

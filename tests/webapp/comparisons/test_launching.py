@@ -238,11 +238,11 @@ def test_where_texts_are_matched_disco_on_drafts_takes_no_classifier_of_copies(w
         upload = make.upload(by, make.card(**card))
         return classifying.add_classifier(name=name, pair=matching_texts, upload=upload, by=by)
 
-    def asked(slug):
-        return post(world, make.body(matching_texts, ready[1], strategies=[{"strategy": slug}]))
+    def asked(label):
+        return post(world, make.body(matching_texts, ready[1], strategies=[label]))
 
     of_copies = add("copies", design="sources", pair=[])  # as training on the target alone writes it
-    assert asked("disco-suffix").json()["runs"][-1]["params"]["classifier"] == str(of_copies.pk)
+    assert asked("suffix:classifier=newest").json()["runs"][-1]["params"]["classifier"] == str(of_copies.pk)
     refused = asked("disco")
     assert refused.status_code == 400
     assert refused.json()["detail"] == "slem has no classifier that has learned from drafted tokens yet."
@@ -349,7 +349,9 @@ def test_where_a_classifier_is_missing_the_plan_links_to_the_form_that_trains_it
     training = client.get(address).content.decode()
     assert f'value="{ready[0].pk}" selected' in training and f'value="{ready[1].pk}" selected' in training
     assert 'name="temperature" type="number"' in training and value_in(training, "temperature") == "0.6"
-    of_copies = client.post("/comparisons/new/", {**form, "use": "disco-suffix", "describe": "1"}).content.decode()
+    of_copies = client.post(
+        "/comparisons/new/", {**form, "use": "suffix", "suffix.classifier": "newest", "describe": "1"}
+    ).content.decode()
     assert f"{train}{ready[0].pk}&amp;dataset={ready[1].pk}" in of_copies and "design=sources" in of_copies
     of_drafts = client.post("/comparisons/new/", {**form, "pair": str(matching_texts.pk), "describe": "1"})
     assert train not in of_drafts.content.decode()
@@ -376,8 +378,8 @@ def test_disco_names_the_very_classifier_that_will_decide(world, ready):
 def test_a_classifier_that_has_not_learned_from_copies_is_refused_for_copies(world, ready):
     by = world.actor(world.bob)
     plain = classifying.add_classifier(name="plain", pair=ready[0], upload=make.upload(by, make.card()), by=by)
-    for params in ({}, {"classifier": str(plain.pk)}):
-        refused = post(world, make.body(*ready, strategies=[{"strategy": "disco-hybrid", "params": params}]))
+    for params in ({"classifier": "newest"}, {"classifier": str(plain.pk)}):
+        refused = post(world, make.body(*ready, strategies=[{"strategy": "hybrid", "params": params}]))
         assert (refused.status_code, refused.json()["field"]) == (400, "strategies.0.params.classifier")
         assert "that has learned from copied tokens" in refused.json()["detail"]
     upload = make.upload(by, make.card(design="sources"))
@@ -385,8 +387,35 @@ def test_a_classifier_that_has_not_learned_from_copies_is_refused_for_copies(wor
     for older in (None, plain):  # the one that fits is found whichever came last
         if older:
             classifying.add_classifier(name="later", pair=ready[0], upload=make.upload(by, make.card()), by=by)
-        shown = post(world, make.body(*ready, strategies=[{"strategy": "disco-hybrid", "params": {}}])).json()
+        shown = post(world, make.body(*ready, strategies=["hybrid:newest"])).json()
         assert shown["runs"][-1]["params"]["classifier"] == str(made.pk)
+
+
+def test_a_form_holds_each_setting_of_a_strategy_in_a_box_of_its_own(world, ready):
+    """A clone used to merge settings that differ in more than the first parameter."""
+    by = world.actor(world.bob)
+    upload = make.upload(by, make.card(design="sources"))
+    made = classifying.add_classifier(name="sources", pair=ready[0], upload=upload, by=by)
+    labels = ["suffix:0.3", "suffix:0.5", "suffix:memory=true", "disco-suffix", "hybrid", "hybrid:newest"]
+    first = post(world, make.body(*ready, strategies=labels)).json()
+    ran = [run["label"] for run in first["runs"]]
+    assert ran[4:] == [f"suffix:0,classifier={str(made.pk)[:8]}", "hybrid", f"hybrid:{str(made.pk)[:8]}"]
+    client = world.page(world.bob)
+    shown = client.get(f"/comparisons/new/?clone={first['id']}").context["form"]
+    boxes = [box for box in shown.strategies if box.is_chosen]
+    assert [box.key for box in boxes] == ["autoregressive", "suffix", "suffix~2", "suffix~3", "hybrid", "hybrid~2"]
+    fields = [(part.name, part.value.lower()) for box in boxes for part in (box.first, *box.rest) if part]
+    posted = {"pair": str(ready[0].pk), "dataset": str(ready[1].pk), "queue": "cpu", **dict(fields)}
+    client.post("/comparisons/new/", {**posted, "use": [box.key for box in boxes], "launch": ""})
+    again = Comparison.objects.exclude(pk=first["id"]).get()
+    assert [run.label for run in again.runs.all()] == ran
+    another = client.post("/comparisons/new/", {**posted, "use": "suffix", "describe": "another suffix"}).context[
+        "form"
+    ]
+    assert [(box.key, box.is_chosen) for box in another.strategies if box.spec.slug == "suffix"] == [
+        ("suffix", True),
+        ("suffix~2", False),
+    ]
 
 
 def test_cloning_changes_what_is_given_and_keeps_the_rest(world, ready):

@@ -25,6 +25,8 @@ from webapp.sharing import services as sharing
 def test_a_classifier_is_named_only_where_nothing_else_tells_strategies_apart():
     labels = ["static:4", "disco:priced,classifier=a5ed7160", "ssd-disco:8,classifier=a5ed7160,branches=8"]
     assert list(names_of(labels).values()) == ["static:4", "disco:priced", "ssd-disco:8,branches=8"]
+    judged = ["suffix:0.3", "suffix:0.3,classifier=3f2a1b4c"]  # it runs without one too
+    assert list(names_of(judged).values()) == ["suffix:0.3", "suffix:0.3,classifier"]
     two = ["disco:priced,classifier=a5ed7160", "disco:priced,classifier=0badcafe"]
     assert list(names_of(two).values()) == two
 
@@ -278,7 +280,7 @@ def test_few_prompts_have_no_interval_on_any_page(world):
 )
 def test_the_page_says_that_what_memory_gains_depends_on_the_order_of_the_prompts(world, repeats, order):
     """It used to say that the order is rotated, which one repeat is not."""
-    strategies = [{"strategy": "suffix-memory"}, {"strategy": "suffix"}]
+    strategies = [{"strategy": "suffix", "params": {"memory": True}}, {"strategy": "suffix"}]
     comparison = make.comparison(world.actor(world.bob), strategies=strategies, repeats=repeats)
     make.decode_all(comparison)
     page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()

@@ -13,6 +13,7 @@ from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from decoding.spec import parse_choices
 from tests.webapp import make
 from webapp.accounts.models import AuditEntry
 from webapp.comparisons import figures
@@ -36,6 +37,11 @@ def ended(by, **changes):
 def ready(world):
     by = world.actor(world.bob)
     return {"pair": make.pair(by), "dataset": make.dataset(by)}
+
+
+def parsed(label):
+    [choice] = parse_choices(label)
+    return {"strategy": choice.strategy, "params": choice.params}
 
 
 def shown(world, **query):
@@ -79,6 +85,32 @@ def test_the_interval_that_a_baseline_once_had_is_forgotten(world, ready):
     importlib.import_module("webapp.comparisons.migrations.0002_no_interval_of_the_baseline").forget(apps, None)
     assert list(own.values_list("speedup_low", "speedup_high")) == [(None, None)]
     assert world.api(world.bob).get("/api/v1/runs/line/").json()["sentence"].count("too few prompts") == 1
+
+
+def test_runs_of_strategies_that_are_settings_now_get_their_names_and_earlier_names_still_find_them(world, ready):
+    labels = ["suffix:memory=true", "static:4", "suffix:0.3,cap=6"]
+    comparison = ended(world.actor(world.bob), **ready, strategies=[parsed(label) for label in labels])
+    before = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/report/").json()
+    now, earlier = "suffix:0.3,memory=true", "suffix-memory:0.3"
+    own = Run.objects.filter(label=now)
+    own.update(strategy="suffix-memory", params={"threshold": 0.3, "cap": 20}, label=earlier)
+    for sample in Sample.objects.filter(run__label=earlier):
+        sample.numbers["strategy"] = earlier
+        sample.save()
+    comparison.hardware = {"by_strategy": {earlier: "2 cores", "static:4": "2 cores"}}
+    comparison.save()
+    importlib.import_module("webapp.comparisons.migrations.0003_fewer_strategies").rename(apps, None)
+    comparison.refresh_from_db()
+    assert comparison.hardware["by_strategy"] == {now: "2 cores", "static:4": "2 cores"}
+    api = world.api(world.bob)
+    after = api.get(f"/api/v1/comparisons/{comparison.pk}/report/?baseline={earlier}").json()
+    assert after["baseline"] == now
+    rows = [{row["label"]: row["tokens_per_s"] for row in one["strategies"]} for one in (before, after)]
+    assert rows[0] == rows[1]
+    for query in ("suffix", "suffix-memory"):
+        found = api.get(f"/api/v1/runs/?strategy={query}").json()["results"]
+        assert {run["label"] for run in found} == {now, "suffix:0.3,cap=6"}
+        assert api.get(f"/api/v1/comparisons/?strategy={query}").json()["results"]
 
 
 def test_figures_are_made_once_after_each_end(world, ready):

@@ -37,7 +37,7 @@ from webapp.studies.classifiers import services as classifying
 from webapp.uploads import store
 
 LENGTH = 60
-BY_ORDER = "suffix-memory copies from earlier requests, so what it gains depends on their order."
+BY_ORDER = "suffix:memory=true copies from earlier requests, so what it gains depends on their order."
 SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_tokens=LENGTH)]
 COSTS = CostModel.of_one(target=(0.0, 10.0, 11.0, 12.0), draft=2.0, draft_round=0.5, catch_up=0.0, round=0.0)
 
@@ -393,8 +393,7 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
         (
             "strategy=disco",
             400,
-            "replayed; static, heuristic, threshold, schedule, ssd, disco-lookup, lookup, disco-suffix, suffix, "
-            "suffix-memory, disco-hybrid, hybrid, tree can",
+            "replayed; static, heuristic, threshold, schedule, ssd, lookup, suffix, hybrid, tree can",
         ),
         ("strategy=vllm-adaptive", 400, "These traces do not tell what it would do."),
         ("strategy=hybrid&lookahead=3", 400, "has no parameter 'lookahead'"),
@@ -483,7 +482,7 @@ def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_ru
     decode(made)
     found = recorded_of(made)
     assert [[*places.prompt_tokens] for places in found.prompts] == [[1, 2, 3]] * 4
-    for label in ("lookup:4", "lookup:7,ngram=1", "suffix:0.05", "suffix-memory:0.05"):
+    for label in ("lookup:4", "lookup:7,ngram=1", "suffix:0.05", "suffix:0.05,memory=true"):
         [choice] = parse_choices(label)
         both = simulate(found, choice)
         for prompt, refused, accepted in zip(made.prompts, both.refused, both.accepted, strict=True):
@@ -492,7 +491,7 @@ def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_ru
     told = ask(world.api(world.bob), made, "strategy=suffix&threshold=0.2").json()
     assert told["known"] == 1.0 and told["num_draft_passes"] == 0
     assert {row["label"]: bool(row["simulated"]) for row in told["measured"]} == {"static:2": True, "lookup:4": True}
-    remembering = ask(world.api(world.bob), made, "strategy=suffix-memory&threshold=0.2").json()
+    remembering = ask(world.api(world.bob), made, "strategy=suffix&memory=true&threshold=0.2").json()
     assert BY_ORDER in remembering["notes"] and BY_ORDER not in told["notes"]
 
 
@@ -505,70 +504,72 @@ def judged_by(world, pair, path):
     return classifying.add_classifier(name="c", pair=pair, upload=upload, by=by)
 
 
-@pytest.mark.parametrize("slug", ["disco-lookup", "disco-suffix"])
-def test_copies_that_a_classifier_judges_do_what_the_replay_says_once_they_run(slug, world, tmp_path):
+@pytest.mark.parametrize(
+    ("slug", "label", "axis"),
+    [
+        ("lookup", "lookup:20,threshold={},classifier=newest", range(1, 21)),
+        ("suffix", "suffix:{},classifier=newest", [step / 20 for step in range(1, 20)]),
+    ],
+)
+def test_copies_that_a_classifier_judges_do_what_the_replay_says_once_they_run(slug, label, axis, world, tmp_path):
     """What-if used to refuse them: the traces do not contain the classifier."""
     pair = make.pair(world.actor(world.bob))
     made = comparison(world, "static:2,suffix:0.05", prompts=6, concurrency=[1, 4], pair=pair)
     decode(made)
     bob = world.api(world.bob)
-    refused = ask(bob, made, f"strategy={slug}")
+    asked = f"strategy={slug}&classifier=newest"
+    refused = ask(bob, made, asked)
     assert (refused.status_code, refused.json()["code"]) == (409, "no-classifier")
     name = str(judged_by(world, pair, tmp_path).pk)
     for threshold in (0.05, 0.4):
-        told = ask(bob, made, f"strategy={slug}&threshold={threshold}").json()
+        told = ask(bob, made, f"{asked}&threshold={threshold}").json()
         rounds = [
-            counts_of(live(f"{slug}:{threshold}", Sampling(**{**made.sampling, "stop": ()}), prompt.number)[1])
+            counts_of(live(label.format(threshold), Sampling(**{**made.sampling, "stop": ()}), prompt.number)[1])
             for prompt in made.prompts
         ]
         assert told["num_target_passes"] == sum(len(drafted) for drafted, _ in rounds)
-        assert told["label"] == f"{slug}:{threshold},classifier={name[:8]}" and told["num_draft_passes"] == 0
-        assert [point["value"] for point in told["curve"]["points"]] == [step / 20 for step in range(1, 20)]
-    four = ask(bob, made, f"strategy={slug}&threshold=0.1&users=4").json()
+        assert told["label"] == label.format(threshold).replace("newest", name[:8]) and told["num_draft_passes"] == 0
+        assert [point["value"] for point in told["curve"]["points"]] == [*axis]
+    four = ask(bob, made, f"{asked}&threshold=0.1&users=4").json()
     assert four["label"].endswith(" @4") and four["speedup"]["prompts"] == 6
 
 
 def test_a_question_about_judged_copies_gets_the_classifier_that_ran_here(world, tmp_path):
     pair = make.pair(world.actor(world.bob))
     ran = judged_by(world, pair, tmp_path)
-    labels = f"static:2,disco-suffix:0.35,classifier={ran.pk},disco-hybrid:{ran.pk}"
+    labels = f"static:2,suffix:0.35,classifier={ran.pk},hybrid:{ran.pk}"
     made = comparison(world, labels, prompts=4, pair=pair)
     decode(made)
     newer = judged_by(world, pair, tmp_path)
     bob = world.api(world.bob)
-    told = ask(bob, made, "strategy=disco-suffix").json()
+    told = ask(bob, made, "strategy=suffix&classifier=newest").json()
     assert told["params"]["classifier"] == str(ran.pk) != str(newer.pk)
-    assert ask(bob, made, "strategy=disco-suffix&threshold=0.35").json()["speedup"] == told["speedup"]
+    assert ask(bob, made, "strategy=suffix&classifier=newest&threshold=0.35").json()["speedup"] == told["speedup"]
     replayed = {row["strategy"]: bool(row["simulated"]) for row in told["measured"]}
-    assert replayed == {"static": True, "disco-suffix": True, "disco-hybrid": True}
-    mixed = ask(bob, made, "strategy=disco-hybrid").json()
+    assert replayed == {"static": True, "suffix": True, "hybrid": True}
+    mixed = ask(bob, made, "strategy=hybrid&classifier=newest").json()
     assert mixed["speedup"]["prompts"] == 4 and "probability stands for the classifier's estimate" in str(
         mixed["notes"]
     )
     form = {of["slug"]: of for of in knobs(made, {"static"})}
-    assert form["disco-lookup"]["why_not"] == "" and form["disco-lookup"]["knobs"][0]["value"] == 0.35
+    assert [knob["options"] for knob in form["lookup"]["knobs"]][-1] == ("", "newest")
     assert form["ssd"]["why_not"] == "none ran here"
     found = grids(made)
-    assert len(found["disco-suffix"]["answers"]) == 19 and "disco-hybrid" in found
-    made.prices = {
-        str(ran.pk): {"rules": {"copied": {"card": 0.35, "run": 0.7, "doubt": 0.15}}, "costs": {"target": []}}
-    }
-    made.save()  # as if the run had found its rows dearer
-    form = {of["slug"]: of for of in knobs(made, {"static"})}
-    assert form["disco-lookup"]["knobs"][0]["value"] == 0.7
+    assert len(found["suffix"]["answers"]) == 19 and "hybrid" in found
+    assert all(f"classifier={str(ran.pk)[:8]}" in one["label"] for one in found["suffix"]["answers"].values())
 
 
 def test_a_classifier_whose_weights_cannot_be_read_judges_nothing(world):
     by = world.actor(world.bob)
     pair = make.pair(by)
     classifying.add_classifier(name="c", pair=pair, upload=make.upload(by, make.card(design="sources")), by=by)
-    made = comparison(world, "static:2,hybrid,disco-hybrid", prompts=2, pair=pair)
+    made = comparison(world, "static:2,hybrid,hybrid:newest", prompts=2, pair=pair)
     decode(made)
     told = ask(world.api(world.bob), made, "strategy=static&lookahead=3").json()
-    replayed = {row["strategy"]: bool(row["simulated"]) for row in told["measured"]}
-    assert replayed == {"static": True, "hybrid": True, "disco-hybrid": False}
-    assert ask(world.api(world.bob), made, "strategy=disco-suffix").json()["code"] == "no-classifier"
-    assert {of["why_not"] for of in knobs(made, set()) if "disco" in of["slug"]} == {"no classifier of copies"}
+    replayed = [bool(row["simulated"]) for row in told["measured"]]
+    assert replayed == [True, True, False]
+    assert ask(world.api(world.bob), made, "strategy=suffix&classifier=newest").json()["code"] == "no-classifier"
+    assert not any(knob["param"] == "classifier" for of in knobs(made, set()) for knob in of["knobs"])
 
 
 def test_a_classifier_whose_chunks_are_lost_breaks_no_page(world, tmp_path):
@@ -580,7 +581,7 @@ def test_a_classifier_whose_chunks_are_lost_breaks_no_page(world, tmp_path):
         for chunk in file.chunks:
             store.current().delete(judge.upload.team_id, chunk)
     page = world.page(world.bob).get(f"/comparisons/{made.pk}/")
-    assert page.status_code == 200 and "no classifier of copies" in page.content.decode()
+    assert page.status_code == 200 and 'data-knobs="suffix"' in page.content.decode()
 
 
 def test_answers_along_a_slider_look_for_the_classifier_once(world, tmp_path, django_assert_num_queries):
@@ -588,11 +589,11 @@ def test_answers_along_a_slider_look_for_the_classifier_once(world, tmp_path, dj
     judged_by(world, pair, tmp_path)
     made = comparison(world, "static:2,suffix:0.05", prompts=2, pair=pair)
     decode(made)
-    answers_along(made, "disco-suffix", 1)
+    answers_along(made, "suffix:classifier=newest", 1)
     with CaptureQueriesContext(connection) as one:
-        answers_along(made, "disco-suffix", 1)
+        answers_along(made, "suffix:classifier=newest", 1)
     with django_assert_num_queries(len(one)):
-        assert len(answers_along(made, "disco-suffix", 19)) == 19
+        assert len(answers_along(made, "suffix:classifier=newest", 19)) == 19
 
 
 def test_a_comparison_that_only_copies_can_ask_about_copying_alone(world):
@@ -615,13 +616,12 @@ def test_a_comparison_of_a_target_alone_answers_about_copying_and_says_what_need
     refused = ask(bob, made, "strategy=static&lookahead=2")
     assert (refused.status_code, refused.json()["code"]) == (409, "no-draft")
     assert refused.json()["detail"] == "static:2 needs a draft model, and this pair has none."
-    assert refused.json()["hint"] == "Ask about lookup, suffix or suffix-memory, or compare on a pair with a draft."
+    assert refused.json()["hint"] == "Ask about lookup or suffix, or compare on a pair with a draft."
     page = world.page(world.bob).get(f"/comparisons/{made.pk}/")
     assert page.context["refused"] is None
     assert [knobs["slug"] for knobs in page.context["what_if"] if not knobs["why_not"]] == [
         "lookup",
         "suffix",
-        "suffix-memory",
     ]
 
 
@@ -638,7 +638,7 @@ def test_where_the_draft_matches_text_answers_are_about_copies_and_say_why(world
     refused = ask(bob, made, "strategy=static&lookahead=3")
     assert (refused.status_code, refused.json()["code"]) == (409, "other-tokenizer")
     assert refused.json()["detail"].startswith("A replay of static:3 needs a draft that says the target's tokens")
-    assert refused.json()["hint"].startswith("Ask about lookup, suffix or suffix-memory, or compare on")
+    assert refused.json()["hint"].startswith("Ask about lookup or suffix, or compare on")
     page = world.page(world.bob).get(f"/comparisons/{made.pk}/")
     assert not any(STRATEGIES[knobs["slug"]].needs_draft for knobs in page.context["what_if"])
     Pair.objects.filter(pk=pair.pk).update(

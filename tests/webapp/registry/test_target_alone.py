@@ -124,7 +124,7 @@ def test_a_classifier_of_copies_is_trained_and_added(world, alone, prompts):
     )
     upload = make.upload(by, make.card(design="sources"))
     assert post(world, "classifiers/", {**body, "upload": str(upload.pk)}).status_code == 201
-    asked = make.body(alone, prompts, strategies=[{"strategy": "disco-lookup"}])
+    asked = make.body(alone, prompts, strategies=["lookup:classifier=newest"])
     assert post(world, "comparisons/", asked).json()["runs"][-1]["params"]["classifier"] == str(
         Classifier.objects.get().pk
     )
@@ -148,15 +148,19 @@ def test_the_page_of_a_classifier_of_copies_explores_and_compares_what_the_targe
     client = world.page(world.bob)
     shown = client.get(f"/classifiers/{made.pk}/")
     assert '<input type="radio" name="rule" value="copied" checked>' in " ".join(shown.content.decode().split())
-    assert shown.context["page"]["strategies"] == {"copied": "disco-suffix"}  # an unknown rule has none
+    assert shown.context["page"]["strategies"] == {"copied": "suffix"}  # an unknown rule has none
     asked = [value for name, value in shown.context["comparison"] if name == "use"]
-    assert "disco-suffix" in asked and set(asked) <= set(runnable())
+    assert (
+        "suffix" in asked
+        and ("suffix.classifier", str(made.pk)) in shown.context["comparison"]
+        and set(asked) <= set(runnable())
+    )
 
 
 def test_classifiers_of_a_target_alone_are_judged_on_copies_across_prompt_sets(world, alone, prompts):
     """Its own cell used to show the AUC alone, and plans added none."""
     by = world.actor(world.bob)
-    predicted = {"disco-suffix": 1.5, "disco-lookup": 1.3, "best suffix": 1.2}
+    predicted = {"disco-suffix": 1.5, "disco-lookup": 1.3, "best suffix": 1.2}  # as earlier versions called them
     training = make.training(by, pair=alone, dataset=prompts, design="sources")
     upload = make.upload(by, make.card(design="sources", thresholds={"copied": 0.2}, predicted=predicted))
     made = classifying.add_classifier(name="own", pair=alone, upload=upload, by=by)
@@ -164,13 +168,19 @@ def test_classifiers_of_a_target_alone_are_judged_on_copies_across_prompt_sets(w
     paired = services.add_pair(name="paired", target=alone.target, draft=make.model(by, "draft", layers=1), by=by)
     upload = make.upload(by, make.card(design="sources"))
     borrowed = classifying.add_classifier(name="borrowed", pair=paired, upload=upload, by=by)
-    judged = {"auc": 0.8, "f1": 0.7, "speedups": {"disco-suffix": 1.1, "disco-lookup": 1.0}, "best_copy": 1.25}
+    judged = {
+        "auc": 0.8,
+        "f1": 0.7,
+        "speedups": {"suffix:classifier=newest": 1.1, "lookup:classifier=newest": 1.0},
+        "best_copy": 1.25,
+    }
     rows = [{"classifier": str(each.pk), **judged} for each in (made, borrowed)]
     elsewhere = make.dataset(by, name="elsewhere")
     plan = make.study(by, PLAN, {**make.STUDIES["plan"], "classifiers": rows}, pair=alone, dataset=elsewhere)
     client = world.page(world.bob)
     shown = client.get(f"/classifiers/{made.pk}/").content.decode()
     assert "25 % faster than best copy" in shown and "12 % slower than best copy" in shown
+    assert "suffix:classifier=newest is predicted to be 1.50 times" in shown
     assert "used on elsewhere" in shown and "best static" not in shown
     shown = client.get(f"/studies/{plan.pk}/").content.decode()
     assert "Best copy" in shown and ">own</a>" in shown and ">borrowed</a>" in shown
@@ -189,7 +199,7 @@ def test_a_classifier_of_drafted_tokens_is_neither_trained_nor_added(world, alon
 
 def test_copies_are_judged_by_a_classifier_of_a_pair_with_the_same_target(world, alone, prompts):
     by, ours = world.actor(world.bob), {"name": "c", "by": world.actor(world.bob)}
-    body = make.body(alone, prompts, strategies=[{"strategy": "disco-suffix"}])
+    body = make.body(alone, prompts, strategies=["suffix:classifier=newest"])
     other, draft = make.pair(by), make.model(by, "draft", layers=1)
     paired = services.add_pair(name="paired", target=alone.target, draft=draft, by=by)
     for pair, design in ((other, "sources"), (paired, "ours")):
@@ -204,7 +214,6 @@ def test_copies_are_judged_by_a_classifier_of_a_pair_with_the_same_target(world,
     assert (answer.status_code, answer.json()["runs"][-1]["params"]["classifier"]) == (202, str(made.pk))
     page = world.page(world.bob).get(f"/comparisons/new/?pair={alone.pk}")
     assert f'<option value="{made.pk}">c</option>' in page.content.decode()
-    assert "Needs no draft model, but a classifier of the design sources." in page.content.decode()
 
 
 @pytest.mark.parametrize("page", ["/studies/new/?kind=papers", "/classifiers/train/"])
@@ -249,7 +258,7 @@ def test_a_comparison_in_which_nothing_copies_has_a_page_that_says_what_a_what_i
     make.decode_all(comparison)
     shown = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
     assert "Only autoregressive takes part, so there is nothing to rank." in shown
-    assert "There is nothing to replay" in shown and "clone this with lookup, suffix or suffix-memory." in shown
+    assert "There is nothing to replay" in shown and "clone this with lookup or suffix." in shown
     answer = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/what-if/")
     assert (answer.status_code, answer.json()["code"]) == (409, "nothing-recorded")
 

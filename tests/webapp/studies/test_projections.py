@@ -81,8 +81,8 @@ def test_the_page_says_that_it_is_simulated_and_shows_every_batch(world, ready):
 
 @pytest.mark.parametrize(("kind", "card"), [(PLAN, ""), (PROJECTION, "two-cores-epyc")])
 def test_what_a_strategy_gains_by_the_order_of_requests_is_said_below_the_table(world, ready, kind, card):
-    """Plans and projections used to advise `suffix-memory` without a word."""
-    told = "suffix-memory copies from earlier requests, so what it gains depends on their order."
+    """Plans and projections used to advise a memory without a word."""
+    told = "suffix:memory=true copies from earlier requests, so what it gains depends on their order."
     found = make.STUDIES[kind.slug]
     more = {**found, "settings": [*found["settings"], {**found["settings"][-1], "strategy": "suffix-memory"}]}
     plain, remembering = (

@@ -150,7 +150,7 @@ def test_pages_of_studies_without_a_draft_say_whose_drafts_they_show(world, read
 def test_the_page_of_an_oracle_has_a_row_for_each_source_of_drafts(world, ready):
     study = make.study(world.actor(world.bob), pair=ready[0], dataset=ready[1])
     model, copied = (Record.of([letter == "x" for letter in found]) for found in ("xx.x..xxx", "..xxxx..."))
-    copies = {"lookup": [copied], "suffix-memory:0.3": [copied]}
+    copies = {"lookup": [copied], "suffix:0.3,memory=true": [copied]}
     sources = dataclasses.asdict(analyse(["p"], [model], 4, copies))["sources"]
     study.document["sources"] = sources
     study.save()
@@ -162,8 +162,8 @@ def test_the_page_of_an_oracle_has_a_row_for_each_source_of_drafts(world, ready)
         name: [str(row[of]) for of in ("target", "draft", "accepted")] for name, row in sources.items() if name != bound
     }
     assert "not counted" in table and "The draft's passes are not counted in this\n  bound." in shown
-    assert [row[0] for row in rows] == ["best of each position", "draft model", "lookup", "suffix-memory:0.3"]
-    assert "suffix-memory copies from earlier requests, so what it gains depends on their order." in shown
+    assert [row[0] for row in rows] == ["best of each position", "draft model", "lookup", "suffix:0.3,memory=true"]
+    assert "suffix:memory=true copies from earlier requests, so what it gains depends on their order." in shown
 
 
 def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):

@@ -9,9 +9,10 @@ from urllib.parse import parse_qsl, urlencode
 from django import forms
 from django.db.models import F, Q
 from django.http import QueryDict
+from django_filters import fields
 from django_filters import rest_framework as filters
 
-from decoding.public import STRATEGIES
+from decoding.public import FORMER, STRATEGIES
 from webapp.comparisons.across.columns import COLUMNS, COSTS, ORDERS, RANGED
 from webapp.comparisons.models import Exactness, Figures, Run, RunQuerySet
 from webapp.core.problems import Invalid
@@ -23,6 +24,17 @@ LOOKS = ("ordering", "column", "cost")  # change how runs are shown, not which
 
 class Number(filters.NumberFilter):
     field_class = forms.FloatField  # a finite number, as JSON needs it
+
+
+class _Strategy(fields.ChoiceField):
+    def clean(self, value: Any) -> Any:
+        return super().clean(FORMER[value][0] if value in FORMER else value)
+
+
+class StrategyFilter(filters.ChoiceFilter):
+    """Filter by strategy. The name that one had in an earlier version finds what has taken over."""
+
+    field_class = _Strategy
 
 
 class _Named(filters.FilterSet):
@@ -38,7 +50,7 @@ class _Named(filters.FilterSet):
     comparison = filters.UUIDFilter(field_name="comparison_id")
     pair = filters.UUIDFilter(field_name="comparison__pair_id")
     dataset = filters.UUIDFilter(field_name="comparison__dataset_id")
-    strategy = filters.ChoiceFilter(choices=[(slug, spec.title) for slug, spec in STRATEGIES.items()])
+    strategy = StrategyFilter(choices=[(slug, spec.title) for slug, spec in STRATEGIES.items()])
     device = filters.CharFilter(field_name="figures__conditions__device", max_length=400)
     conditions = filters.UUIDFilter(field_name="figures__conditions_id")
     state = filters.ChoiceFilter(field_name="comparison__job__state", choices=State.choices)

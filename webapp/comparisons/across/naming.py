@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from decoding.public import STRATEGIES, Choice, load_of
+from decoding.public import Choice, load_of
 from webapp.studies.models import Classifier
 
 
@@ -57,6 +57,5 @@ def _name(run: NamedRun, classifier: str | None) -> str:
     if classifier is None:  # the run uses none, or it is gone
         return run.label
     load = load_of({"concurrency": run.concurrency, "rate": run.rate, "recorded": run.recorded})
-    usual = {param.name: param.default for param in STRATEGIES[run.strategy].params}
-    rest = Choice(run.strategy, {**run.params, "classifier": usual["classifier"]}, load)
+    rest = Choice(run.strategy, {**run.params, "classifier": ""}, load)
     return f"{rest.label} with {classifier}"

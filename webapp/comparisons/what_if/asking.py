@@ -16,6 +16,7 @@ from typing import Any
 from django.core.cache import cache
 
 from decoding.public import (
+    JUDGED,
     MOST_USERS_ASKED,
     ONE,
     STRATEGIES,
@@ -29,8 +30,10 @@ from decoding.public import (
     Slider,
     Strategy,
     choose,
+    current,
     load_of,
     oracle,
+    parse_choices,
     simulate,
     simulate_at_load,
 )
@@ -56,7 +59,9 @@ from webapp.core.problems import Invalid
 
 SLUGS = [strategy.slug for strategy in ASKABLE]
 STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → parameter and values of its curve, if it has sliders
-    strategy.slug: (strategy.sliders[0].param, strategy.sliders[0].values) for strategy in ASKABLE if strategy.sliders
+    strategy.slug: (strategy.sliders[0].param, strategy.sliders[0].values)
+    for strategy in ASKABLE
+    if strategy.sliders and not strategy.sliders[0].options
 }
 NO_CURVE: dict[str, Any] = {"param": "", "points": [], "missing": []}
 QUERY = ("strategy", "users", *dict.fromkeys(slider.param for strategy in ASKABLE for slider in strategy.sliders))
@@ -78,16 +83,16 @@ def _users(text: str) -> int:
 
 
 def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object], users: int = 1) -> dict[str, Any]:
-    choice = _choice(strategy, params).at(Load(users))
-    if choice.spec.judges_copies:
+    choice = _choice(*current(strategy, params)).at(Load(users))
+    if choice.judges_copies:
         choice = with_judge(judges(comparison), choice)
     if refused := refusal(comparison) or no_draft(comparison, choice):
         raise refused
-    key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}:{users}"
+    key = f"what-if:{version(comparison)}:{choice.spec.prepares_ahead}:{users}"
     # Sliders return to earlier values, and a curve covers all of them: each is played once.
     answer: Any = cache.get_or_set(f"{key}:{choice.settings}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
     point = answer.pop("point", None)
-    curve = _curve(comparison, point, choice, f"{key}:curve:{strategy}") if point else NO_CURVE
+    curve = _curve(comparison, point, choice, f"{key}:curve:{choice.strategy}") if point else NO_CURVE
     scaled = [_scaled(point, answer["correction"]) for point in curve["points"]]
     return {**answer, "curve": {**curve, "points": scaled}}
 
@@ -102,32 +107,24 @@ def _recorded(comparison: Comparison) -> Recorded:
 def knobs(comparison: Comparison, ran: Collection[str]) -> list[dict[str, Any]]:
     """Return the sliders of the page's form, without the strategies whose draft is missing. `ran` are the strategies
     with samples: the price of preparing ahead is unknown for one that did not run."""
-    own = next((judge.threshold for judge in judges(comparison).values()), None)
+    has_judge = bool(judges(comparison))
 
     def knob(strategy: Strategy, slider: Slider) -> dict[str, Any]:
         bounds = {name: f"{getattr(slider, name):g}" for name in ("low", "high", "step")}
         value = strategy.read({})[slider.param]
-        if strategy.judges_copies and slider.param == "threshold":
-            value = own or slider.low
+        value = str(value).lower() if isinstance(value, bool) else value
         help = next(param.help for param in strategy.params if param.name == slider.param)
         return {"param": slider.param, "help": help, "options": slider.options, **bounds, "value": value}
 
     return [
         {
             "slug": strategy.slug,
-            "why_not": _why_not(strategy, ran, has_judge=own is not None),
-            "knobs": [knob(strategy, slider) for slider in strategy.sliders],
+            "why_not": "none ran here" if strategy.prepares_ahead and strategy.slug not in ran else "",
+            "knobs": [knob(strategy, slider) for slider in strategy.sliders if has_judge or slider != JUDGED],
         }
         for strategy in ASKABLE
         if not (strategy.needs_draft and lacks_draft(comparison))
     ]
-
-
-def _why_not(strategy: Strategy, ran: Collection[str], *, has_judge: bool) -> str:
-    """Say in a few words why nobody can ask about it here; empty if everybody can."""
-    if strategy.prepares_ahead and strategy.slug not in ran:
-        return "none ran here"
-    return "" if has_judge or not strategy.judges_copies else "no classifier of copies"
 
 
 def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
@@ -147,7 +144,7 @@ def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
 def _why(strategy: str) -> str:
     """Say why a strategy of ours cannot be asked, and what can be done."""
     spec = STRATEGIES.get(strategy)
-    if spec and spec.needs_classifier:
+    if spec and choose(spec.slug).classifier is not None:
         return (
             " Its classifier looks at each drafted token, and these traces do not contain what it sees."
             " Make a plan: it replays with it."
@@ -158,9 +155,9 @@ def _why(strategy: str) -> str:
 def _check(choice: Choice, slider: Slider) -> None:
     """Raise Invalid for values that a run takes but a simulation does not."""
     value = choice.params[slider.param]
-    is_word = isinstance(value, str)
+    is_word, options = isinstance(value, str), ", ".join(option or "none" for option in slider.options)
     if is_word and value not in slider.options:
-        raise Invalid(f"{choice.strategy} can be simulated with a {slider.param} of {', '.join(slider.options)} only.")
+        raise Invalid(f"{choice.strategy} can be simulated with a {slider.param} of {options} only.")
     if choice.spec.prepares_ahead and not is_word and not slider.low <= float(value) <= slider.high:
         raise Invalid(f"{choice.strategy} can be simulated with {slider.param} up to {slider.high:g} only.")
 
@@ -195,7 +192,7 @@ def _fit(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, loa
 
 
 def _replayed(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
-    choice = Choice(row["strategy"], row["params"]).at(load_of(row))
+    choice = Choice.of(row).at(load_of(row))
     is_known = choice.spec in ASKABLE or (choice.spec.copies and choice.spec.needs_draft)
     can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
@@ -238,18 +235,18 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     return _result(found, choice, _play(found, choice), fit)
 
 
-def answers_along(comparison: Comparison, strategy: str, most: int) -> list[dict[str, Any]]:
-    """Answer at so many values of a strategy's first slider, evenly spread, for one user, all else as usual. Each has
-    the curve through all of them. A strategy without sliders has one answer and no curve."""
+def answers_along(comparison: Comparison, asked: str, most: int) -> list[dict[str, Any]]:
+    """Answer at so many values of the first slider of a choice, which a label names, evenly spread, for one user, all
+    else as usual. Each has the curve through all of them. A strategy without sliders has one answer and no curve."""
     found = _recorded(comparison)
     rows = [row for row in so_far(comparison)["strategies"] if load_of(row) == ONE]
-    fit = _fit(found, rows, _is_ahead(strategy))
-    usual = with_judge(found.judges, choose(strategy))
-    if strategy not in STEPS:
+    usual = with_judge(found.judges, parse_choices(asked)[0])
+    fit = _fit(found, rows, usual.spec.prepares_ahead)
+    if usual.strategy not in STEPS:
         return [{**_result(found, usual, _play(found, usual), fit), "curve": NO_CURVE}]
-    param, values = STEPS[strategy]
+    param, values = STEPS[usual.strategy]
     values = values[:: -(-len(values) // most)]
-    choices = [choose(strategy, {**usual.params, param: f"{value:g}"}) for value in values]
+    choices = [choose(usual.strategy, {**usual.params, param: f"{value:g}"}) for value in values]
     answers = [_result(found, choice, _play(found, choice), fit) for choice in choices]
     points = [_scaled(answer.pop("point"), fit["correction"]) for answer in answers]
     return [{**answer, "curve": {"param": param, "points": points, "missing": []}} for answer in answers]

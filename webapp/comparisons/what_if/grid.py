@@ -31,12 +31,14 @@ def grids(comparison: Comparison) -> dict[str, Grid]:
 
 
 def _grids(comparison: Comparison) -> dict[str, Grid]:
-    ran = set(one_user(comparison).values_list("run__strategy", flat=True).distinct())
+    finished = set(one_user(comparison).values_list("run", flat=True).distinct())
+    choices = [run.choice for run in comparison.runs.all() if run.pk in finished]
+    kinds = {USUAL: USUAL} | {choice.strategy: choice.kind for choice in reversed(choices)}
     found: dict[str, Grid] = {}
     for slug in SLUGS:
-        if slug in ran | {USUAL} and not STRATEGIES[slug].prepares_ahead:
+        if slug in kinds and not STRATEGIES[slug].prepares_ahead:
             with suppress(Conflict):  # these traces cannot tell what it would draft
-                found[slug] = _grid(answers_along(comparison, slug, MOST_VALUES))
+                found[slug] = _grid(answers_along(comparison, kinds[slug], MOST_VALUES))
     return found
 
 
@@ -56,8 +58,8 @@ def knobs_of(grids: Mapping[str, Grid], knobs: Sequence[Mapping[str, Any]]) -> l
         values, usual = list(grid["answers"]), f"{knob['value']:g}"
         return {**knob, "options": values, "value": usual if usual in values else values[0]}
 
-    return [
-        {**of, "why_not": "", "knobs": [choice(grids[of["slug"]], knob) for knob in of["knobs"][:1]]}
-        for of in knobs
-        if of["slug"] in grids
-    ]
+    def first(of: Mapping[str, Any]) -> list[dict[str, Any]]:
+        grid = grids[of["slug"]]
+        return [choice(grid, knob) for knob in of["knobs"] if knob["param"] == grid["param"]]
+
+    return [{**of, "why_not": "", "knobs": first(of)} for of in knobs if of["slug"] in grids]

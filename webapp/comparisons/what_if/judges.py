@@ -20,7 +20,7 @@ from webapp.studies.models import Classifier
 
 def judging(comparison: Comparison) -> dict[str, Classifier]:
     """Return the classifiers by id, first the one that a question gets which names none."""
-    ran = [run.params["classifier"] for run in comparison.runs.all() if run.choice.spec.judges_copies]
+    ran = [run.choice.classifier or "" for run in comparison.runs.all() if run.choice.judges_copies]
     used = {str(one.pk): one for one in Classifier.objects.filter(pk__in=ran)}
     if used or not comparison.pair:
         return {name: used[name] for name in ran if name in used}
@@ -41,5 +41,4 @@ def judges(comparison: Comparison) -> dict[str, Judge]:
 
 def with_judge(judges: Iterable[str], choice: Choice) -> Choice:
     """Name the classifier that judges the copies, if there is one."""
-    name = next(iter(judges), None) if choice.spec.judges_copies else None
-    return replace(choice, params={**choice.params, "classifier": name}) if name else choice
+    return choice.asking(next(iter(judges), "")) if choice.judges_copies else choice

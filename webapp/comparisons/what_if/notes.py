@@ -66,7 +66,7 @@ def _not_in_traces(found: Recorded, choice: Choice) -> Iterator[str]:
         backup = str(choice.settled["backup"])
         if not found.ahead.can_replay_backup(backup, choice.load.concurrency):
             yield f"After a miss, the simulation uses the draft model: no trace tells what backup={backup} drafts here."
-    if choice.spec.sees == "estimate":
+    if choice.sees == "estimate":
         yield (
             "The draft's own probability stands for the classifier's estimate of each token that the draft model adds: "
             "the traces do not hold what the classifier sees of these."
@@ -75,7 +75,7 @@ def _not_in_traces(found: Recorded, choice: Choice) -> Iterator[str]:
 
 def _left_out(choice: Choice, fit: Mapping[str, Any]) -> Iterator[str]:
     """Name the settings that cannot be replayed: those that ran, or else that of the strategy in question."""
-    ran = [Choice(row["strategy"], row["params"]) for row in fit["measured"]]
+    ran = [Choice.of(row) for row in fit["measured"]]
     missing = {one.label: one.spec.why_not for one in ran if one.needs_likelihoods}
     if choice.spec.not_in_traces and not missing:
         missing[choice.spec.not_in_traces] = choice.spec.why_not
@@ -113,7 +113,7 @@ def notes_of(
     yield from _above_the_oracle(fit)
     yield from _not_in_traces(found, choice)
     yield from _left_out(choice, fit)
-    yield from remarks_on([choice.strategy])
+    yield from remarks_on([choice])
     yield found.costs.about_context["sentence"]
     if len(simulation.middle) < found.prompt_count:
         yield f"Replayed on {len(simulation.middle)} of {found.prompt_count} prompts, evenly spread."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, Strategy, alone, lacks_scores
+from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, Strategy, alone, choose, lacks_scores
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.recorded import COPYING, DRAFTED_BY_THE_PAIR, PRICED, one_user
 from webapp.core.problems import Conflict
@@ -13,14 +13,13 @@ from webapp.registry.models import Pair
 
 def _can_ask(spec: Strategy) -> bool:
     """Whether traces tell what a setting of it would do: one that sliders choose, or the usual one if it has none."""
-    has_estimates = spec.judges_copies or not spec.needs_classifier  # of drafted tokens, traces hold few
+    has_estimates = spec.copies or choose(spec.slug).classifier is None  # of drafted tokens, traces hold few
     is_known = spec.can_replay and has_estimates and not spec.prices_rounds
     return bool(spec.sliders) or (is_known and spec.role == "ranked")
 
 
 ASKABLE = [strategy for strategy in STRATEGIES.values() if _can_ask(strategy)]
-# On a target alone, before any classifier was trained.
-ASKABLE_ALONE = [one.slug for one in ASKABLE if not (one.needs_draft or one.needs_classifier)]
+ASKABLE_ALONE = [one.slug for one in ASKABLE if not one.needs_draft]
 
 
 def refusal(comparison: Comparison) -> Conflict | None:
@@ -73,9 +72,9 @@ def unknown(found: Recorded, choice: Choice) -> Conflict | None:
             "machine.", code="nothing-recorded",
             hint=f"Clone this with {choice.strategy}, and with 1 among the users at once.",
         )  # fmt: skip
-    if choice.spec.judges_copies and not found.judge(choice):
+    if choice.judges_copies and not found.judge(choice):
         return Conflict(
-            f"A classifier judges the copies of {choice.strategy}, and none that has learned from copied tokens can be "
+            f"A classifier judges the copies of {choice.label}, and none that has learned from copied tokens can be "
             "read here.", code="no-classifier", hint="Train one with the design `sources` on this pair.",
         )  # fmt: skip
     if choice.needs_likelihoods:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django import template
 
-from decoding.public import STRATEGIES, ms
+from decoding.public import STRATEGIES, Choice, ms
 
 register = template.Library()
 register.filter(ms)
@@ -18,9 +19,10 @@ def percent(share: float) -> str:
 
 
 @register.filter
-def remark(strategy: str, repeats: int) -> str:
-    """Return what to know of a strategy's results; nothing for most."""
-    return STRATEGIES[strategy].remark_after(repeats) if strategy in STRATEGIES else ""
+def remark(row: Mapping[str, Any], repeats: int) -> str:
+    """Return what to know of a choice's results; nothing for most."""
+    choice = Choice.of(row)
+    return choice.remark_after(repeats) if choice.strategy in STRATEGIES else ""
 
 
 @register.filter

@@ -108,7 +108,7 @@ def content(found: Classifier) -> dict[str, Any]:
         "own_rule": own if own in rules else next(iter(rules), ""),
         "design": DESIGNS[design],
         "ablations": reading.ablations(found.card),
-        "predicted": sorted(found.card.get("predicted", {}).items(), key=lambda row: -(row[1] or 0)),
+        "predicted": sorted(reading.predicted_in(found.card).items(), key=lambda row: -(row[1] or 0)),
         "comparison": reading.comparison_with(found),
         "page": {
             "card": found.card,
