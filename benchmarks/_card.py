@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from benchmarks._pair_shapes import PAIRS, PairShape
-from decoding.capturing import Capturing
 from decoding.models.devices import name_of, wait_for
+from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.runner import FastRunner

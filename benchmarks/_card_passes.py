@@ -7,17 +7,17 @@ import time
 from torch import Tensor
 
 from benchmarks._card import Card
-from decoding.dice import Greedy, dice_for
-from decoding.drafters.driver import SourceDrafter
-from decoding.ending import Ending
-from decoding.events import Recorder, Started, Verified
-from decoding.loop import decode
+from decoding.core.ending import Ending
+from decoding.core.loop import decode
+from decoding.core.sequence import Sequence
+from decoding.dice.dice import Greedy, dice_for
+from decoding.dice.sampling import Sampling
+from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.source import Nothing, View
 from decoding.models.fast.fused import Kernels
 from decoding.models.fast.runner import FastRunner
-from decoding.sequence import Sequence
-from decoding.source import Nothing, View
-from decoding.spec import Sampling
-from decoding.timing import Clock
+from decoding.trace.events import Recorder, Started, Verified
+from decoding.trace.timing import Clock
 
 PROMPT = 260  # with the new tokens in one bucket of slots
 MOST_KERNELS = 30

@@ -18,27 +18,28 @@ from benchmarks._gpu_bars import STARTER, Numbers, rows_of, starter_pair
 from benchmarks._made_pairs import layers, models, runner_of
 from benchmarks._pair_shapes import PairShape
 from benchmarks._placements import against_static
-from decoding.dice import dice_for
+from decoding.backends.pair import Pair
+from decoding.backends.registry import Parts, build
+from decoding.backends.serving import Place, Places
+from decoding.choice import Choice, choose
+from decoding.core.drafter import Drafter
+from decoding.core.ending import Ending
+from decoding.core.loop import decode_all
+from decoding.core.sequence import Sequence
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import load_classifier
-from decoding.disco.making import make_classifier
-from decoding.disco.splits import Splits
-from decoding.drafters.base import Drafter
-from decoding.ending import Ending
 from decoding.errors import DrafthouseError
-from decoding.events import Recorder
-from decoding.loop import decode_all
 from decoding.measure.audit import audit
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import Key
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt, read_prompts
-from decoding.registry import Parts, build
-from decoding.sequence import Sequence
-from decoding.serving import Place, Places
-from decoding.spec import Choice, Sampling, choose
-from decoding.ssd.accounting import rates
 from decoding.ssd.transport.two_lanes import Lane, Lanes
-from decoding.timing import Clock
+from decoding.trace.accounting import rates
+from decoding.trace.events import Recorder
+from decoding.trace.timing import Clock
+from decoding.training.making import make_classifier
+from decoding.training.splits import Splits
 
 LOADS = {"1B": (1, 4, 16, 32), "8B": (1, 8, 32)}
 COMPARED = 4  # texts that are also decoded alone

@@ -12,26 +12,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks._engine_bars import Bar
-from decoding.disco import making
-from decoding.disco.ceiling import ceiling
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose
+from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import Classifier
 from decoding.disco.estimating import estimate_of
-from decoding.disco.making import Step
-from decoding.disco.splits import Splits
-from decoding.events import Drafted, Event, EventSink, Recorder
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key
 from decoding.measure.speedups import speedup
-from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import decision_cost
 from decoding.prompts.prompt import Prompt
 from decoding.replay import probing
 from decoding.replay.planning import CAP, Study, best, predict, tuned
-from decoding.spec import Choice, Sampling, choose
 from decoding.strategies.disco import RULES, Priced
 from decoding.strategies.static import SameLength
+from decoding.trace.events import Drafted, Event, EventSink, Recorder
+from decoding.training import making
+from decoding.training.ceiling import ceiling
+from decoding.training.making import Step
+from decoding.training.splits import Splits
 from worker.terminal.bench import read_bench
 from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair

@@ -16,19 +16,20 @@ import torch
 import transformers
 
 from benchmarks.engine import STARTER
-from decoding.contestants.base import Request
-from decoding.contestants.transformers import Transformers
-from decoding.ending import Ending
-from decoding.events import EventSink, Recorder, Silence
-from decoding.loop import never
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.transformers import Transformers
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose
+from decoding.core.ending import Ending
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Comparison, SinkFor
 from decoding.measure.schedule import Key
 from decoding.measure.summary import repeated_8grams
 from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads, wait_for
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt, read_prompts
-from decoding.spec import Choice, Sampling, choose
+from decoding.trace.events import EventSink, Recorder, Silence
 from worker.engine.tracing import Tracing
 
 LOOKAHEADS = (2, 3, 4, 5, 6)

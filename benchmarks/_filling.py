@@ -12,9 +12,9 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from decoding.events import Drafted, Event, Finished, Started, Verified, to_dict
+from decoding.choice import parse_choices
 from decoding.measure.sample import sample_from_events
-from decoding.spec import parse_choices
+from decoding.trace.events import Drafted, Event, Finished, Started, Verified, to_dict
 from tests.webapp import make
 from tests.webapp.everything import one_of_everything
 from tests.webapp.world import World, a_world

@@ -17,14 +17,15 @@ from benchmarks._made_pairs import bytes_per_pass, layers, models, runner_of
 from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._placements import PLACES, against_static, draft_process
 from benchmarks._steps import write
-from decoding.contestants import transformers
+from decoding.backends.contestants import transformers
+from decoding.backends.pair import Pair
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.models.checkpoints import load
 from decoding.models.devices import name_of, wait_for
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt, read_prompts
-from decoding.spec import Sampling, choose
 from decoding.ssd.transport.draft_process import process_for
 
 ON_CARD = ("two-streams",)  # of a made pair: a draft of its size takes 65 ms and more for a token on a host core

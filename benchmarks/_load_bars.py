@@ -16,37 +16,38 @@ import torch
 from benchmarks._engine_bars import Bar, ratio
 from benchmarks._wide_target import loaded
 from benchmarks.load import STARTER
-from decoding.contestants.base import Request
-from decoding.contestants.ours import Ours
-from decoding.contestants.transformers import Transformers
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.ours import Ours
+from decoding.backends.contestants.transformers import Transformers
+from decoding.backends.joint_probing import Probing, measure
+from decoding.backends.pair import Pair
+from decoding.backends.serving import Places
+from decoding.choice import Choice, choose, parse_choices
+from decoding.core.ending import Ending
+from decoding.core.load import Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import Classifier
-from decoding.ending import Ending
-from decoding.events import EventSink, Silence
-from decoding.load import Load
-from decoding.loop import never
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, stints
 from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
-from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in
 from decoding.prompts.prompt import Prompt
 from decoding.replay.at_load import Run, play
 from decoding.replay.confirming import run_all
-from decoding.replay.joint_probing import Probing, measure
 from decoding.replay.planning import ALONE, study
 from decoding.replay.planning_at_load import Material
 from decoding.replay.probing import probe
-from decoding.serving import Places
-from decoding.spec import Choice, Sampling, choose, parse_choices
-from decoding.ssd.accounting import answers_of
-from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
-from decoding.ssd.simulation.recording import plan_of, track_of
-from decoding.ssd.simulation.together import Tracked, simulate_together
-from decoding.ssd.simulation.track import Track
-from decoding.ssd.theory import without_hits
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN
+from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.track import Track
+from decoding.trace.accounting import answers_of
+from decoding.trace.events import EventSink, Silence
+from decoding.trace.theory import without_hits
 from worker.engine.tracing import Tracing
 from worker.terminal.arguments import Arguments, read_arguments
 from worker.terminal.loading import LoadedPair

@@ -17,6 +17,9 @@ from typing import Any
 
 from safetensors.torch import load_file, save_file
 
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose
+from decoding.dice.sampling import Sampling
 from decoding.errors import DrafthouseError
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
@@ -25,11 +28,9 @@ from decoding.models.fast.model import FastModel
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import shape_of
 from decoding.models.fast.weights import weights_of
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Choice, Sampling, choose
-from decoding.ssd.accounting import rates
 from decoding.ssd.transport.draft_process import DraftProcess, divide
+from decoding.trace.accounting import rates
 
 PLACES = {"beside": "target on the card, draft on host cores", "two-streams": "both on the card, on two streams"}
 LOOKAHEADS = (2, 3, 4, 5, 6)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from decoding.events import Event
+from decoding.trace.events import Event
 from tests.launcher.up import Up
 
 if TYPE_CHECKING:

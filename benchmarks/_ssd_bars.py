@@ -15,21 +15,22 @@ import transformers
 from benchmarks import _ssd_figures as figures
 from benchmarks._ssd_figures import Contestant, Run, Runs
 from benchmarks.ssd import STARTER
+from decoding.backends.pair import Pair
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import Classifier, load_classifier
-from decoding.disco.making import make_classifier
-from decoding.disco.splits import Splits
 from decoding.errors import DrafthouseError
-from decoding.events import Recorder
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import sample_from_events
 from decoding.measure.schedule import Key
 from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.replay.weighing import settle_prices
-from decoding.spec import Sampling, choose
 from decoding.ssd.transport.draft_process import process_for
+from decoding.trace.events import Recorder
+from decoding.training.making import make_classifier
+from decoding.training.splits import Splits
 
 OURS = "ours"  # name by which the pair holds the classifier
 BASE: dict[str, object] = {"lookahead": 4, "branches": 12, "fanout": "geometric", "backup": "auto"}

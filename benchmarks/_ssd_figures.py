@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks._engine_bars import Bar
-from decoding.events import Drafted, Event
+from decoding.choice import Choice, choose
 from decoding.measure.sample import Sample
 from decoding.measure.speedups import speedup
 from decoding.measure.summary import so_few
-from decoding.spec import Choice, choose
-from decoding.ssd import accounting as counting
 from decoding.strategies.ssd import AUTO
+from decoding.trace import accounting as counting
+from decoding.trace.events import Drafted, Event
 
 
 @dataclass(frozen=True)

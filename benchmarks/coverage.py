@@ -34,14 +34,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from decoding.load import ONE, Load
+from decoding.choice import Choice, choose
+from decoding.core.load import ONE, Load
 from decoding.measure.crossover import across_loads, load_of
 from decoding.measure.sample import Audit, Sample, sample_from_dict
 from decoding.measure.schedule import blocks, order
 from decoding.measure.speedups import Race, Speedup, races, speedups
 from decoding.measure.summary import Judged, baselines, judge, report
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Choice, choose
 
 STRATEGIES = 8
 PROMPTS = (8, 12, 24, 100)

@@ -30,9 +30,9 @@ from benchmarks._browser import Unheard, held_mib, renderer, sign_in
 from benchmarks._played import Played, Say, enter, numbers_of
 from benchmarks._serving import load, verdict
 from benchmarks.live import seconds_of
-from decoding.events import Event, from_dict
-from decoding.spec import parse_choices
+from decoding.choice import parse_choices
 from decoding.strategies import BASELINE
+from decoding.trace.events import Event, from_dict
 from tests.launcher.up import Up
 from tests.launcher.up import until as wait
 

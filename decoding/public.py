@@ -4,27 +4,30 @@ In `webapp`, import from here: then other modules can move without changing the 
 something new, add its name here. An import contract refuses any other import, and anything that would load torch.
 """
 
-from decoding import alone, bounded_json
-from decoding.chat.messages import Chat
-from decoding.contestants.servers.dialects import dialects
-from decoding.contestants.servers.endpoint import DTYPES as SERVER_DTYPES
-from decoding.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach, shortened
-from decoding.contestants.servers.endpoint import NAME as SERVER_NAME
-from decoding.contestants.servers.endpoint import USUAL_DTYPE as USUAL_SERVER_DTYPE
-from decoding.contestants.servers.guard import Allowed, allowed
+from decoding import bounded_json
+from decoding.backends import alone
+from decoding.backends.contestants.servers.dialects import dialects
+from decoding.backends.contestants.servers.endpoint import DTYPES as SERVER_DTYPES
+from decoding.backends.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach, shortened
+from decoding.backends.contestants.servers.endpoint import NAME as SERVER_NAME
+from decoding.backends.contestants.servers.endpoint import USUAL_DTYPE as USUAL_SERVER_DTYPE
+from decoding.backends.contestants.servers.guard import Allowed, allowed
+from decoding.backends.misfit import misfit, trained_otherwise
+from decoding.choice import Choice, choose, labelled, parse_choices, relabelled, remarks_on, renamed
+from decoding.core.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
+from decoding.dice.sampling import Sampling
 from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of, sharing_sentence
 from decoding.disco.judging import Judge, read_judge
 from decoding.disco.prices import Prices
+from decoding.drafting.params import LONGEST_TEXT, Param
+from decoding.drafting.strategy import CLASSIFIER, JUDGE, JUDGED, LLAMA_CPP, Looks, Slider, Strategy
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
-from decoding.events import Event, Started, Verified, from_dict
-from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
 from decoding.measure import passes, spent, summary, worst
 from decoding.measure.crossover import across_loads, load_of, paying
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.devices import device_counts, works_at_once
 from decoding.measure.intervals import fewest_rows
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
-from decoding.measure.misfit import misfit, trained_otherwise
 from decoding.measure.ranking import ranked
 from decoding.measure.sample import Sample as Numbers
 from decoding.measure.sample import sample_from_dict
@@ -33,9 +36,8 @@ from decoding.measure.summary import ENDED, Judged, Stage, so_few, usual_baselin
 from decoding.measure.texts import Texts
 from decoding.models import files as model_files
 from decoding.models.config_bounds import check_against_tensors, check_numbers
-from decoding.models.fit import Finding as PairFinding
-from decoding.models.fit import check_pair
-from decoding.params import LONGEST_TEXT, Param
+from decoding.papers import published as papers
+from decoding.papers.settings import of_papers
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import MOST_USERS as MOST_USERS_ASKED
 from decoding.prices.fit import costs_from, drafting_is_clear, reading_cost, with_loads, with_mixes, with_trees
@@ -43,21 +45,22 @@ from decoding.prices.fit_ahead import prepared_along
 from decoding.prices.machine_card import BadCard, Card, card_in_the_box, published, read_card
 from decoding.prompts import containers as prompt_containers
 from decoding.prompts import prompt as prompts
+from decoding.prompts.chat.messages import Chat
 from decoding.prompts.forms import FORMS, form_of
 from decoding.prompts.prompt import Prompt
 from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
-from decoding.reproduce import published as papers
-from decoding.spec import Choice, Sampling, choose, labelled, parse_choices, relabelled, remarks_on, renamed
+from decoding.replay.what_if.ahead import Ahead, Played, Stood, ahead_of, stood, surer
+from decoding.replay.what_if.at_load import AtLoad, simulate_at_load
+from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.simulation import Simulation, oracle, simulate
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
-from decoding.strategy import CLASSIFIER, JUDGE, JUDGED, LLAMA_CPP, Looks, Slider, Strategy
+from decoding.trace.events import Event, Started, Verified, from_dict
+from decoding.vocabularies.fit import Finding as PairFinding
+from decoding.vocabularies.fit import check_pair
 from decoding.vocabularies.scores import lacks_scores
 from decoding.vocabularies.shared import METHODS
-from decoding.what_if.ahead import Ahead, Played, Stood, ahead_of, stood, surer
-from decoding.what_if.at_load import AtLoad, simulate_at_load
-from decoding.what_if.places import Places
-from decoding.what_if.recorded import Recorded
-from decoding.what_if.simulation import Simulation, oracle, simulate
 from decoding.words import change, ms

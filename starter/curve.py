@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
-from decoding.reproduce.files.plate import plate
-from decoding.reproduce.files.svg import svg
+from decoding.papers.files.plate import plate
+from decoding.papers.files.svg import svg
 from starter.measure import NEW_TOKENS, agreed, best_static, prices, test_prompts
 from starter.text import sampler, write
 from starter.train import say

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
+from decoding.drafting.records import Record, RecordedText
 from decoding.measure.summary import repeated_8grams
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.replay.player import replay
-from decoding.replay.records import Record, RecordedText
 from decoding.strategies.static import SameLength
 from starter.text import Choose, sampler, write
 

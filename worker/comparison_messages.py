@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.events import Event
+from decoding.choice import Choice
 from decoding.measure.sample import Sample
-from decoding.spec import Choice
+from decoding.trace.events import Event
 from worker.messages import LocalPair, PairOrder, Report
 from worker.servers import NO_SERVERS, ServersAsked
 

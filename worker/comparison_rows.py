@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from django.db import transaction
 from django.db.models import Q
 
-from decoding.events import to_dict
+from decoding.dice.sampling import Sampling
 from decoding.measure.sample import Sample as Numbers
 from decoding.measure.sample import sample_from_dict
-from decoding.spec import Sampling
+from decoding.trace.events import to_dict
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from decoding import processor
+from decoding.models import processor
 
 # Bits of the driver's mask. Others (idle, clocks set by its owner) hold no program back.
 HELD_BACK = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat, in hardware", 0x80: "power brake"}

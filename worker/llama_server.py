@@ -17,7 +17,7 @@ from worker.cache import FileCache, NoRoom
 from worker.disk import NotNow
 
 if TYPE_CHECKING:
-    from decoding.pair import Pair  # loads torch
+    from decoding.backends.pair import Pair  # loads torch
 
 VARIABLE = "DRAFTHOUSE_LLAMA_SERVER"
 PROGRAM = "llama-server"

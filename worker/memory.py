@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from decoding.choice import Choice
 from decoding.errors import DrafthouseError
 from decoding.models.folder import ModelFolder, inspect
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Choice
 from decoding.ssd.memory import needed_by
 from worker import gauges
 

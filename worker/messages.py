@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from decoding.models.fit import check_pair
+from decoding.choice import Choice
+from decoding.dice.sampling import Sampling
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Choice, Sampling
+from decoding.vocabularies.fit import check_pair
 from worker.memory import lengths_of, run_size
 
 if TYPE_CHECKING:

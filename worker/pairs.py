@@ -12,11 +12,11 @@ from typing import Any
 import torch
 import transformers
 
-from decoding.chat.renderer import Renderer
+from decoding.backends.pair import Pair
+from decoding.choice import Choice
 from decoding.models.checkpoints import Loaded
 from decoding.models.runner import ModelRunner
-from decoding.pair import Pair
-from decoding.spec import Choice
+from decoding.prompts.chat.renderer import Renderer
 from decoding.ssd.transport.draft_process import DraftProcess, process_for
 from decoding.vocabularies.bridge import Bridge, bridge_of
 from decoding.vocabularies.shared import Shared

@@ -9,20 +9,21 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.contestants.servers import SERVER
-from decoding.contestants.servers.dialects import dialect_called
-from decoding.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.contestants.servers.guard import allowed
+from decoding.backends.contestants.servers import SERVER
+from decoding.backends.contestants.servers.dialects import dialect_called
+from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.backends.contestants.servers.guard import allowed
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
+from decoding.drafting.strategy import LLAMA_CPP, LONGEST
 from decoding.errors import BadStrategy
-from decoding.loop import never
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.summary import report, so_few
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import BASELINE
-from decoding.strategy import LLAMA_CPP, LONGEST
 from decoding.words import change
 from worker import llama_server, noise
 from worker.cache import FileCache

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from decoding.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.contestants.servers.guard import NOWHERE, Allowed
+from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.backends.contestants.servers.guard import NOWHERE, Allowed
 from webapp.core import logs
 from worker.supervisor.port import process_at
 

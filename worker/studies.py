@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from decoding.dice.sampling import Sampling
 from decoding.prompts.prompt import Prompt, first_turns
-from decoding.spec import Sampling
 from webapp.core.problems import NotFound
 from webapp.registry.prompt_sets import prompt_of
 from webapp.studies import services as studies

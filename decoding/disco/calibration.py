@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import Classifier
-from decoding.spec import Sampling
 
 GREEDY = "greedy"  # its part of the card
 

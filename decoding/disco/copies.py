@@ -11,10 +11,10 @@ from decoding.disco.classifier import Classifier, unrolled
 from decoding.disco.judging import SEEN, Judge, seen_of
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
-from decoding.source import Match
+from decoding.drafting.source import Match
+from decoding.drafting.strategy import LONGEST
 from decoding.strategies.lookup import NGRAM, JudgedLookup
 from decoding.strategies.suffix import SuffixDecoding
-from decoding.strategy import LONGEST
 
 BEFORE = features.NAMES.index(SEEN[0])  # features of a drafted token alone
 

@@ -9,7 +9,7 @@ from decoding.disco import features, judging
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.features import glance
-from decoding.drafters.features import DraftStep, Feature
+from decoding.drafting.features import DraftStep, Feature
 
 
 class Glance(Feature):

@@ -4,7 +4,7 @@ output."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, log1p
+from math import log1p
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from decoding.disco.echoes import LONGEST
 from decoding.disco.judging import MATCHES, POSITION_SCALE
+from decoding.drafting.features import two_best
 
 TOP = 10  # as published
 LEAST_SCORE = -1e4  # replaces minus infinity, the score of a token that truncation rules out
@@ -92,19 +93,6 @@ def glance(scores: Tensor, preferences: Tensor, token: int) -> tuple[float, floa
     except TypeError:  # on a GPU, or in a format that numpy lacks: read all three with one wait
         best, second, score = torch.cat((preferences[0].topk(2).values, scores[0, token, None])).tolist()
     return log1p(best - (second if second > LEAST_SCORE else LEAST_SCORE)), score
-
-
-def two_best(preferences: Tensor, token: int) -> tuple[float, float]:
-    """Find the best two preferences on a CPU, by argmax with the token masked: topk takes 20 times as long, max 3
-    times."""
-    row = preferences.numpy()[0]
-    best: float = row.item(token)
-    row[token] = -inf
-    second: float = row.item(row.argmax())
-    row[token] = best
-    if second > best:  # under ratio dice the token need not be the winner
-        best, second = preferences[0].topk(2).values.tolist()
-    return best, second
 
 
 def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:

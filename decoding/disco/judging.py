@@ -13,8 +13,8 @@ from typing import Any
 from decoding import bounded_json
 from decoding.disco.cards import threshold_of
 from decoding.disco.prices import COPIED, Prices, threshold_in
+from decoding.drafting.source import Match
 from decoding.errors import BadStrategy
-from decoding.source import Match
 
 MATCHES = ("copied", "match", "count", "share")  # features of a match; for drafted tokens they are 0
 SEEN = ("position", *MATCHES)  # features of a copied token, in this order; all others are 0

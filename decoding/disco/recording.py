@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from decoding.dice import Dice, broken
+from decoding.dice.dice import Dice, broken
 from decoding.disco import features
 from decoding.disco.echoes import LONGEST, Echoes
-from decoding.drafters.grown_along import grown_along
+from decoding.drafting.grown_along import grown_along
+from decoding.drafting.records import GrownAlong, Ranked, Record, Written
+from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.models.runner import ModelRunner, read_prompt
-from decoding.replay.records import GrownAlong, Ranked, Record, Written
-from decoding.tree_shapes import LikeliestPaths
 
 BRANCHES = 32  # tails that are drafted side by side
 PREFERRED = 48  # tokens that are kept of each position: as many as a simulation of SSD can ask for

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from decoding.errors import BadPrompts
-from decoding.events import Drafted, Event, Finished, Verified, from_dict
+from decoding.trace.events import Drafted, Event, Finished, Verified, from_dict
 
 Texts = Mapping[str, Sequence[int]]  # by the prompt's id; without the prompt
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 
 import torch
 
-from decoding.dice import dice_for
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.measure.sample import Audit, Outcome, Sample
 from decoding.models.runner import ModelRunner
-from decoding.spec import Sampling
 
 # Largest distance between two scores for which their order may be due to rounding, in units of the number format's
 # rounding at the size of the row's largest logit. A pass over several rows adds products in another order than a pass

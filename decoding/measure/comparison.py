@@ -12,23 +12,24 @@ from functools import cached_property
 
 import torch
 
-from decoding import chance
-from decoding.capturing import Capturing
-from decoding.contestants.base import Request
-from decoding.ending import Decoded, Ending
+from decoding.backends.contestants.base import Request
+from decoding.backends.ground import Ground
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose
+from decoding.core.ending import Decoded, Ending
+from decoding.core.load import ONE, due_times
+from decoding.core.loop import OnProgress, never, unheard
+from decoding.dice import chance
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, BrokenModel, DrafthouseError, OutOfMemory
-from decoding.events import Event, EventSink, Finished, Prompted, Recorder, Silence, Started
-from decoding.ground import Ground
-from decoding.load import ONE, due_times
-from decoding.loop import OnProgress, never, unheard
 from decoding.measure.audit import alike, audit, respelled, with_end
 from decoding.measure.reading import Reading
 from decoding.measure.sample import Audit, Sample, sample_from_events
 from decoding.measure.schedule import Key, schedule, stints
-from decoding.pair import Pair
+from decoding.models.fast.capturing import Capturing
 from decoding.prompts.prompt import Prompt, first_turns
-from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import BASELINE
+from decoding.trace.events import Event, EventSink, Finished, Prompted, Recorder, Silence, Started
 
 WARM_UP_TOKENS = 16  # at most, on a CPU
 WARM_UP_S, LONGEST_WARM_UP_S = 1.0, 10.0  # of one choice: from here on alike rounds are enough, and then any

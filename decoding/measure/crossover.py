@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from decoding.load import Load
+from decoding.core.load import Load
 from decoding.measure.ranking import Ranking, Row, listed, may_be_as_fast, pair_intervals, ranked, ranking
 from decoding.measure.speedups import Race
 from decoding.measure.summary import Judged, Stage

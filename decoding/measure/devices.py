@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from decoding.spec import Choice
+from decoding.choice import Choice
 
 
 def devices_in(words: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import exp
 from typing import Any
 
-from decoding.disco.recalibration import logit
+from decoding.drafting.recalibration import logit
 
 Bin = tuple[int, int, int, float]  # rounded logit of the estimates, tokens, of these accepted, sum of the estimates
 

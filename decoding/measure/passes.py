@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from decoding.events import Verified
 from decoding.measure.sample import Sample
 from decoding.measure.spent import Passes
+from decoding.trace.events import Verified
 
 Line = Sequence[tuple[int, float]]  # (texts, ns of the usual pass), by rising number of texts
 

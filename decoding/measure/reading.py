@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 
-from decoding.chat.messages import Message
-from decoding.ending import Ending
+from decoding.backends.ground import Ground
+from decoding.core.ending import Ending
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt
-from decoding.ground import Ground
 from decoding.measure.sample import Sample
+from decoding.prompts.chat.messages import Message
 from decoding.prompts.prompt import Prompt, messages_to, turns_to
-from decoding.spec import Sampling
 from decoding.strategies import BASELINE
 
 

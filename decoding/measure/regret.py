@@ -9,9 +9,9 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from decoding.choice import Choice
 from decoding.measure.sample import Sample
 from decoding.measure.speedups import Race, race, speedups
-from decoding.spec import Choice
 
 
 def regrets(choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]]) -> Iterator[dict[str, Any] | None]:

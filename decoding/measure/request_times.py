@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from decoding.events import Delivered, Event, Started, Verified
+from decoding.trace.events import Delivered, Event, Started, Verified
 
 PER_OCTAVE = 32  # bins of gaps: each 2.2 % wide
 Gaps = tuple[tuple[int, int], ...]  # bin, and how many gaps are in it

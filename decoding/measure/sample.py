@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from decoding.events import Delivered, Drafted, Event, Finished, Reported, Started, Verified
-from decoding.load import ONE, Load
+from decoding.choice import Choice
+from decoding.core.load import ONE, Load
 from decoding.measure.drift import Bin, binned
 from decoding.measure.request_times import UNKNOWN, Timing, timing
 from decoding.measure.spent import Spent, spent_in
-from decoding.spec import Choice
-from decoding.ssd import accounting
+from decoding.trace import accounting
+from decoding.trace.events import Delivered, Drafted, Event, Finished, Reported, Started, Verified
 
 Outcome = Literal["identical", "tie", "divergent", "not_compared"]
 AUDIT_OUTCOMES: tuple[Outcome, ...] = ("identical", "tie", "divergent", "not_compared")
@@ -65,7 +65,7 @@ class Sample:
     drafts_by_position: tuple[int, ...]  # entry i: drafts with more than i tokens
     accepted_by_position: tuple[int, ...]  # entry i: of those, how many had token i accepted
     audit: Audit | None = None
-    hits: accounting.Counted | None = None  # decoding.ssd.accounting; None where nothing was prepared ahead
+    hits: accounting.Counted | None = None  # decoding.trace.accounting; None where nothing was prepared ahead
     lost: str = ""  # why the target went on alone, where it did
     load: Load = ONE
     timing: Timing = UNKNOWN

@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from decoding.load import ONE, Load
+from decoding.choice import Choice
+from decoding.core.load import ONE, Load
 from decoding.prompts.prompt import Prompt, in_turn
-from decoding.spec import Choice
 
 TURNS = 4  # a block has so many prompts for each user: filling and emptying the machine takes about one
 

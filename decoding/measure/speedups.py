@@ -10,10 +10,10 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from decoding.load import ONE, Load
+from decoding.choice import Choice
+from decoding.core.load import ONE, Load
 from decoding.measure.intervals import NO_INTERVAL, Interval, ratio_intervals
 from decoding.measure.sample import Sample
-from decoding.spec import Choice
 
 
 @dataclass(frozen=True, slots=True)

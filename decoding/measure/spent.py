@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from decoding.events import Event, Started, Verified
-from decoding.ssd import accounting
+from decoding.trace import accounting
+from decoding.trace.events import Event, Started, Verified
 
 CAUSES = {  # in the order of the waterfall
     "drafting": "draft price",

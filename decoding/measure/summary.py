@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from decoding.choice import Choice
+from decoding.core.load import ONE, Load
 from decoding.disco.prices import about
-from decoding.load import ONE, Load
 from decoding.measure import latency, why
 from decoding.measure.devices import device_shares
 from decoding.measure.drift import drift
 from decoding.measure.regret import regrets
 from decoding.measure.sample import AUDIT_OUTCOMES, Sample
 from decoding.measure.speedups import Race, Speedup, break_even_tokens, end_to_end_speed, races, speedup, speedups
-from decoding.spec import Choice
-from decoding.ssd import accounting
 from decoding.strategies import BASELINE
+from decoding.trace import accounting
 
 
 def repeated_8grams(tokens: Sequence[int]) -> float:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.load import ONE, Load
+from decoding.choice import Choice
+from decoding.core.load import ONE, Load
 from decoding.measure import passes
 from decoding.measure.sample import Sample
 from decoding.measure.spent import BOUND, CAUSES, OF_DRAFTS, OF_LOAD
 from decoding.measure.texts import Texts
-from decoding.spec import Choice
 
 ADVICE = {
     BOUND: "The draft is refused too often: take one closer to the target, or distil it on such prompts.",

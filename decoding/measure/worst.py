@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.chat.messages import Chat
-from decoding.load import ONE
+from decoding.core.load import ONE
 from decoding.measure.sample import Sample
 from decoding.measure.speedups import judged_speed
+from decoding.prompts.chat.messages import Chat
 from decoding.prompts.prompt import Prompt, messages_to, turns_to
 
 MOST = 10_000  # prompts in one file

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from decoding import processor
 from decoding.errors import BadDevice
+from decoding.models import processor
 
 # cuDNN's attention builds a plan for each new length of a text, which takes up to half a second (decision 48).
 torch.backends.cuda.enable_cudnn_sdp(False)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from decoding.events import Event, Finished, Started, Verified
 from decoding.prices.cost_model import Context, CostModel, Line
 from decoding.prices.counts import Counts
-from decoding.ssd.accounting import Round, rounds
+from decoding.trace.accounting import Round, rounds
+from decoding.trace.events import Event, Finished, Started, Verified
 
 MOST_USERS = 64
 FAR = 1000  # rows, or tokens, up to which a slope from elsewhere continues a line

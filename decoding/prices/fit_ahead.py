@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.prices.cost_model import CostModel, Line
 from decoding.prices.fit import costs_from, fitted, grouped
-from decoding.ssd.accounting import Round, answers_of, count, rounds
-from decoding.ssd.answers import MODEL
+from decoding.trace.accounting import Round, answers_of, count, rounds
+from decoding.trace.answers import MODEL
+from decoding.trace.events import Anticipated, Drafted, Event, Verified
 
 Counted = Mapping[str, Any]  # counts of a sample
 Row = Mapping[str, Any]  # of a report

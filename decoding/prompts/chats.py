@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from decoding.chat.messages import Chat, asked, checked
+from decoding.prompts.chat.messages import Chat, asked, checked
 from decoding.prompts.rows import BrokenRow, Row, word, words
 
 MOST_TURNS = 256

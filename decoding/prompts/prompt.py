@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from decoding.chat.messages import BadChat, Chat, Message
 from decoding.errors import BadPrompt, BadPrompts
 from decoding.prompts import chats
+from decoding.prompts.chat.messages import BadChat, Chat, Message
 from decoding.prompts.containers import LONGEST, Placed
 from decoding.prompts.containers import rows as rows_of
 from decoding.prompts.forms import Form, named, recognised

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from decoding.load import Load
+from decoding.choice import Choice
+from decoding.core.load import Load
+from decoding.drafting.strategy import Strategy
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import counted, prepared_in
 from decoding.replay.at_load import play
@@ -14,11 +16,9 @@ from decoding.replay.confirming import run_all
 from decoding.replay.planning import ALONE, static
 from decoding.replay.planning_ahead import Simulating, spread
 from decoding.replay.probing import typical
+from decoding.replay.ssd.recording import plan_of
+from decoding.replay.ssd.together import Tracked, simulate_together
 from decoding.replay.workload import planned_ahead
-from decoding.spec import Choice
-from decoding.ssd.simulation.recording import plan_of
-from decoding.ssd.simulation.together import Tracked, simulate_together
-from decoding.strategy import Strategy
 
 RUNS = 2  # settings of a grid that run at each load: those with the fewest and the most branches
 COPY = "copy"

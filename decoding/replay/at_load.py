@@ -1,7 +1,7 @@
 """Replay at load: what a strategy does when several users ask at once, from texts that were recorded for one.
 
-The batch is played as the loop plays it (`decoding.loop.Batch`): joint draft steps for all that still draft, then one
-joint verification, in which a piece of each unread prompt takes part. The sources are those of the engine, and the
+The batch is played as `decoding.core.loop.Batch` plays it: joint draft steps for all that still draft, then one joint
+verification, in which a piece of each unread prompt takes part. The sources are those of the engine, and the
 times are measured costs. Standard library only.
 """
 
@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from decoding.crowd import Crowd
+from decoding.choice import Choice
+from decoding.core.crowd import Crowd
+from decoding.drafting.records import RecordedText
+from decoding.drafting.source import Source
 from decoding.prices.cost_model import CostModel
 from decoding.replay.player import Clock
-from decoding.replay.records import RecordedText
 from decoding.replay.texts_at_load import Round, Sourced, Text
-from decoding.source import Source
-from decoding.spec import Choice
 
 
 class OwnWork(NamedTuple):

@@ -7,20 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import Classifier
-from decoding.events import Event, EventSink, Recorder, Silence, Verified
-from decoding.loop import never
 from decoding.measure.comparison import Comparison, SinkFor, no_sink
 from decoding.measure.schedule import Key
 from decoding.measure.summary import report
-from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, with_mixes, with_trees
 from decoding.prompts.prompt import Prompt
 from decoding.replay.planning import Prediction, Study, predict_these
 from decoding.replay.probing import MIX
-from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import BASELINE
+from decoding.trace.events import Event, EventSink, Recorder, Silence, Verified
 
 READ = 48  # prompts whose rounds are read for prices
 

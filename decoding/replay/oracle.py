@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from decoding.drafting.records import Record, RecordedText
+from decoding.drafting.source import Source
 from decoding.prices.counts import Counts
 from decoding.replay.player import replay
-from decoding.replay.records import Record, RecordedText
-from decoding.source import Source
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategies.static import SameLength
 

@@ -9,14 +9,18 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.load import Load
-from decoding.loop import never
-from decoding.pair import Pair
+from decoding.backends.joint_probing import measure
+from decoding.backends.pair import Pair
+from decoding.backends.serving import Places
+from decoding.choice import Choice
+from decoding.core.load import Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
+from decoding.drafting.strategy import Export
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay.ahead_at_load import AheadAtLoad
 from decoding.replay.confirming import run_all
-from decoding.replay.joint_probing import measure
 from decoding.replay.planning import ALONE, Study
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import (
@@ -29,9 +33,6 @@ from decoding.replay.planning_at_load import (
     worth_running,
 )
 from decoding.replay.workload import SHOWN
-from decoding.serving import Places
-from decoding.spec import Choice, Sampling
-from decoding.strategy import Export
 
 
 def plan_at_load(

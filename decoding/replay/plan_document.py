@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from decoding import alone
+from decoding.backends import alone
 from decoding.disco import metrics, training
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import with_copies

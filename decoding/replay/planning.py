@@ -12,28 +12,29 @@ from types import MappingProxyType
 
 from torch import Tensor
 
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, by_kind, choose, parse_choices, planned
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.disco import features, rules
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_if_any, judge_of
 from decoding.disco.recording import Recording
-from decoding.disco.scribes import Scribes, copies_for
-from decoding.disco.target_alone import texts_alone
 from decoding.disco.texts import Texts
-from decoding.loop import never
-from decoding.pair import Pair
+from decoding.drafting.records import Ranked, Record, RecordedText, Seen, Written
+from decoding.drafting.source import WORDS, Chain, Judging, Sight, Source, Words, no_words
+from decoding.drafting.strategy import CLASSIFIER, LONGEST, NEWEST
+from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.prompts.prompt import Prompt
 from decoding.replay.player import copied_record, replay
-from decoding.replay.records import Ranked, Record, RecordedText, Seen, Written
+from decoding.replay.scribes import Scribes, copies_for
+from decoding.replay.target_alone import texts_alone
 from decoding.replay.workload import settings
-from decoding.source import WORDS, Chain, Judging, Sight, Source, Words, no_words
-from decoding.spec import Choice, Sampling, by_kind, choose, parse_choices, planned
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle, suffix
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
-from decoding.strategy import CLASSIFIER, LONGEST, NEWEST
-from decoding.tree_shapes import LikeliestPaths
 
 CAP = LONGEST  # longest draft that is considered
 Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position where the round starts, token of the round

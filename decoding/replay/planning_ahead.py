@@ -19,29 +19,30 @@ from functools import cached_property
 
 import torch
 
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import Classifier
+from decoding.drafting.strategy import Settings, Strategy
 from decoding.errors import BadStrategy
-from decoding.events import Event, Finished, Recorder, Started
-from decoding.loop import never
 from decoding.measure.comparison import Comparison
 from decoding.models.devices import free_bytes
-from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prompts.prompt import Prompt
 from decoding.replay.planning import ALONE, Prediction, Study, ungrown
 from decoding.replay.probing import typical
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated
+from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.simulator import simulate
+from decoding.replay.ssd.track import Track
 from decoding.replay.workload import AGAIN, COARSE, planned_ahead
-from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.memory import needed_by
-from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Simulated
-from decoding.ssd.simulation.recording import plan_of, track_of
-from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.simulation.track import Track
 from decoding.ssd.transport.two_lanes import PLACEMENTS
 from decoding.strategies import STRATEGIES
-from decoding.strategy import Settings, Strategy
+from decoding.trace.events import Event, Finished, Recorder, Started
 
 MOST_TOKENS = 4000  # of all texts that are simulated: a setting takes about a second
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from decoding.choice import Choice, choose, planned
+from decoding.core.load import Load
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import Judge
-from decoding.load import Load
 from decoding.measure.crossover import bracket, crossing
 from decoding.prices.cost_model import CostModel
 from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
 from decoding.replay.at_load import OwnWork, Run, play
 from decoding.replay.planning import ALONE, Rows, Study
-from decoding.spec import Choice, choose, planned
 from decoding.strategies import BASELINE
 from decoding.strategies import schedule as schedule_strategy
 from decoding.strategies import static as static_strategy

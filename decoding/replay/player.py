@@ -14,12 +14,12 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from decoding.crowd import Crowd
+from decoding.core.crowd import Crowd
+from decoding.drafting.records import Record, RecordedText
+from decoding.drafting.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
+from decoding.drafting.tree_shapes import TreeShape
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
-from decoding.replay.records import Record, RecordedText
-from decoding.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
-from decoding.tree_shapes import TreeShape
 
 
 @dataclass

@@ -13,30 +13,31 @@ from itertools import cycle, islice, product
 
 import torch
 
-from decoding import sequence
-from decoding.dice import dice_for
+from decoding.backends.any_tokens import AnyTokens
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose
+from decoding.core import sequence
+from decoding.core.ending import Ending
+from decoding.core.loop import OnProgress, decode, unheard
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.disco.estimating import estimate_of
-from decoding.drafters.driver import SourceDrafter
-from decoding.drafters.features import Confidence, DraftStep, Feature
-from decoding.ending import Ending
-from decoding.events import Event, Recorder
-from decoding.loop import OnProgress, decode, unheard
+from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.features import Confidence, DraftStep, Feature
+from decoding.drafting.source import Chain, Judgement, Source, View
+from decoding.drafting.tree_shapes import PRIOR, RANKS, ShapedTree, TreeShape, best_shape
 from decoding.measure.comparison import Comparison, memory_for
 from decoding.measure.schedule import Key
-from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, decision_cost, with_mixes, with_trees
 from decoding.prompts.prompt import Prompt
-from decoding.replay.any_tokens import AnyTokens
 from decoding.replay.planning import ALONE, CAP
 from decoding.replay.workload import GROWN, MIXED, PROMPTS, UNAIDED, VARIED
-from decoding.source import Chain, Judgement, Source, View
-from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import hybrid
 from decoding.strategies.disco import Below
 from decoding.strategies.threshold import Unsure
-from decoding.timing import Clock
-from decoding.tree_shapes import PRIOR, RANKS, ShapedTree, TreeShape, best_shape
+from decoding.trace.events import Event, Recorder
+from decoding.trace.timing import Clock
 
 LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # verifies 1 to 24 rows, and few rows often
 SIZES = ((8, 3), (3, 2), (16, 4), (5, 2), (24, 5), (12, 4))  # tokens and depth of trees

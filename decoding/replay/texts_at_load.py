@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from decoding.crowd import Crowd
-from decoding.events import Source as Origin
+from decoding.core.crowd import Crowd
+from decoding.drafting.records import RecordedText
+from decoding.drafting.source import Source
 from decoding.replay.player import Clock, Pass, Playing
-from decoding.replay.records import RecordedText
-from decoding.source import Source
+from decoding.trace.events import Source as Origin
 
 
 @dataclass(frozen=True)

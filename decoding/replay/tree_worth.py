@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from decoding.choice import Choice, choose
+from decoding.drafting.records import RecordedText
+from decoding.drafting.tree_shapes import FixedShape, ShapedTree
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.replay.planning import STATICS, Study, static
 from decoding.replay.player import replay, rounds_of
-from decoding.replay.records import RecordedText
-from decoding.spec import Choice, choose
 from decoding.strategies.tree import ROWS, STRATEGY
-from decoding.tree_shapes import FixedShape, ShapedTree
 
 HALVINGS = 12  # of the interval that holds the price
 GAIN = 1.005  # a tree that gains less is as good as a chain

@@ -8,19 +8,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from decoding.backends.any_tokens import AnyTokens
+from decoding.backends.pair import Pair
+from decoding.core.loop import OnProgress, unheard
 from decoding.disco.prices import COPIED, PRICED, Prices, prices_at
 from decoding.errors import DrafthouseError
-from decoding.events import Event, Recorder
-from decoding.loop import OnProgress, unheard
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import Key
-from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from
 from decoding.prompts.prompt import first_turns
-from decoding.replay.any_tokens import AnyTokens
 from decoding.replay.planning import ALONE
 from decoding.replay.probing import EveryLength, drafted, every_length, typical
+from decoding.trace.events import Event, Recorder
 
 TOKENS = 96  # of each sample
 LENGTHS = (7, 1, 7, 3, 7, 5, 2, 11)  # of drafts. Seven often: what a row costs lies between 1 row and 8

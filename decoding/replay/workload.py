@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from decoding.reproduce.settings import BATCHES
-from decoding.spec import Choice, Sampling, choose, planned
+from decoding.choice import Choice, choose, planned
+from decoding.dice.sampling import Sampling
+from decoding.drafting.strategy import Strategy
 from decoding.strategies import BASELINE, STRATEGIES
-from decoding.strategy import Strategy
 
 RECORDING, COSTS, AHEAD, CONFIRMING = "recording", "measuring costs", "measuring preparation", "confirming"
 JOINTLY, AT_LOAD = "measuring joint passes", "confirming under load"  # phases of a plan
@@ -21,7 +21,6 @@ MIXED = (1, 3)  # and after these a source weighs copies and drafts
 COARSE = 3  # settings of a grid that are run to measure prices
 AGAIN = 3  # times that the best is run to correct its promise
 SHOWN = 4  # strategies that run at each load, beside the baseline
-OF_PAPERS = 66  # samples of each prompt, if no figure lacks anything
 
 
 def settings(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> Iterator[Choice]:
@@ -89,12 +88,6 @@ def of_recordings(recipe: Recipe) -> int:
 def of_proof(recipe: Recipe) -> int:
     """Samples of a proof: with and without speculation, here and on the other engine."""
     return 4 * recipe.prompts
-
-
-def of_papers(recipe: Recipe) -> int:
-    """Samples of a study of the papers at most."""
-    probe = samples_of_probe(recipe.prompts, classifiers=1)
-    return OF_PAPERS * recipe.prompts + probe + len(BATCHES) + recipe.further
 
 
 def of_plan(recipe: Recipe) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from decoding import chance
+from decoding.dice import chance
 
 RECENT = 4  # last tokens of the text that identify a position, with its length
 

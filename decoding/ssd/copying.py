@@ -7,8 +7,8 @@ for random tokens (`backups`) and for the n-gram draft (`policy.ssd_policy.ngram
 
 from __future__ import annotations
 
-from decoding.source import Copying, Judges
-from decoding.ssd.settings import Settings
+from decoding.drafting.source import Copying, Judges
+from decoding.drafting.ssd_settings import Settings
 from decoding.strategies.suffix import SuffixDecoding
 
 SURE = 0.3  # least probability that all copied tokens are accepted

@@ -4,8 +4,8 @@ Standard library only: the service refuses what no worker can do, and a worker r
 
 from __future__ import annotations
 
+from decoding.choice import Choice
 from decoding.errors import OutOfMemory
-from decoding.spec import Choice
 
 GIB = 1 << 30
 ROWS = 2  # kept of each drafted token: its scores, and what the dice or Saguaro sampling make of them

@@ -13,10 +13,10 @@ from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
-from decoding import contestants
+from decoding.backends import contestants
+from decoding.drafting.strategy import Strategy
 from decoding.errors import BadStrategyModule
 from decoding.scan import modules_in
-from decoding.strategy import Strategy
 
 PARTS = {"STRATEGY": "a Strategy(…)"}
 

@@ -1,5 +1,5 @@
-from decoding.source import Nothing
-from decoding.strategy import Looks, Strategy
+from decoding.drafting.source import Nothing
+from decoding.drafting.strategy import Looks, Strategy
 
 STRATEGY = Strategy(
     slug="autoregressive",

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from decoding.source import STEP, Asking, Copy, Foresee, Judgement, Source, View
-from decoding.sources import Knowledge
+from decoding.drafting.estimates import Knowledge
+from decoding.drafting.source import STEP, Asking, Copy, Foresee, Judgement, Source, View
+from decoding.drafting.strategy import LONGEST, Looks, Strategy
 from decoding.strategies.suffix import SuffixDecoding
-from decoding.strategy import LONGEST, Looks, Strategy
 
 
 class KnowsBoth(Source):

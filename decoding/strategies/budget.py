@@ -8,10 +8,10 @@ less than the time it takes would have brought elsewhere is left out. No text is
 that are worth most.
 """
 
-from decoding.disco.recalibration import Recalibration
-from decoding.params import Param
-from decoding.source import Chain, Judgement, View
-from decoding.strategy import CAP, CLASSIFIER, Looks, Strategy
+from decoding.drafting.params import Param
+from decoding.drafting.recalibration import Recalibration
+from decoding.drafting.source import Chain, Judgement, View
+from decoding.drafting.strategy import CAP, CLASSIFIER, Looks, Strategy
 
 
 class Budget(Chain):

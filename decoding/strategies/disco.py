@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from decoding.disco.recalibration import Recalibration
-from decoding.params import Param
-from decoding.source import Chain, Given, Judgement, View
-from decoding.strategy import CAP, CLASSIFIER, LONGEST, Looks, Settings, Strategy
+from decoding.drafting.params import Param
+from decoding.drafting.recalibration import Recalibration
+from decoding.drafting.source import Chain, Given, Judgement, View
+from decoding.drafting.strategy import CAP, CLASSIFIER, LONGEST, Looks, Settings, Strategy
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 

@@ -1,6 +1,6 @@
-from decoding.params import Param
-from decoding.source import Chain, Judgement
-from decoding.strategy import Looks, Slider, Strategy
+from decoding.drafting.params import Param
+from decoding.drafting.source import Chain, Judgement
+from decoding.drafting.strategy import Looks, Slider, Strategy
 
 
 class TwoMoreOrOneFewer(Chain):

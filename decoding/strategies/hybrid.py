@@ -7,10 +7,10 @@ verdicts correct its estimates.
 
 from collections.abc import Sequence
 
-from decoding.source import STEP, Asking, Copy, Given, Judgement, Judges, Match, Sight, Source, View
-from decoding.sources import HOPELESS, Knowledge
+from decoding.drafting.estimates import HOPELESS, Knowledge
+from decoding.drafting.source import STEP, Asking, Copy, Given, Judgement, Judges, Match, Sight, Source, View
+from decoding.drafting.strategy import JUDGE, JUDGED, LONGEST, NEWEST, Former, Looks, Strategy
 from decoding.strategies.suffix import SuffixDecoding, usual_estimate
-from decoding.strategy import JUDGE, JUDGED, LONGEST, NEWEST, Former, Looks, Strategy
 
 FIRST = 3  # tokens that the model drafts in the first round, when no price is known
 LEAN = 0.5  # tokens by which the model is preferred: what it reads and shows now also helps later rounds

@@ -7,12 +7,12 @@ the copy ends where it is less likely to be accepted whole than the threshold.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from decoding.drafting.params import Param, Value
+from decoding.drafting.source import Copying, Given, Judges, Match
+from decoding.drafting.strategy import JUDGE, JUDGED, LONGEST, NEWEST, Export, Former, Looks, Settings, Slider, Strategy
+from decoding.drafting.suffixes import Suffixes
 from decoding.errors import BadStrategy
-from decoding.params import Param, Value
-from decoding.source import Copying, Given, Judges, Match
 from decoding.strategies.suffix import usual_estimate
-from decoding.strategy import JUDGE, JUDGED, LONGEST, NEWEST, Export, Former, Looks, Settings, Slider, Strategy
-from decoding.suffixes import Suffixes
 
 NGRAM = Param(
     "ngram", "int", 2, "at most this many last tokens are searched for in the text: max_matching_ngram_size", 1, 32

@@ -1,6 +1,6 @@
-from decoding.params import Param
-from decoding.source import Chain
-from decoding.strategy import CAP, LONGEST, Looks, Strategy
+from decoding.drafting.params import Param
+from decoding.drafting.source import Chain
+from decoding.drafting.strategy import CAP, LONGEST, Looks, Strategy
 
 
 class UntilRefused(Chain):

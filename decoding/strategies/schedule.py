@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from decoding.engine_settings import llama_cpp, sglang, transformers, vllm
+from decoding.drafting.engine_settings import llama_cpp, sglang, transformers, vllm
+from decoding.drafting.params import Param, Value
+from decoding.drafting.source import Chain, View
+from decoding.drafting.strategy import Export, Looks, Settings, Strategy
 from decoding.errors import BadStrategy
-from decoding.params import Param, Value
-from decoding.source import Chain, View
-from decoding.strategy import Export, Looks, Settings, Strategy
 
 MOST_STEPS = 16
 LONGEST = 64  # tokens

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from decoding.drafting import fan_outs as fanout
+from decoding.drafting.params import Param, Value
+from decoding.drafting.ssd_settings import Settings as SpeculatorSettings
+from decoding.drafting.strategy import LOOKAHEAD, Looks, Settings, Slider, Strategy
 from decoding.errors import BadStrategy
-from decoding.params import Param, Value
-from decoding.ssd.policy import fanout
-from decoding.ssd.settings import Settings as SpeculatorSettings
-from decoding.strategy import LOOKAHEAD, Looks, Settings, Slider, Strategy
 
 AUTO = "auto"
 BRANCHES = Param(

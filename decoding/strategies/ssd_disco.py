@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from decoding.params import Param, Value
-from decoding.ssd.settings import Settings as SpeculatorSettings
-from decoding.ssd.settings import WantedBackup
+from decoding.drafting.params import Param, Value
+from decoding.drafting.ssd_settings import Settings as SpeculatorSettings
+from decoding.drafting.ssd_settings import WantedBackup
+from decoding.drafting.strategy import CAP, CLASSIFIER, Looks, Settings, Strategy
 from decoding.strategies.ssd import AUTO, BRANCHES, PLACEMENT, counted, near
-from decoding.strategy import CAP, CLASSIFIER, Looks, Settings, Strategy
 
 
 def _speculates(cap: int, branches: Value, backup: WantedBackup, **_: Any) -> SpeculatorSettings:

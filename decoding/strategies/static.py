@@ -1,9 +1,9 @@
 from collections.abc import Iterator
 
-from decoding.engine_settings import llama_cpp, sglang, transformers, vllm
-from decoding.params import Param
-from decoding.source import Chain
-from decoding.strategy import (
+from decoding.drafting.engine_settings import llama_cpp, sglang, transformers, vllm
+from decoding.drafting.params import Param
+from decoding.drafting.source import Chain
+from decoding.drafting.strategy import (
     LONGEST,
     LOOKAHEAD,
     Export,

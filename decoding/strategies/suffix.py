@@ -6,10 +6,10 @@ classifier, that estimates each copied token from the length and counts of its m
 
 from collections.abc import Iterator, Sequence
 
-from decoding.params import Param
-from decoding.source import Copying, Given, Judges, Match
-from decoding.strategy import CAP, JUDGE, JUDGED, LONGEST, NEWEST, Former, Looks, Settings, Slider, Strategy
-from decoding.suffixes import START, Suffixes
+from decoding.drafting.params import Param
+from decoding.drafting.source import Copying, Given, Judges, Match
+from decoding.drafting.strategy import CAP, JUDGE, JUDGED, LONGEST, NEWEST, Former, Looks, Settings, Slider, Strategy
+from decoding.drafting.suffixes import START, Suffixes
 
 THRESHOLD = Param(
     "threshold",

@@ -3,10 +3,10 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from decoding.engine_settings import llama_cpp, transformers
-from decoding.params import Param
-from decoding.source import Chain, Given, Judgement
-from decoding.strategy import (
+from decoding.drafting.engine_settings import llama_cpp, transformers
+from decoding.drafting.params import Param
+from decoding.drafting.source import Chain, Given, Judgement
+from decoding.drafting.strategy import (
     CAP,
     LONGEST,
     Export,

@@ -4,11 +4,10 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 
-from decoding.errors import BadStrategy
-from decoding.params import Param, Value
-from decoding.source import Given, Source
-from decoding.strategy import LONGEST, Looks, Settings, Slider, Strategy
-from decoding.tree_shapes import (
+from decoding.drafting.params import Param, Value
+from decoding.drafting.source import Given, Source
+from decoding.drafting.strategy import LONGEST, Looks, Settings, Slider, Strategy
+from decoding.drafting.tree_shapes import (
     MOST_TOKENS,
     FixedShape,
     LikeliestPaths,
@@ -16,6 +15,7 @@ from decoding.tree_shapes import (
     ShapeByWorth,
     TreeShape,
 )
+from decoding.errors import BadStrategy
 
 BY_WORTH = "auto"
 LIKELIEST = re.compile(r"([0-9]{1,2})x([0-9]{1,2})")

@@ -11,11 +11,11 @@ A place's own estimate comes from the draft's likeliest token and not from the t
 
 from collections.abc import Sequence
 
-from decoding.crowd import Crowd
-from decoding.disco.recalibration import Recalibration
-from decoding.params import Param
-from decoding.source import Chain, Judgement, View
-from decoding.strategy import LOOKAHEAD, Looks, Strategy
+from decoding.core.crowd import Crowd
+from decoding.drafting.params import Param
+from decoding.drafting.recalibration import Recalibration
+from decoding.drafting.source import Chain, Judgement, View
+from decoding.drafting.strategy import LOOKAHEAD, Looks, Strategy
 
 
 class Ranking:

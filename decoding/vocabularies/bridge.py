@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from decoding.choice import Choice
+from decoding.drafting.source import Words
 from decoding.models.runner import ModelRunner
-from decoding.source import Words
-from decoding.spec import Choice
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.scores import check_scores, require_scores
 from decoding.vocabularies.shared import Method, Shared
@@ -83,7 +83,7 @@ def bridge_of(shared: Shared, method: str, target: Tokens, draft: Tokens, output
 def translated(load: Callable[[], ModelRunner], target: Path, draft: Path) -> ModelRunner:
     """Load a draft for a target with another tokenizer, in another process."""
     from decoding.models.checkpoints import tokens_of  # loads the tokenizers library, which nothing else here needs
-    from decoding.models.fit import check_pair
+    from decoding.vocabularies.fit import check_pair
 
     report = check_pair(target, draft)
     assert report.shared and report.draft, "the tokenizers do not differ"

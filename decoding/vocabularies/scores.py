@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from decoding.choice import Choice
 from decoding.errors import BadStrategy
-from decoding.spec import Choice
 from decoding.vocabularies.shared import Method
 
 ABOUT_COPIES = (

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 import torch
 
-from decoding.capturing import Capturing
+from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.passes import StaticPasses
 from decoding.models.fast.runner import FastRunner

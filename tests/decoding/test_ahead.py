@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.dice import Greedy
-from decoding.drafters.driver import SourceDrafter
-from decoding.ending import Decoded, Ending
+from decoding.choice import choose
+from decoding.core.ending import Decoded, Ending
+from decoding.core.loop import Batch
+from decoding.core.sequence import Sequence, SharedPass
+from decoding.dice.dice import Greedy
+from decoding.dice.sampling import Sampling
+from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.source import Nothing, View
 from decoding.errors import BrokenModel
-from decoding.events import Recorder, Verified
-from decoding.loop import Batch
 from decoding.models.fast.runner import FastRunner
 from decoding.models.runner import run_alone
-from decoding.sequence import Sequence, SharedPass
-from decoding.source import Nothing, View
-from decoding.spec import Sampling, choose
+from decoding.trace.events import Recorder, Verified
 from tests.decoding.models import LLAMA, fast_runner, save
 from tests.decoding.rehearsal import captured_runner, on_a_gpu, rehearse
 from tests.decoding.runners.test_static_passes import LONG, TEXT

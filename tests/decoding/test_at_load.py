@@ -9,23 +9,24 @@ from collections import Counter
 import pytest
 import torch
 
-from decoding.crowd import TRIAL, Crowd
-from decoding.dice import dice_for
-from decoding.drafters.driver import SourceDrafter
+from decoding.backends.pair import Pair
+from decoding.choice import choose, parse_choices
+from decoding.core.crowd import TRIAL, Crowd
+from decoding.core.load import Load
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
+from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.records import Record, RecordedText
+from decoding.drafting.source import Chain, View
 from decoding.errors import BadStrategy
-from decoding.load import Load
 from decoding.measure.crossover import paying
 from decoding.models.table import TableRunner
-from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import play
 from decoding.replay.plan_at_load import document
 from decoding.replay.planning import ALONE, Study, study
 from decoding.replay.planning_at_load import AtLoad, Material, crossovers, predict_at_load, schedule, worth_running
 from decoding.replay.player import RecordedDraft
-from decoding.replay.records import Record, RecordedText
-from decoding.source import Chain, View
-from decoding.spec import Sampling, choose, parse_choices
 from decoding.strategies.budget import Budget
 from decoding.strategies.schedule import Scheduled
 from decoding.strategies.static import SameLength

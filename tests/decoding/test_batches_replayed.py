@@ -10,27 +10,28 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.crowd import Crowd
-from decoding.dice import dice_for
+from decoding.backends.registry import Parts, build
+from decoding.choice import Choice, choose, parse_choices
+from decoding.core.crowd import Crowd
+from decoding.core.drafter import Drafter
+from decoding.core.load import Load
+from decoding.core.loop import Batch
+from decoding.core.sequence import Sequence as LiveText
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.disco.recording import Recording, record
-from decoding.drafters.base import Drafter
-from decoding.events import Drafted, Event, Recorder, Verified, to_dict
-from decoding.load import Load
-from decoding.loop import Batch
+from decoding.drafting.records import RecordedText
+from decoding.drafting.source import Source
 from decoding.prices.fit import costs_from
-from decoding.registry import Parts, build
 from decoding.replay.at_load import Run, play, stream
 from decoding.replay.planning import Study
-from decoding.replay.records import RecordedText
-from decoding.sequence import Sequence as LiveText
-from decoding.source import Source
-from decoding.spec import Choice, Sampling, choose, parse_choices
-from decoding.ssd.simulation.recording import plan_of, track_of
-from decoding.ssd.simulation.together import Tracked, simulate_together
-from decoding.what_if.ahead import ahead_of, stood
-from decoding.what_if.at_load import AtLoad, simulate_at_load
-from decoding.what_if.places import Places
-from decoding.what_if.recorded import Recorded as WhatIf
+from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.what_if.ahead import ahead_of, stood
+from decoding.replay.what_if.at_load import AtLoad, simulate_at_load
+from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.recorded import Recorded as WhatIf
+from decoding.trace.events import Drafted, Event, Recorder, Verified, to_dict
 from tests.decoding.test_at_load import CHEAP
 from tests.decoding.test_hybrid import chain, chained
 from tests.decoding.test_replay_and_disco import CAP

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import torch
 
-from decoding import chance
-from decoding.dice import NOISE_BLOCK, Dice, dice_for, weighed_together
+from decoding.dice import chance
+from decoding.dice.dice import NOISE_BLOCK, Dice, dice_for, weighed_together
+from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
-from decoding.spec import Sampling
 from tests.decoding.rehearsal import on_a_gpu
 from tests.decoding.waiting import refusing_waits
 

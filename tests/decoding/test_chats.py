@@ -18,16 +18,17 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from decoding.chat.renderer import MEMORY, SANDBOX, Renderer
-from decoding.chat.template import template_of
+from decoding.choice import Choice, parse_choices
+from decoding.core.load import Load
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadCheckpoint, BadPrompt, BadPrompts
-from decoding.load import Load
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.worst import lines, ranked_by_loss
 from decoding.models.checkpoints import Tokenizer as Encoder
+from decoding.prompts.chat.renderer import MEMORY, SANDBOX, Renderer
+from decoding.prompts.chat.template import template_of
 from decoding.prompts.prompt import Prompt, decode, read_prompts
-from decoding.spec import Choice, Sampling, parse_choices
 from tests.decoding.test_comparison import comparison, pair
 
 FILES = Path(__file__).parent / "prompt_files"

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.choosing import Choosing, Choosings, Look
-from decoding.dice import Shared, dice_for
+from decoding.backends.registry import Parts
+from decoding.choice import Choice, choose
+from decoding.core.drafter import Drafter
+from decoding.dice.choosing import Choosing, Choosings, Look
+from decoding.dice.dice import Shared, dice_for
+from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.estimating import estimate_of
-from decoding.drafters.base import Drafter
-from decoding.events import Drafted, Recorder
-from decoding.registry import Parts
-from decoding.spec import Choice, Sampling, choose
+from decoding.trace.events import Drafted, Recorder
 from tests.decoding import models
 from tests.decoding.rehearsal import captured_runner, on_a_gpu
 from tests.decoding.waiting import refusing_waits

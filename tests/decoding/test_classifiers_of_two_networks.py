@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, training
 from decoding.disco.classifier import Classifier, Layers, load_classifier
 from decoding.disco.copies import judge_of, row_of
-from decoding.disco.designs import NETWORKS, OF_COPIES, OF_DRAFTS, How
 from decoding.disco.judging import read_judge
+from decoding.drafting.source import Match
 from decoding.errors import BadStrategy
-from decoding.source import Match
-from decoding.spec import Sampling
+from decoding.training.designs import NETWORKS, OF_COPIES, OF_DRAFTS, How
 from tests.decoding.test_replay_and_disco import recorded
 from tests.decoding.worlds import World, looking_at
 

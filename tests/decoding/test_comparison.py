@@ -13,18 +13,19 @@ import pytest
 import torch
 from torch import Tensor
 
+from decoding.backends.pair import Pair
+from decoding.choice import parse_choices
+from decoding.core.load import Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, OutOfMemory
-from decoding.events import Event, EventSink, Finished, Recorder
-from decoding.load import Load
-from decoding.loop import never
 from decoding.measure.comparison import Comparison, Warmed
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, order
 from decoding.measure.summary import report
 from decoding.models.table import TableRunner
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Sampling, parse_choices
+from decoding.trace.events import Event, EventSink, Finished, Recorder
 from tests.decoding import models
 from tests.decoding.rehearsal import Rehearsal, rehearse
 from tests.decoding.worlds import state_of, tables

@@ -1,4 +1,4 @@
-"""A contestant is a module of `decoding.contestants`: adding one file is enough to compare it with the others."""
+"""A contestant is a module of `decoding.backends.contestants`: adding one file is enough to compare it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from decoding import contestants
-from decoding.contestants.base import Request
-from decoding.ending import Ending
-from decoding.events import Finished, Recorder, Started
-from decoding.loop import never
+from decoding.backends import contestants
+from decoding.backends.contestants.base import Request
+from decoding.choice import choose, parse_choices
+from decoding.core.ending import Ending
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Comparison
 from decoding.measure.summary import report
-from decoding.spec import Sampling, choose, parse_choices
 from decoding.strategies import STRATEGIES
+from decoding.trace.events import Finished, Recorder, Started
 from tests.decoding.test_comparison import PROMPTS, pair
 
 ROOT = Path(__file__).parents[2]
 PARROT = '''
-from decoding.contestants.base import Contestant
-from decoding.ending import Decoded
-from decoding.events import Finished, Started
-from decoding.strategy import Looks, Strategy
-from decoding.timing import Clock
+from decoding.backends.contestants.base import Contestant
+from decoding.core.ending import Decoded
+from decoding.trace.events import Finished, Started
+from decoding.drafting.strategy import Looks, Strategy
+from decoding.trace.timing import Clock
 
 LOOKS = Looks("♪", "M0,0H9Z", "#000")
 SPECS = (Strategy("parrot", "Parrot", "Repeats the prompt, and knows no rounds.", "peer", LOOKS),)
@@ -73,7 +74,7 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlugIn]
 
     yield add
     contestants.modules.cache_clear()
-    sys.modules.pop("decoding.contestants.parrot", None)
+    sys.modules.pop("decoding.backends.contestants.parrot", None)
 
 
 def test_a_new_file_is_a_contestant_with_samples_audits_and_a_row_in_the_report(plug_in: PlugIn) -> None:
@@ -117,13 +118,13 @@ def test_many_requests_at_once_each_tell_a_sink_of_their_own(plug_in: PlugIn, sl
 @pytest.mark.parametrize("part", contestants.PARTS)
 def test_a_module_that_lacks_a_part_is_refused_at_start_with_the_parts_name(part: str, tmp_path: Path) -> None:
     (tmp_path / "parrot.py").write_text(f"{PARROT}\ndel {part}\n")
-    start = f"import decoding.contestants as c; c.__path__.append({str(tmp_path)!r}); import decoding.spec"
+    start = f"import decoding.backends.contestants as c; c.__path__.append({str(tmp_path)!r}); import decoding.choice"
     ended = subprocess.run([sys.executable, "-c", start], cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode
-    assert f"decoding.contestants.parrot lacks {part}, {contestants.PARTS[part]}" in ended.stderr
+    assert f"decoding.backends.contestants.parrot lacks {part}, {contestants.PARTS[part]}" in ended.stderr
 
 
 def test_reading_all_contestants_strategies_loads_no_model_library() -> None:
-    start = "import sys, decoding.spec; print({'torch', 'transformers', 'numpy'} & sys.modules.keys())"
+    start = "import sys, decoding.choice; print({'torch', 'transformers', 'numpy'} & sys.modules.keys())"
     ended = subprocess.run([sys.executable, "-c", start], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "set()"

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding.events import Drafted, Event, Finished, Source, Started, Verified
+from decoding.choice import choose
+from decoding.drafting.records import Record, RecordedText
 from decoding.prices.cost_model import CostModel, on_line
 from decoding.prices.fit import costs_from, counted, decision_cost, drafting_is_clear, with_mixes
 from decoding.replay.confirming import Confirmed, repriced
 from decoding.replay.planning import Prediction, Study, static
 from decoding.replay.player import replay
-from decoding.replay.records import Record, RecordedText
-from decoding.spec import choose
 from decoding.strategies.static import SameLength
+from decoding.trace.events import Drafted, Event, Finished, Source, Started, Verified
 from tests.decoding.test_replay_and_disco import CAP, NEW, SAMPLINGS, recorded, world
 from tests.decoding.worlds import some_classifier, stopped_by
 

@@ -6,17 +6,17 @@ import json
 
 import pytest
 
+from decoding.backends.pair import Pair
+from decoding.choice import choose
 from decoding.disco import features, training
 from decoding.disco.cards import DESIGNS, learning_sentence, rule_of
 from decoding.disco.classifier import Classifier
-from decoding.disco.designs import NETWORKS, How
-from decoding.disco.learning import enough
-from decoding.disco.making import make_classifier
-from decoding.disco.splits import Splits
 from decoding.errors import BadStrategy
 from decoding.measure.comparison import Comparison
-from decoding.pair import Pair
-from decoding.spec import choose
+from decoding.training.designs import NETWORKS, How
+from decoding.training.learning import enough
+from decoding.training.making import make_classifier
+from decoding.training.splits import Splits
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import ALL, SHARED
 from tests.decoding.test_replay_and_disco import SAMPLINGS, many

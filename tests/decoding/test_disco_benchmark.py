@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import _disco_bars, disco
-from decoding.disco import making
-from decoding.disco.ceiling import ceiling
-from decoding.disco.splits import Splits
 from decoding.prices.cost_model import CostModel
+from decoding.training import making
+from decoding.training.ceiling import ceiling
+from decoding.training.splits import Splits
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import ALL, SHARED, prompts
 from worker.terminal.ending import ended

@@ -11,26 +11,27 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from decoding.choice import Choice, choose
+from decoding.dice.sampling import Sampling
 from decoding.disco import features, training
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.disco.copies import judge_of, row_of, with_copies
-from decoding.disco.designs import How
 from decoding.disco.judging import MATCHES, Judge, read_judge
 from decoding.disco.prices import COPIED
+from decoding.drafting.estimates import Knowledge
+from decoding.drafting.source import Copying, Given, Match
+from decoding.drafting.suffixes import Suffixes
 from decoding.errors import BadStrategy
-from decoding.events import Drafted, Verified
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.replay.planning import Study, best_for_copies, predict, sweep_of_copies
 from decoding.replay.player import replay
-from decoding.source import Copying, Given, Match
-from decoding.sources import Knowledge
-from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import STRATEGIES
 from decoding.strategies.hybrid import Estimated
 from decoding.strategies.lookup import JudgedLookup, PromptLookup
 from decoding.strategies.suffix import SuffixDecoding
-from decoding.suffixes import Suffixes
+from decoding.trace.events import Drafted, Verified
+from decoding.training.designs import How
 from tests.decoding.test_replay_and_disco import recorded
 from tests.decoding.worlds import World, looking_at, some_classifier
 

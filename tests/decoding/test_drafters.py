@@ -8,13 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.drafters.base import Drafter
+from decoding.backends.registry import Parts
+from decoding.choice import choose
+from decoding.core.drafter import Drafter
+from decoding.dice.sampling import Sampling
+from decoding.drafting.source import END, STEP, Ask, Asking, Block, Copy, Copying, Source, Step, View
 from decoding.errors import BadStrategy
-from decoding.events import Drafted, StopReason
 from decoding.models.table import TableRunner
-from decoding.registry import Parts
-from decoding.source import END, STEP, Ask, Asking, Block, Copy, Copying, Source, Step, View
-from decoding.spec import Sampling, choose
+from decoding.trace.events import Drafted, StopReason
 from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.decoding.worlds import World, state_of, tables
 

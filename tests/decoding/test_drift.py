@@ -6,10 +6,11 @@ import random
 
 import pytest
 
-from decoding.events import Drafted, Verified
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
 from decoding.measure.drift import binned, drift
 from decoding.measure.sample import sample_from_dict, sample_from_events
-from decoding.spec import Sampling, choose
+from decoding.trace.events import Drafted, Verified
 from tests.decoding.worlds import World
 
 

@@ -21,10 +21,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from transformers import GenerationConfig
 
-from decoding.spec import choose
+from decoding.choice import choose
+from decoding.drafting.strategy import Export
 from decoding.strategies import STRATEGIES
 from decoding.strategies.schedule import STRATEGY as SCHEDULE
-from decoding.strategy import Export
 
 TABLES = ("1:7/4:3/16:1/64:0", "8:4", "1:2/2:5/64:1", "1:0/4:0", "1:0/8:3")
 LLAMA_SERVER = os.environ.get("DRAFTHOUSE_LLAMA_SERVER") or shutil.which("llama-server")

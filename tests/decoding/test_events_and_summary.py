@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from decoding.events import (
+from decoding.choice import choose
+from decoding.measure.crossover import across_loads
+from decoding.measure.definitions import DEFINITIONS
+from decoding.measure.sample import Audit, Sample, sample_from_events
+from decoding.measure.speedups import speedup
+from decoding.measure.summary import judge, repeated_8grams, report
+from decoding.measure.verdict import doubt, verdict
+from decoding.trace.events import (
     Anticipated,
     Drafted,
     Event,
@@ -16,13 +23,6 @@ from decoding.events import (
     from_dict,
     to_dict,
 )
-from decoding.measure.crossover import across_loads
-from decoding.measure.definitions import DEFINITIONS
-from decoding.measure.sample import Audit, Sample, sample_from_events
-from decoding.measure.speedups import speedup
-from decoding.measure.summary import judge, repeated_8grams, report
-from decoding.measure.verdict import doubt, verdict
-from decoding.spec import choose
 from tests.golden import jsonl
 
 LINE = 95  # characters of a verdict in one line of a page that is 1,280 pixels wide

@@ -13,9 +13,9 @@ from benchmarks._gpu_bars import bars, copy_bandwidth, measure, starter_pair
 from benchmarks._pair_shapes import PAIRS
 from benchmarks._placements import against_static
 from benchmarks.gpu import main
+from decoding.dice.sampling import Sampling
 from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.shape import shape_of
-from decoding.spec import Sampling
 from decoding.ssd.transport.two_lanes import Lane, Lanes
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import prompts

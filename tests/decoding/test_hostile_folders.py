@@ -15,15 +15,16 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from decoding.backends.pair import Pair
+from decoding.choice import parse_choices
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadCheckpoint, BadPrompt
 from decoding.measure.comparison import Comparison
 from decoding.models.checkpoints import load
-from decoding.models.fit import check_pair
 from decoding.models.folder import inspect
 from decoding.models.tokenizer_files import read_tokenizer
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Sampling, parse_choices
+from decoding.vocabularies.fit import check_pair
 from tests.decoding.models import LLAMA, OTHERS, save
 
 

@@ -12,21 +12,22 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.drafters.base import Drafter
-from decoding.drafters.features import DraftStep, Lead, lead
-from decoding.events import Drafted, Verified
+from decoding.backends.registry import Parts
+from decoding.choice import choose
+from decoding.core.drafter import Drafter
+from decoding.dice.sampling import Sampling
+from decoding.drafting.estimates import Knowledge
+from decoding.drafting.features import DraftStep, Lead, lead
+from decoding.drafting.source import Asking, Given, Judgement, View, next_of
 from decoding.models.runner import align
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
-from decoding.registry import Parts
 from decoding.replay.planning import Study
 from decoding.replay.player import RecordedDraft, replay
-from decoding.source import Asking, Given, Judgement, View, next_of
-from decoding.sources import Knowledge
-from decoding.spec import Sampling, choose
 from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
 from decoding.strategies.suffix import SuffixDecoding
+from decoding.trace.events import Drafted, Verified
 from tests.decoding.test_replay_and_disco import recorded
 from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.decoding.worlds import World, tables

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from benchmarks import coverage
-from decoding.load import ONE, Load
+from decoding.choice import Choice, choose
+from decoding.core.load import ONE, Load
 from decoding.measure.crossover import across_loads
 from decoding.measure.intervals import Column, Interval, fewest_rows, ratio_interval, ratio_intervals
 from decoding.measure.sample import Audit, Sample
 from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.summary import ENDED, Stage, is_heavy, judge, report
-from decoding.spec import Choice, choose
 
 ROOT = Path(__file__).parents[2]
 Draw = Callable[[random.Random], float]

@@ -9,15 +9,19 @@ from functools import partial
 import pytest
 import torch
 
-from decoding.chat.messages import Chat
-from decoding.contestants import ours
-from decoding.contestants.base import Request
-from decoding.contestants.ours import SHARE_FOR_CACHES
-from decoding.ending import Decoded, Ending
+from decoding.backends.contestants import ours
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.ours import SHARE_FOR_CACHES
+from decoding.backends.joint_probing import ROOM, measure
+from decoding.backends.pair import Pair
+from decoding.backends.serving import Place, Places, serve
+from decoding.choice import Choice, choose, parse_choices
+from decoding.core.ending import Decoded, Ending
+from decoding.core.load import ONE, Arrived, Load, Queue, loads
+from decoding.core.loop import PIECE, Batch, never
+from decoding.core.sequence import Sequence
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadLoad, BadStrategy, BrokenModel
-from decoding.events import Recorder, Started
-from decoding.load import ONE, Arrived, Load, Queue, loads
-from decoding.loop import PIECE, Batch, never
 from decoding.measure.comparison import Comparison
 from decoding.measure.crossover import across_loads
 from decoding.measure.latency import Objective, figures, parse_objective
@@ -28,13 +32,10 @@ from decoding.measure.speedups import Race
 from decoding.measure.summary import Judged, judge, report
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
-from decoding.pair import Pair
+from decoding.prompts.chat.messages import Chat
 from decoding.prompts.prompt import Prompt
-from decoding.replay.joint_probing import ROOM, measure
-from decoding.sequence import Sequence
-from decoding.serving import Place, Places, serve
-from decoding.spec import Choice, Sampling, choose, parse_choices
-from decoding.timing import Clock
+from decoding.trace.events import Recorder, Started
+from decoding.trace.timing import Clock
 from tests.decoding.test_comparison import LETTERS, Letters, comparison, pair
 from tests.decoding.test_strategies import VOCAB, Draw, follows, law_of_three
 from tests.decoding.worlds import BY_LOAD, OURS, SHARES_ROWS, World, some_classifier, state_of, tables

@@ -9,11 +9,12 @@ import pytest
 import torch
 from transformers.generation.candidate_generator import PromptLookupCandidateGenerator
 
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
+from decoding.drafting.source import Copy, Source, View, next_of
 from decoding.errors import BadPrompt, BadStrategy
-from decoding.events import Drafted
-from decoding.source import Copy, Source, View, next_of
-from decoding.spec import Sampling, choose
 from decoding.strategies.lookup import PromptLookup
+from decoding.trace.events import Drafted
 from tests.decoding.worlds import World
 
 GREEDY = Sampling(max_new_tokens=60)

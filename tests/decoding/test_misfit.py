@@ -2,8 +2,9 @@ import dataclasses
 
 import pytest
 
-from decoding.measure.misfit import misfit
-from decoding.spec import Sampling, choose
+from decoding.backends.misfit import misfit
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
 from tests.decoding.test_comparison import pair
 from tests.decoding.worlds import some_classifier
 

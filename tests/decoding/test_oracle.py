@@ -1,5 +1,5 @@
+from decoding.drafting.records import Record
 from decoding.replay.oracle import BINS, analyse, lookaheads
-from decoding.replay.records import Record
 
 
 def record(matches: str) -> Record:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from decoding.dice import dice_for
+from decoding.choice import Choice, choose, parse_choices
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadStrategy
-from decoding.events import Drafted, Verified
 from decoding.models.runner import align
 from decoding.models.table import TableRunner
-from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.trace.events import Drafted, Verified
 from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import Method, shared

@@ -8,22 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from decoding.contestants.base import Request
-from decoding.ending import Decoded, Ending
+from decoding.backends.contestants.base import Request
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose, parse_choices
+from decoding.core.ending import Decoded, Ending
+from decoding.core.load import Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadStrategy
-from decoding.events import Drafted, Recorder, Verified
-from decoding.load import Load
-from decoding.loop import never
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import Key
 from decoding.models.checkpoints import load
-from decoding.models.fit import check_pair
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt, decode, read_prompts
 from decoding.replay import planning
 from decoding.replay.planning import Study
 from decoding.replay.player import replay
-from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.trace.events import Drafted, Recorder, Verified
+from decoding.vocabularies.fit import check_pair
 from tests.decoding.foreign import STARTER, foreign_draft
 from worker.pairs import pair_of
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from decoding.errors import BadCheckpoint, BadPair
-from decoding.models.fit import PairReport, check_pair
+from decoding.vocabularies.fit import PairReport, check_pair
 from tests.decoding.models import GPT2, LLAMA, save
 
 SMALL = LLAMA | {"hidden_size": 12, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -55,7 +55,7 @@ def test_a_pair_that_fits(pair: tuple[Path, Path]) -> None:
 
 def test_pairs_are_judged_without_torch(pair: tuple[Path, Path]) -> None:
     code = (
-        "import sys; from decoding.models.fit import check_pair; assert check_pair(*sys.argv[1:]).fits;"
+        "import sys; from decoding.vocabularies.fit import check_pair; assert check_pair(*sys.argv[1:]).fits;"
         "print([m for m in ('torch', 'numpy', 'transformers', 'tokenizers') if m in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code, *map(str, pair)], capture_output=True, text=True, check=True)

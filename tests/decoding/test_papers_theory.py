@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from decoding.papers import FIGURES, base, ssd_4_speed, ssd_theory
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
+from decoding.papers import FIGURES
+from decoding.papers.bootstrap import Estimate
+from decoding.papers.figure import Drawn
+from decoding.papers.figures import base, ssd_4_speed, ssd_theory
+from decoding.papers.files.plate import look
+from decoding.papers.outcomes import Outcomes, Tally, total
+from decoding.papers.settings import BRANCHES_EACH
 from decoding.prices.cost_model import CostModel
-from decoding.reproduce.bootstrap import Estimate
-from decoding.reproduce.figure import Drawn
-from decoding.reproduce.files.plate import look
-from decoding.reproduce.outcomes import Outcomes, Tally, total
-from decoding.reproduce.settings import BRANCHES_EACH
-from decoding.spec import Sampling, choose
 from decoding.words import signed
 from tests.decoding.test_reproduce import expected, lived
 from tests.decoding.worlds import World

@@ -8,18 +8,19 @@ from dataclasses import replace
 
 import pytest
 
-from decoding.papers import ssd_6_devices, ssd_7, ssd_theorem_17
+from decoding.choice import Choice
+from decoding.dice.sampling import Sampling
+from decoding.papers import together
+from decoding.papers.bootstrap import Estimate
+from decoding.papers.figure import Point, Series
+from decoding.papers.figures import ssd_6_devices, ssd_7, ssd_theorem_17
+from decoding.papers.runs import Ran
+from decoding.papers.settings import BATCHES, LONGEST_TOGETHER
+from decoding.papers.simulation import Simulation
+from decoding.papers.together import Together
 from decoding.prices.cost_model import CostModel
 from decoding.replay.planning import study
-from decoding.reproduce import together
-from decoding.reproduce.bootstrap import Estimate
-from decoding.reproduce.figure import Point, Series
-from decoding.reproduce.runs import Ran
-from decoding.reproduce.settings import BATCHES, LONGEST_TOGETHER
-from decoding.reproduce.simulation import Simulation
-from decoding.reproduce.together import Together
-from decoding.spec import Choice, Sampling
-from decoding.ssd.simulation.recording import track_of
+from decoding.replay.ssd.recording import track_of
 from tests.decoding.test_at_load import CHEAP
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_load import PROMPTS

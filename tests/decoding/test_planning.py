@@ -14,23 +14,24 @@ import pytest
 import torch
 from transformers import GenerationConfig
 
+from decoding.backends.pair import Pair
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
 from decoding.disco import metrics, rules
 from decoding.disco.calibration import under
 from decoding.disco.classifier import Classifier
 from decoding.disco.features import GLANCE, QUICK
-from decoding.disco.making import Step, fastest, make_classifier
-from decoding.disco.splits import Splits
 from decoding.disco.training import Labelled, label, train
 from decoding.errors import BadPrompts, BadStrategy, Cancelled
 from decoding.measure.comparison import Comparison
-from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import CAP, Study, best, predict, price_of_a_token, study
 from decoding.replay.probing import probe
-from decoding.spec import Sampling, choose
 from decoding.strategies.disco import Priced
+from decoding.training.making import Step, fastest, make_classifier
+from decoding.training.splits import Splits
 from tests.decoding.test_comparison import LETTERS, pair
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=30)

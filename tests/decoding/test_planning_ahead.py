@@ -8,8 +8,10 @@ from functools import partial
 
 import pytest
 
+from decoding.backends.pair import Pair
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Comparison
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay.confirming import best_of_each, to_run
 from decoding.replay.planning import Prediction, study
@@ -23,10 +25,9 @@ from decoding.replay.planning_ahead import (
 from decoding.replay.probing import probe, typical
 from decoding.replay.workload import PROMPTS as PROMPTS_RUN
 from decoding.replay.workload import planned_ahead, samples_ahead
-from decoding.spec import Sampling, choose
-from decoding.ssd.accounting import rates
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.strategies import STRATEGIES
+from decoding.trace.accounting import rates
 from tests.decoding.test_comparison import LETTERS, pair
 from tests.decoding.test_ssd_beside import table_draft
 from tests.decoding.test_ssd_process import LINUX

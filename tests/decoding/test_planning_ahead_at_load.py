@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from decoding.load import Load
+from decoding.choice import choose
+from decoding.core.load import Load
+from decoding.dice.sampling import Sampling
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in, with_preparing
 from decoding.replay.ahead_at_load import AheadAtLoad
@@ -16,10 +18,9 @@ from decoding.replay.planning import Study, study
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import Material, predict_at_load
 from decoding.replay.player import replay
-from decoding.spec import Sampling, choose
-from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
-from decoding.ssd.simulation.recording import plan_of, track_of
-from decoding.ssd.simulation.together import Tracked, simulate_together
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN
+from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.together import Tracked, simulate_together
 from tests.decoding.test_at_load import CHEAP, DEAR, like_one
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_load import PROMPTS

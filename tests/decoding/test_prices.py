@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
+from decoding.backends.pair import Pair
+from decoding.choice import choose
 from decoding.disco.classifier import Classifier
 from decoding.disco.prices import COPIED, PRICED, Price, Prices, about, prices_at
-from decoding.events import Recorder
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key
-from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay import weighing
 from decoding.replay.planning import Study, price_of_a_token, study, sweep
-from decoding.spec import choose
 from decoding.ssd.policy.ssd_policy import TokenPrices
+from decoding.trace.events import Recorder
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_load import fragile
 from tests.decoding.test_planning import SHARED, prompts

@@ -7,15 +7,15 @@ import itertools
 
 import pytest
 
+from decoding.dice.sampling import Sampling
 from decoding.disco.estimating import estimate_of
-from decoding.drafters.features import Confidence
-from decoding.events import Drafted
+from decoding.drafting.features import Confidence
+from decoding.drafting.source import Chain
 from decoding.prompts.prompt import Prompt
 from decoding.replay import probing
 from decoding.replay.probing import Answers, EveryLength, Timed, TimedRule, every_length
-from decoding.source import Chain
-from decoding.spec import Sampling
 from decoding.strategies.disco import Priced
+from decoding.trace.events import Drafted
 from tests.decoding.test_comparison import pair
 from tests.decoding.worlds import World, some_classifier, stopped_by
 

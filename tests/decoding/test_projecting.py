@@ -8,21 +8,22 @@ from typing import Any
 
 import pytest
 
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose
+from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.errors import DrafthouseError
-from decoding.pair import Pair
 from decoding.prices.cost_model import Context, CostModel
 from decoding.prices.machine_card import Card, published
-from decoding.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
-from decoding.projecting.document import document
-from decoding.projecting.lockstep import Step, tokens_per_s
-from decoding.projecting.measuring import card_of, rising_by_batch
-from decoding.projecting.projecting import Material, by_batch, project
-from decoding.projecting.texts import acceptance, with_acceptance
 from decoding.prompts.prompt import Prompt
 from decoding.replay.planning import study
 from decoding.replay.player import rounds_of
-from decoding.spec import Choice, Sampling, choose
+from decoding.replay.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
+from decoding.replay.projecting.document import document
+from decoding.replay.projecting.lockstep import Step, tokens_per_s
+from decoding.replay.projecting.measuring import card_of, rising_by_batch
+from decoding.replay.projecting.projecting import Material, by_batch, project
+from decoding.replay.projecting.texts import acceptance, with_acceptance
 from decoding.strategies import STRATEGIES
 from tests.decoding.test_comparison import LETTERS, pair
 from tests.decoding.worlds import looking_at, some_classifier

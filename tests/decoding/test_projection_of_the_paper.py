@@ -15,15 +15,15 @@ from dataclasses import replace
 
 import pytest
 
+from decoding.drafting.records import Record
+from decoding.drafting.ssd_settings import Settings
 from decoding.prices.machine_card import published
-from decoding.projecting.lockstep import steps_of, tokens_per_s
-from decoding.replay.records import Record
-from decoding.ssd.settings import Settings
-from decoding.ssd.simulation.playing import AS_PUBLISHED, BESIDE, Placement
-from decoding.ssd.simulation.recording import plan_for
-from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.simulation.track import Track
-from decoding.ssd.theory import PowerLaw, tokens_per_round
+from decoding.replay.projecting.lockstep import steps_of, tokens_per_s
+from decoding.replay.ssd.playing import AS_PUBLISHED, BESIDE, Placement
+from decoding.replay.ssd.recording import plan_for
+from decoding.replay.ssd.simulator import simulate
+from decoding.replay.ssd.track import Track
+from decoding.trace.theory import PowerLaw, tokens_per_round
 
 COSTS = published()["llama-70b-1b-h100"].costs
 ACCEPTANCE, LOOKAHEAD, ROUNDS = 0.885, 7, 3000

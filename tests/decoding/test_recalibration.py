@@ -11,18 +11,19 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 
-from decoding.crowd import Crowd
+from decoding.choice import choose
+from decoding.core.crowd import Crowd
+from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.classifier import Classifier, Layers
-from decoding.disco.recalibration import LEAST_SLOPE, MOST_OFFSET, MOST_SLOPE, Recalibration
-from decoding.events import Drafted
+from decoding.drafting.recalibration import LEAST_SLOPE, MOST_OFFSET, MOST_SLOPE, Recalibration
+from decoding.drafting.records import Record, RecordedText, Seen
+from decoding.drafting.source import Chain, View
 from decoding.replay.planning import Study
 from decoding.replay.player import RecordedDraft, replay
-from decoding.replay.records import Record, RecordedText, Seen
-from decoding.source import Chain, View
-from decoding.spec import Sampling, choose
 from decoding.strategies.budget import Budget
 from decoding.strategies.disco import AsTrained, Below, Priced
+from decoding.trace.events import Drafted
 from tests.decoding.test_replay_and_disco import recorded, world
 from tests.decoding.test_strategies import VOCAB, follows
 from tests.decoding.worlds import World, state_of, stopped_by, tables, verdict_on

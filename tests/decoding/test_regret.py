@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from decoding.load import Load
+from decoding.choice import Choice, choose
+from decoding.core.load import Load
 from decoding.measure.sample import Audit, Sample
 from decoding.measure.summary import report
-from decoding.spec import Choice, choose
 from decoding.strategies import STRATEGIES
 
 ALONE, HYBRID, BOUND = choose("autoregressive"), choose("hybrid"), choose("best-source")

@@ -9,26 +9,27 @@ from functools import partial
 import pytest
 import torch
 
-from decoding.dice import dice_for
+from decoding.backends.registry import Parts
+from decoding.choice import Choice, choose, parse_choices
+from decoding.core.drafter import Drafter
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, training
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.estimating import estimate_of
 from decoding.disco.recording import Recording, record
-from decoding.drafters.base import Drafter
-from decoding.drafters.features import DraftStep, Feature
-from decoding.events import Drafted
+from decoding.drafting.features import DraftStep, Feature
+from decoding.drafting.records import Record, RecordedText
+from decoding.drafting.source import Chain, Judgement
+from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, counted
-from decoding.registry import Parts
 from decoding.replay.planning import Study
 from decoding.replay.player import replay
-from decoding.replay.records import Record, RecordedText
-from decoding.source import Chain, Judgement
-from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies.disco import RULES
 from decoding.strategies.static import SameLength
-from decoding.tree_shapes import LikeliestPaths
+from decoding.trace.events import Drafted
 from tests.decoding.worlds import World, looking_at, some_classifier, stopped_by
 
 CAP = 8

@@ -17,24 +17,26 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.events import Drafted, Event, Verified
-from decoding.papers import FIGURES, base, disco_3, disco_classifier, figures_in
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
+from decoding.drafting.records import Record
+from decoding.papers import FIGURES, bootstrap, figures_in
+from decoding.papers.chances import held_back, outcomes_of
+from decoding.papers.drawing import draw, phases, phases_due
+from decoding.papers.evidence import Evidence
+from decoding.papers.figure import Asked, Drawn, Figure, described, filled
+from decoding.papers.figures import base, disco_3, disco_classifier
+from decoding.papers.files import FILES
+from decoding.papers.files.plate import COLOURS, GREY, Dot, Text, plate
+from decoding.papers.methods import methods
+from decoding.papers.outcomes import Outcomes, Tally, play, total
+from decoding.papers.recordings import PromptSet
+from decoding.papers.runs import Ran
+from decoding.papers.settings import of_papers
+from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
-from decoding.replay.records import Record
-from decoding.replay.workload import Recipe, of_papers
-from decoding.reproduce import bootstrap
-from decoding.reproduce.chances import held_back, outcomes_of
-from decoding.reproduce.drawing import draw, phases, phases_due
-from decoding.reproduce.evidence import Evidence
-from decoding.reproduce.figure import Asked, Drawn, Figure, described, filled
-from decoding.reproduce.files import FILES
-from decoding.reproduce.files.plate import COLOURS, GREY, Dot, Text, plate
-from decoding.reproduce.methods import methods
-from decoding.reproduce.outcomes import Outcomes, Tally, play, total
-from decoding.reproduce.recordings import PromptSet
-from decoding.reproduce.runs import Ran
-from decoding.reproduce.shelf import InMemory
-from decoding.spec import Sampling, choose
+from decoding.replay.workload import Recipe
+from decoding.trace.events import Drafted, Event, Verified
 from tests.decoding.test_comparison import pair
 from tests.decoding.worlds import World, some_classifier
 

@@ -16,14 +16,15 @@ from multiprocessing.connection import Connection
 import pytest
 import torch
 
+from decoding.backends.pair import Pair
+from decoding.choice import parse_choices
+from decoding.dice.sampling import Sampling
 from decoding.disco.recording import Recording
-from decoding.disco.scribes import Scribes, Work, copies_for, serve, write
 from decoding.disco.texts import texts_of
 from decoding.errors import BadPrompt, BadPrompts
 from decoding.measure.comparison import Comparison
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Sampling, parse_choices
+from decoding.replay.scribes import Scribes, Work, copies_for, serve, write
 from tests.decoding.test_comparison import pair
 from worker.terminal.trace import Trace
 

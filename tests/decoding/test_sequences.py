@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
+from decoding.choice import Choice, choose
+from decoding.core.loop import decode, decode_all
+from decoding.core.sequence import Sequence
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt
-from decoding.events import Finished, Recorder
-from decoding.loop import decode, decode_all
-from decoding.sequence import Sequence
-from decoding.spec import Choice, Sampling, choose
+from decoding.trace.events import Finished, Recorder
 from tests.decoding.worlds import OURS, SHARES_ROWS, World, of_its_own
 
 SAMPLINGS = {

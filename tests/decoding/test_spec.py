@@ -2,9 +2,10 @@ import math
 
 import pytest
 
+from decoding.choice import Choice, choose, parse_choices, relabelled
+from decoding.dice.sampling import Sampling
+from decoding.drafting.params import Value
 from decoding.errors import BadSampling, BadStrategy
-from decoding.params import Value
-from decoding.spec import Choice, Sampling, choose, parse_choices, relabelled
 from decoding.strategies import STRATEGIES
 
 LOOKUP, SUFFIX = "lookup:classifier=newest", "suffix:classifier=newest"

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from decoding.disco.cards import sharing_sentence
-from decoding.disco.splits import Splits
 from decoding.errors import BadPrompts
 from decoding.prompts.prompt import Prompt
+from decoding.training.splits import Splits
 
 
 def prompts(texts: Sequence[str], split: str = "", categories: Sequence[str] = ("",)) -> list[Prompt]:

@@ -14,32 +14,33 @@ import pytest
 import torch
 from torch import Tensor
 
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, parse_choices
+from decoding.core.load import Load
+from decoding.core.loop import decode, decode_all
+from decoding.core.sequence import Sequence
+from decoding.dice.sampling import Sampling
+from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.ssd_settings import Settings, WantedBackup
 from decoding.errors import BrokenModel
-from decoding.events import Anticipated, Drafted, Event, Recorder
-from decoding.load import Load
-from decoding.loop import decode, decode_all
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import stints
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
-from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
-from decoding.sequence import Sequence
-from decoding.spec import Choice, Sampling, parse_choices
-from decoding.ssd.accounting import count, rates
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan
+from decoding.replay.ssd.simulator import simulate
+from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.track import Track
 from decoding.ssd.copying import copier
-from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.misses import AGAIN as AGAIN_OF_MISSES
 from decoding.ssd.policy.misses import LEAST, Misses
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Trial, shared_out
-from decoding.ssd.settings import Settings, WantedBackup
-from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Plan
-from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.simulation.together import Tracked, simulate_together
-from decoding.ssd.simulation.track import Track
 from decoding.ssd.transport.messages import Asked, Recipe
 from decoding.ssd.transport.speculators import Speculators
+from decoding.trace.accounting import count, rates
+from decoding.trace.events import Anticipated, Drafted, Event, Recorder
 from tests.decoding.test_comparison import LETTERS, Letters, comparison
 from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, drawing_at, texts
 from tests.decoding.test_ssd_core import SSD

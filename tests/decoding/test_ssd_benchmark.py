@@ -10,8 +10,9 @@ from benchmarks import _ssd_figures as figures
 from benchmarks._ssd_bars import OURS, by_default, contestants, race
 from benchmarks._ssd_figures import Contestant
 from benchmarks.ssd import main
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Comparison
-from decoding.spec import Sampling, choose
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import prompts
 from tests.decoding.worlds import some_classifier

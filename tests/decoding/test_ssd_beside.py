@@ -15,14 +15,15 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from decoding.backends.pair import Pair
+from decoding.choice import choose, parse_choices
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadDevice, OutOfMemory
-from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
-from decoding.pair import Pair
-from decoding.spec import Sampling, choose, parse_choices
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, Patience, placed, runner_in
+from decoding.trace.events import Anticipated, Drafted, Event, Verified
 from tests.decoding import models
 from tests.decoding.patient import Patient, Striking
 from tests.decoding.test_comparison import Letters

@@ -12,19 +12,19 @@ from functools import partial
 import pytest
 import torch
 
-from decoding.contestants.base import Request
-from decoding.drafters.base import EMPTY
-from decoding.ending import Decoded, Ending
+from decoding.backends.contestants.base import Request
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, parse_choices
+from decoding.core.drafter import EMPTY
+from decoding.core.ending import Decoded, Ending
+from decoding.core.load import ONE, Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
+from decoding.drafting.ssd_settings import Settings
 from decoding.errors import BrokenModel, DraftLost
-from decoding.events import Drafted, Event, EventSink, Recorder, Verified
-from decoding.load import ONE, Load
-from decoding.loop import never
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
-from decoding.pair import Pair
-from decoding.spec import Choice, Sampling, parse_choices
-from decoding.ssd.settings import Settings
 from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, runner_in
 from decoding.ssd.transport.draft_server import DraftServer
@@ -40,7 +40,8 @@ from decoding.ssd.transport.messages import (
     unpack_draft,
 )
 from decoding.ssd.transport.speculators import Speculators
-from decoding.timing import Clock
+from decoding.trace.events import Drafted, Event, EventSink, Recorder, Verified
+from decoding.trace.timing import Clock
 from tests.decoding.test_comparison import Letters
 from tests.decoding.test_load import drawing_at
 from tests.decoding.test_ssd_at_load import Counting

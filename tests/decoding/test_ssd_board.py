@@ -8,17 +8,18 @@ from typing import cast
 
 import pytest
 
-from decoding.drafters.base import Draft
-from decoding.events import Drafted, Verified
+from decoding.choice import choose
+from decoding.core.drafter import Draft
+from decoding.dice.sampling import Sampling
+from decoding.drafting.ssd_settings import Settings
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
-from decoding.spec import Sampling, choose
-from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.ssd.transport.messages import Asked, Recipe
 from decoding.ssd.transport.speculators import Speculators
+from decoding.trace.events import Drafted, Verified
 from tests.decoding.patient import Patient
 from tests.decoding.test_ssd_process import LINUX
 from tests.decoding.worlds import Solo, World, some_classifier, state_of, tables

@@ -10,19 +10,20 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.dice import dice_for
-from decoding.drafters.driver import SourceDrafter
+from decoding.backends.registry import build
+from decoding.choice import Choice, choose, parse_choices
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
+from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.source import View
+from decoding.drafting.ssd_settings import Settings
 from decoding.errors import BadStrategy
-from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.models.runner import run_alone
 from decoding.models.table import TableRunner
-from decoding.registry import build
-from decoding.source import View
-from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.policy.breadth import TRIALS, TRIED
-from decoding.ssd.settings import Settings
 from decoding.ssd.transport.messages import Recipe
 from decoding.strategies.static import SameLength
+from decoding.trace.events import Anticipated, Drafted, Event, Verified
 from tests.decoding.test_strategies import LENGTH, VOCAB, follows, law_of_three
 from tests.decoding.worlds import Solo, World, state_of, tables
 

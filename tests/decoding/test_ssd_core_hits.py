@@ -7,12 +7,12 @@ from collections import Counter
 
 import pytest
 
-from decoding.events import Anticipated, Drafted, Event, Finished, Started, Verified
+from decoding.choice import choose
 from decoding.measure.sample import sample_from_events
 from decoding.measure.summary import report
-from decoding.spec import choose
-from decoding.ssd.accounting import count, rates
-from decoding.ssd.answers import Answers
+from decoding.trace.accounting import count, rates
+from decoding.trace.answers import Answers
+from decoding.trace.events import Anticipated, Drafted, Event, Finished, Started, Verified
 
 TRACE: list[Event] = [
     Started(5, 1_000),

@@ -9,10 +9,10 @@ from typing import Any, cast
 import pytest
 import torch
 
+from decoding.dice.sampling import Sampling
+from decoding.drafting.ssd_settings import Settings
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.spec import Sampling
-from decoding.ssd.settings import Settings
 from decoding.ssd.transport.messages import Recipe
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
 from tests.decoding.worlds import Solo

@@ -7,16 +7,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decoding.core.drafter import Draft
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
-from decoding.drafters.base import Draft
+from decoding.drafting import fan_outs as fanout
+from decoding.drafting.fan_outs import by_fanout, by_probability
+from decoding.drafting.ssd_settings import Settings
 from decoding.ssd.backups import random_tokens
-from decoding.ssd.policy import fanout
-from decoding.ssd.policy.fanout import by_fanout, by_probability
 from decoding.ssd.policy.planner import RANKS, OutcomeCounts, planner_for
 from decoding.ssd.policy.ssd_policy import ngram_tokens
-from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.drawing import Chain, Estimator, bend
 from tests.decoding.worlds import some_classifier
 

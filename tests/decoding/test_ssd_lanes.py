@@ -11,23 +11,24 @@ from typing import TypeGuard
 import pytest
 import torch
 
-from decoding.dice import dice_for
-from decoding.drafters.base import EMPTY
-from decoding.ending import Decoded, Ending
+from decoding.choice import Choice, choose
+from decoding.core.drafter import EMPTY
+from decoding.core.ending import Decoded, Ending
+from decoding.core.loop import decode
+from decoding.core.sequence import Sequence
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
+from decoding.drafting.ssd_settings import Settings
 from decoding.errors import BadDevice, BadStrategy
-from decoding.events import Anticipated, Drafted, Event, Recorder, Verified
-from decoding.loop import decode
 from decoding.measure.comparison import Comparison
 from decoding.models.fast.runner import FastRunner
 from decoding.models.table import TableRunner
-from decoding.sequence import Sequence
-from decoding.spec import Choice, Sampling, choose
-from decoding.ssd.settings import Settings
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lane, Lanes, open_lanes
-from decoding.timing import Clock
+from decoding.trace.events import Anticipated, Drafted, Event, Recorder, Verified
+from decoding.trace.timing import Clock
 from tests.decoding import models
 from tests.decoding.rehearsal import captured_runner, on_a_gpu
 from tests.decoding.test_comparison import pair

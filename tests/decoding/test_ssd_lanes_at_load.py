@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.contestants import ours
-from decoding.load import ONE, Load
+from decoding.backends.contestants import ours
+from decoding.backends.pair import Pair
+from decoding.choice import choose
+from decoding.core.load import ONE, Load
+from decoding.dice.sampling import Sampling
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
-from decoding.pair import Pair
-from decoding.spec import Sampling, choose
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
 from tests.decoding import models
 from tests.decoding.rehearsal import captured_runner, on_a_gpu

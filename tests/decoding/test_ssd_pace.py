@@ -11,16 +11,16 @@ from typing import cast
 import pytest
 import torch
 
-from decoding.drafters.base import Draft
-from decoding.events import Source
+from decoding.core.drafter import Draft
+from decoding.dice.sampling import Sampling
+from decoding.drafting.ssd_settings import Settings
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
-from decoding.spec import Sampling
 from decoding.ssd.policy.breadth import AGAIN, TRIALS, TRIED, Breadth
 from decoding.ssd.policy.pace import Pace
-from decoding.ssd.settings import Settings
 from decoding.ssd.transport.messages import Recipe
+from decoding.trace.events import Source
 from tests.decoding.test_ssd_core_models import Watched
 from tests.decoding.worlds import Solo, some_classifier, state_of, tables
 

@@ -7,11 +7,11 @@ from functools import partial
 
 import pytest
 
-from decoding.events import Backup
+from decoding.drafting.ssd_settings import Settings, WantedBackup
+from decoding.replay.ssd.playing import SimulatedDraft
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
-from decoding.ssd.settings import Settings, WantedBackup
-from decoding.ssd.simulation.playing import SimulatedDraft
+from decoding.trace.events import Backup
 
 END = 9
 

@@ -7,17 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from decoding.events import Anticipated, Drafted, Event, Started, Verified
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
+from decoding.drafting.records import Record
+from decoding.drafting.ssd_settings import Settings
 from decoding.prices.fit_ahead import prices_from
 from decoding.prices.machine_card import published
-from decoding.replay.records import Record
-from decoding.spec import Sampling, choose
-from decoding.ssd.settings import Settings
-from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
-from decoding.ssd.simulation.recording import plan_for
-from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.simulation.track import Track
-from decoding.ssd.theory import tokens_per_round
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN
+from decoding.replay.ssd.recording import plan_for
+from decoding.replay.ssd.simulator import simulate
+from decoding.replay.ssd.track import Track
+from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
+from decoding.trace.theory import tokens_per_round
 from tests.decoding.worlds import World
 
 MS = 1_000_000

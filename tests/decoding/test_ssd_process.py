@@ -16,12 +16,13 @@ from types import FrameType
 import pytest
 import torch
 
+from decoding.backends.pair import Pair
+from decoding.choice import parse_choices
+from decoding.dice.sampling import Sampling
 from decoding.errors import DraftLost
 from decoding.measure.comparison import Comparison
 from decoding.models.table import TableRunner
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Sampling, parse_choices
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
 from decoding.ssd.transport.mailbox import Mailbox
 

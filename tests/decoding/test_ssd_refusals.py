@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 import torch
 
+from decoding.backends.pair import Pair
+from decoding.choice import choose
 from decoding.errors import BadDevice, OutOfMemory
 from decoding.models.table import TableRunner
-from decoding.pair import Pair
-from decoding.spec import choose
 from decoding.ssd.memory import GIB, check_branches
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
 

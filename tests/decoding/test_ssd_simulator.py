@@ -12,22 +12,23 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.dice import dice_for
+from decoding.choice import Choice, choose
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import record
 from decoding.disco.rules import estimates, rounds_from_everywhere
-from decoding.events import Anticipated, Drafted, Event, Started, Verified
+from decoding.drafting.records import Record
+from decoding.drafting.ssd_settings import Settings, WantedBackup
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prices_from
-from decoding.replay.records import Record
-from decoding.spec import Choice, Sampling, choose
-from decoding.ssd.accounting import PHASES, rounds
-from decoding.ssd.settings import Settings, WantedBackup
-from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
-from decoding.ssd.simulation.recording import plan_for, track_of
-from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.simulation.track import Track
-from decoding.ssd.theory import Speculation, tokens_per_round
+from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
+from decoding.replay.ssd.recording import plan_for, track_of
+from decoding.replay.ssd.simulator import simulate
+from decoding.replay.ssd.track import Track
+from decoding.trace.accounting import PHASES, rounds
+from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
+from decoding.trace.theory import Speculation, tokens_per_round
 from tests.decoding import models
 from tests.decoding.worlds import World, some_classifier
 

@@ -8,8 +8,8 @@ import random
 
 import pytest
 
-from decoding.ssd.policy.fanout import count_probabilities
-from decoding.ssd.theory import (
+from decoding.drafting.fan_outs import count_probabilities
+from decoding.trace.theory import (
     PowerLaw,
     Speculation,
     critical_batch,

@@ -1,8 +1,8 @@
 import torch
 
-from decoding.ending import Ending
+from decoding.core.ending import Ending
+from decoding.drafting.source import Judgement
 from decoding.replay.player import RecordedDraft
-from decoding.source import Judgement
 from decoding.strategies.heuristic import TwoMoreOrOneFewer
 from decoding.strategies.threshold import Adaptive, cheapest_threshold
 

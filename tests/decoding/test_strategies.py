@@ -10,16 +10,17 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 
-from decoding.drafters.base import Drafter
-from decoding.drafters.features import DraftStep, Feature
-from decoding.ending import Ending
+from decoding.backends.registry import Parts
+from decoding.choice import Choice, choose
+from decoding.core.drafter import Drafter
+from decoding.core.ending import Ending
+from decoding.dice.sampling import Sampling
+from decoding.drafting.features import DraftStep, Feature
+from decoding.drafting.source import Chain, Source
 from decoding.errors import BadPrompt, BrokenModel
-from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.models.runner import align
 from decoding.models.table import TableRunner
-from decoding.registry import Parts
-from decoding.source import Chain, Source
-from decoding.spec import Choice, Sampling, choose
+from decoding.trace.events import Drafted, Event, Finished, Started, Verified
 from tests.decoding.worlds import COPYING, OURS, RANKED, World, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=40)

@@ -8,15 +8,16 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.contestants.base import Request
-from decoding.contestants.transformers import Transformers
-from decoding.ending import Decoded, Ending
-from decoding.events import Drafted, Finished, Recorder, Started, Verified
-from decoding.load import Load
-from decoding.loop import never
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.transformers import Transformers
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose, parse_choices
+from decoding.core.ending import Decoded, Ending
+from decoding.core.load import Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.models.checkpoints import load
-from decoding.pair import Pair
-from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.trace.events import Drafted, Finished, Recorder, Started, Verified
 from tests.decoding import models
 from tests.decoding.test_comparison import Letters
 from tests.decoding.worlds import OURS, RANKED, World

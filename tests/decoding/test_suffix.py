@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from decoding.events import Drafted
-from decoding.spec import Sampling, choose
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
+from decoding.drafting.suffixes import Suffixes
 from decoding.strategies.suffix import MOST_TEXTS, Memory, Remembering, SuffixDecoding
-from decoding.suffixes import Suffixes
+from decoding.trace.events import Drafted
 from tests.decoding.test_lookup import some_text
 from tests.decoding.worlds import World
 

@@ -8,28 +8,29 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding import alone
-from decoding.contestants.base import Request
-from decoding.contestants.transformers import Transformers
-from decoding.dice import dice_for
+from decoding.backends import alone
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.transformers import Transformers
+from decoding.backends.pair import Pair
+from decoding.backends.registry import Parts, build
+from decoding.choice import Choice, choose, parse_choices
+from decoding.core.ending import Ending
+from decoding.core.loop import never
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.disco import features
-from decoding.disco.making import make_classifier
-from decoding.disco.splits import Splits
-from decoding.ending import Ending
 from decoding.errors import BadCheckpoint, BadPair, BadStrategy
-from decoding.events import Recorder
-from decoding.loop import never
 from decoding.measure.comparison import Comparison
 from decoding.models.checkpoints import load
-from decoding.models.fit import check_pair
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.registry import Parts, build
 from decoding.replay.planning import study
 from decoding.replay.probing import probe
-from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies import STRATEGIES
-from decoding.timing import Clock
+from decoding.trace.events import Recorder
+from decoding.trace.timing import Clock
+from decoding.training.making import make_classifier
+from decoding.training.splits import Splits
+from decoding.vocabularies.fit import check_pair
 from tests.decoding.models import LLAMA, save
 from tests.decoding.worlds import some_classifier
 

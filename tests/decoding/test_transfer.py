@@ -6,16 +6,16 @@ from itertools import product
 
 import pytest
 
-from decoding.papers import FIGURES
+from decoding.papers import transfer
+from decoding.papers.drawing import draw, phases
+from decoding.papers.evidence import Evidence
+from decoding.papers.figure import Asked
+from decoding.papers.figures import FIGURES
+from decoding.papers.recordings import RECORDING_ALSO, PromptSet
+from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay.planning import study
-from decoding.reproduce import transfer
-from decoding.reproduce.drawing import draw, phases
-from decoding.reproduce.evidence import Evidence
-from decoding.reproduce.figure import Asked
-from decoding.reproduce.recordings import RECORDING_ALSO, PromptSet
-from decoding.reproduce.shelf import InMemory
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import SHARED, prompts
 

@@ -10,17 +10,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding.contestants.base import Request
-from decoding.ending import Ending
-from decoding.events import Recorder
-from decoding.load import Load
-from decoding.loop import never
+from decoding.backends.contestants.base import Request
+from decoding.backends.pair import Pair
+from decoding.choice import choose
+from decoding.core.ending import Ending
+from decoding.core.load import Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
+from decoding.drafting.records import Ranked, Record, RecordedText
+from decoding.drafting.tree_shapes import PRIOR, RANKS, FixedShape, RankCounts, ShapeByWorth, TreeShape, best_shape
 from decoding.models.table import TableModel
-from decoding.pair import Pair
 from decoding.replay.player import rounds_of
-from decoding.replay.records import Ranked, Record, RecordedText
-from decoding.spec import Sampling, choose
-from decoding.tree_shapes import PRIOR, RANKS, FixedShape, RankCounts, ShapeByWorth, TreeShape, best_shape
+from decoding.trace.events import Recorder
 from tests.decoding.test_comparison import Letters
 from tests.decoding.worlds import state_of, tables
 

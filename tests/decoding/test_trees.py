@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
+from decoding.backends.pair import Pair
+from decoding.choice import choose
+from decoding.core.load import Load
+from decoding.dice.sampling import Sampling
+from decoding.dice.verify import by_tree
 from decoding.errors import BadStrategy
-from decoding.events import Drafted, Verified
-from decoding.load import Load
 from decoding.models.table import TableRunner
-from decoding.pair import Pair
-from decoding.spec import Sampling, choose
-from decoding.verify import by_tree
+from decoding.trace.events import Drafted, Verified
 from tests.decoding.test_comparison import Letters
 from tests.decoding.test_load import drawing_at
 from tests.decoding.test_strategies import VOCAB, follows, law_of_three

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding.verify import by_equality, by_ratio, certain, choose
+from decoding.dice.verify import by_equality, by_ratio, certain, choose
 
 VOCAB = 5
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from decoding.events import Drafted, Event, Started, Verified
-from decoding.load import Load
+from decoding.choice import choose
+from decoding.core.load import Load
+from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import MOST_USERS, reading_cost, with_loads
 from decoding.replay.at_load import play
-from decoding.replay.records import RecordedText
-from decoding.spec import choose
+from decoding.replay.what_if.at_load import AtLoad, simulate_at_load
+from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.recorded import Recorded
 from decoding.strategies.static import SameLength
-from decoding.what_if.at_load import AtLoad, simulate_at_load
-from decoding.what_if.places import Places
-from decoding.what_if.recorded import Recorded
+from decoding.trace.events import Drafted, Event, Started, Verified
 
 MS = 1_000_000
 COSTS = CostModel.of_one(tuple(0.010 + 0.001 * rows for rows in range(9)), 0.002, 0.0, 0.0, 0.001)

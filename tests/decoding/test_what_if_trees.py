@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from decoding.events import to_dict
+from decoding.choice import Choice, choose
+from decoding.dice.sampling import Sampling
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
-from decoding.spec import Choice, Sampling, choose
-from decoding.what_if.places import Places
-from decoding.what_if.recorded import Recorded
-from decoding.what_if.simulation import simulate
+from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.simulation import simulate
+from decoding.trace.events import to_dict
 from tests.decoding.worlds import World
 
 COSTS = CostModel.of_one((0.0, 10.0, 11.0), 1.0, 0.0, 0.0, 0.0)

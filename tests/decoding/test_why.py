@@ -7,16 +7,16 @@ from functools import partial
 
 import pytest
 
-from decoding.events import Anticipated, Delivered, Drafted, Event, Finished, Reported, Started, Verified
-from decoding.load import Load
+from decoding.choice import Choice, choose, parse_choices
+from decoding.core.load import Load
 from decoding.measure import passes, why
 from decoding.measure.request_times import Timing
 from decoding.measure.sample import Sample, sample_from_dict, sample_from_events
 from decoding.measure.spent import BOUND, CAUSES, is_behind, rounds_behind
 from decoding.measure.summary import report
 from decoding.measure.texts import Texts
-from decoding.spec import Choice, choose, parse_choices
 from decoding.strategies import BASELINE
+from decoding.trace.events import Anticipated, Delivered, Drafted, Event, Finished, Reported, Started, Verified
 from tests.decoding.test_load import SAMPLINGS, decoded
 
 TOKENS = (1, 2, 3, 4, 5, 6, 7, 8)

@@ -11,28 +11,29 @@ from typing import Any
 
 import torch
 
-from decoding.choosing import Choosings
-from decoding.dice import Dice, dice_for
+from decoding.backends.registry import Parts, build
+from decoding.choice import Choice, choose, parse_choices
+from decoding.core.drafter import Draft, Drafter
+from decoding.core.ending import Decoded, Ending
+from decoding.core.loop import Batch, decode
+from decoding.core.sequence import Sequence
+from decoding.dice.choosing import Choosings
+from decoding.dice.dice import Dice, dice_for
+from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging
 from decoding.disco.classifier import Classifier, Layers
-from decoding.drafters.base import Draft, Drafter
-from decoding.drafters.driver import SourceDrafter
-from decoding.drafters.features import Feature
-from decoding.ending import Decoded, Ending
-from decoding.events import Recorder, to_dict
-from decoding.loop import Batch, decode
+from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.features import Feature
+from decoding.drafting.source import Judged, Judgement, Source, Words, no_words
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner, hashed
-from decoding.registry import Parts, build
-from decoding.sequence import Sequence
-from decoding.source import Judged, Judgement, Source, Words, no_words
-from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.messages import Asked, Recipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.strategies.disco import RULES
-from decoding.timing import Clock
+from decoding.trace.events import Recorder, to_dict
+from decoding.trace.timing import Clock
 from decoding.vocabularies.bridge import Bridge
 
 RANKED = parse_choices(

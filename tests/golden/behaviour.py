@@ -28,11 +28,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from decoding.events import Event, to_dict
-from decoding.spec import Sampling
-from decoding.ssd.settings import Settings
-from decoding.ssd.simulation.recording import plan_for
-from decoding.ssd.simulation.simulator import simulate
+from decoding.dice.sampling import Sampling
+from decoding.drafting.ssd_settings import Settings
+from decoding.replay.ssd.recording import plan_for
+from decoding.replay.ssd.simulator import simulate
+from decoding.trace.events import Event, to_dict
 from tests.decoding.test_ssd_simulator import LIVE, tracked
 from tests.decoding.worlds import World, some_classifier
 from tests.golden import documents, live, starter

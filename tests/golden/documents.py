@@ -11,31 +11,32 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from decoding.events import Prompted, to_dict
-from decoding.papers import FIGURES
+from decoding.choice import Choice, choose, parse_choices
+from decoding.dice.sampling import Sampling
+from decoding.papers.evidence import Evidence
+from decoding.papers.figures import FIGURES
+from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import AtLoad, joined
 from decoding.prices.machine_card import Card
-from decoding.projecting.projecting import Material as Projecting
-from decoding.projecting.projecting import as_dict, project
 from decoding.replay import plan_at_load
 from decoding.replay.confirming import best_of_each
 from decoding.replay.plan_document import document_of
 from decoding.replay.planning import Study, predict, study
 from decoding.replay.planning_at_load import Material, best_of_kinds, predict_at_load, schedule
-from decoding.reproduce.evidence import Evidence
-from decoding.reproduce.shelf import InMemory
-from decoding.spec import Choice, Sampling, choose, parse_choices
-from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN
-from decoding.ssd.simulation.recording import plan_of, track_of
-from decoding.ssd.simulation.simulator import simulate as simulate_ahead
-from decoding.ssd.simulation.together import Tracked, simulate_together
+from decoding.replay.projecting.projecting import Material as Projecting
+from decoding.replay.projecting.projecting import as_dict, project
+from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN
+from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.simulator import simulate as simulate_ahead
+from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.what_if.ahead import Ahead, Stood, stood, surer, track
+from decoding.replay.what_if.at_load import simulate_at_load
+from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.simulation import simulate
 from decoding.strategies import STRATEGIES
-from decoding.what_if.ahead import Ahead, Stood, stood, surer, track
-from decoding.what_if.at_load import simulate_at_load
-from decoding.what_if.places import Places
-from decoding.what_if.recorded import Recorded
-from decoding.what_if.simulation import simulate
+from decoding.trace.events import Prompted, to_dict
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import prompts
 from tests.decoding.worlds import World, some_classifier

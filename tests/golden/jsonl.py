@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from decoding.events import Event, from_dict, to_dict
+from decoding.trace.events import Event, from_dict, to_dict
 
 
 def write(events: Sequence[Event], path: Path) -> None:

@@ -18,15 +18,16 @@ from typing import Any, Protocol
 
 import torch
 
-from decoding import sequence as loop
-from decoding.crowd import Crowd
-from decoding.events import Recorder, to_dict
-from decoding.loop import Batch
+from decoding.choice import Choice, parse_choices
+from decoding.core import sequence as loop
+from decoding.core.crowd import Crowd
+from decoding.core.loop import Batch
+from decoding.dice.sampling import Sampling
 from decoding.models.runner import ModelRunner
 from decoding.models.table import StateOf, TableModel, TableRunner, last_token
 from decoding.prices.cost_model import CostModel
-from decoding.spec import Choice, Sampling, parse_choices
-from decoding.timing import Clock
+from decoding.trace.events import Recorder, to_dict
+from decoding.trace.timing import Clock
 from tests.decoding.worlds import World, state_of, tables
 
 VOCAB, NEW = 14, 32

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from decoding.ending import Ending
-from decoding.events import Event
+from decoding.choice import parse_choices
+from decoding.core.ending import Ending
+from decoding.dice.sampling import Sampling
 from decoding.measure.sample import Sample, sample_from_events
-from decoding.spec import Sampling, parse_choices
+from decoding.trace.events import Event
 from tests.decoding.worlds import World
 from tests.golden import jsonl
 

@@ -12,12 +12,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
 from decoding.models.devices import set_threads
+from decoding.papers.figure import Asked
+from decoding.papers.shelf import InMemory
 from decoding.prices.machine_card import card_in_the_box
 from decoding.prompts.prompt import Prompt, read_prompts
-from decoding.reproduce.figure import Asked
-from decoding.reproduce.shelf import InMemory
-from decoding.spec import Sampling, choose
 from worker.engine.residents import Residents
 from worker.jobs.oracle import AskOracle
 from worker.jobs.papers import DrawFigures

@@ -12,9 +12,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from decoding.choice import Choice, parse_choices
+from decoding.dice.sampling import Sampling
 from decoding.models.checkpoints import Loaded, load
 from decoding.prompts.prompt import read_prompts
-from decoding.spec import Choice, Sampling, parse_choices
 from tests.golden.live import LOADS, MovedClock, Stage
 
 STARTER = Path(__file__).parents[2] / "starter"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from decoding.contestants import specs
-from decoding.spec import parse_choices
+from decoding.backends.contestants import specs
+from decoding.choice import parse_choices
 from decoding.strategies import STRATEGIES
 from tests.golden import documents, live
 from tests.golden.behaviour import FILE, FOLDER, Case, cases, difference, document, kinds, path_of

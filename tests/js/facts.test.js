@@ -16,7 +16,7 @@ test("a round is told in one line", () => {
 });
 
 test("every reason to stop that a trace may give has words", () => {
-  const declared = readFileSync(new URL("../../decoding/events.py", import.meta.url), "utf8").match(/StopReason = Literal\[([^\]]*)\]/)[1];
+  const declared = readFileSync(new URL("../../decoding/trace/events.py", import.meta.url), "utf8").match(/StopReason = Literal\[([^\]]*)\]/)[1];
   const reasons = [...declared.matchAll(/^ *"(\w+)"/gm)].map(([, reason]) => reason);
   assert.ok(reasons.includes("limit") && reasons.includes("early"));
   for (const stop of reasons) assert.doesNotMatch(facts({ ...first, stop }), new RegExp(`until ${stop}\\b`), stop);

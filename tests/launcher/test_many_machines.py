@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from decoding import processor
+from decoding.models import processor
 from tests.launcher.up import DEADLINE, ROOT, Up, add_pair, family, until
 from tests.ports import free_port, free_ports
 from tests.webapp.postgres import Server

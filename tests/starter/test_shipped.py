@@ -8,8 +8,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from decoding.dice.sampling import Sampling
 from decoding.prompts.prompt import read_prompts
-from decoding.spec import Sampling
 
 STARTER = Path(__file__).parents[2] / "starter"
 PAIR = STARTER / "pair"

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from decoding.replay.records import Record
+from decoding.drafting.records import Record
 from starter.measure import best_static, oracle_lookaheads, passes_per_token, said_by
 from starter.models import build_model, shape
 from starter.text import penalised, sampler, write

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from decoding.spec import Choice
+from decoding.choice import Choice
 from decoding.vocabularies.scores import ABOUT_COPIES
 from tests.decoding.models import LLAMA, save
 from tests.terminal.test_compare import another_order_of_words

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from decoding.papers import FIGURES
-from decoding.reproduce import together
-from decoding.reproduce.figure import Asked, Figure, described, sampling_options
-from decoding.reproduce.runs import Ran
-from decoding.reproduce.settings import BATCHES
-from decoding.spec import Sampling, parse_choices
+from decoding.choice import parse_choices
+from decoding.dice.sampling import Sampling
+from decoding.papers import together
+from decoding.papers.figure import Asked, Figure, described, sampling_options
+from decoding.papers.figures import FIGURES
+from decoding.papers.runs import Ran
+from decoding.papers.settings import BATCHES
 from worker.terminal import papers
 from worker.terminal.arguments import read_arguments
 from worker.terminal.parser import BadArguments

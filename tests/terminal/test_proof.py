@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from decoding.contestants.base import Request
-from decoding.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.contestants.servers.guard import TERMINAL
-from decoding.contestants.servers.running import Servers
-from decoding.ending import Ending
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.backends.contestants.servers.guard import TERMINAL
+from decoding.backends.contestants.servers.running import Servers
+from decoding.choice import choose
+from decoding.core.ending import Ending
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer
-from decoding.events import Recorder, Reported
-from decoding.loop import never
 from decoding.models.gguf.writing import export_of, write
-from decoding.spec import Sampling, choose
 from decoding.strategies import STRATEGIES
+from decoding.trace.events import Recorder, Reported
 from worker.engine.residents import Residents
 from worker.llama_server import VARIABLE, program
 from worker.started_server import started

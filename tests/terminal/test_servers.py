@@ -17,8 +17,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from decoding.core.loop import never
 from decoding.errors import BadServer, DrafthouseError
-from decoding.loop import never
 from tests.decoding.models import LLAMA, save
 from tests.decoding.servers.formats import Decode, speaking
 from tests.decoding.servers.weights import StepsFor, greedy_steps, streamed_words

@@ -15,12 +15,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from decoding.choice import choose
 from decoding.disco import features
 from decoding.disco.classifier import Classifier, Layers, load_classifier
 from decoding.errors import BadStrategy
 from decoding.prices.machine_card import card_called
 from decoding.replay import planning
-from decoding.spec import choose
 from tests.decoding.models import LLAMA, save
 from worker.engine.residents import Residents
 from worker.messages import Cancelled, Emit, Found, PairOrder, Step

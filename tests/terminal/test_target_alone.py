@@ -13,9 +13,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from decoding import alone
+from decoding.backends import alone
+from decoding.choice import Choice
 from decoding.disco.classifier import load_classifier
-from decoding.spec import Choice
 from tests.decoding.models import LLAMA, save
 from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare

@@ -10,8 +10,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from decoding import events
 from decoding.measure.sample import sample_from_events
+from decoding.trace import events
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace

@@ -9,11 +9,12 @@ import pytest
 import torch
 from django.test import Client
 
-from decoding.dice import dice_for
+from decoding.choice import choose
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.disco.recording import record
 from decoding.prices.fit import counted
 from decoding.replay.planning import Study, predict
-from decoding.spec import Sampling, choose
 from tests.decoding.models import LLAMA, save
 from tests.decoding.test_comparison import pair as small_pair
 from tests.decoding.test_planning import prompts as small_prompts

@@ -42,14 +42,16 @@ def test_the_example_runs_in_terminal_service_replay_plan_and_what_if(tmp_path: 
 
 BROKEN = {
     "lacks STRATEGY": "STRATEGIES = ()",
-    "looks": ('from decoding.strategy import Strategy\nSTRATEGY = Strategy("mine", "Mine", "It is mine.", "ranked")'),
+    "looks": (
+        'from decoding.drafting.strategy import Strategy\nSTRATEGY = Strategy("mine", "Mine", "It is mine.", "ranked")'
+    ),
     "lacks a source": (
-        "from decoding.strategy import Looks, Strategy\n"
+        "from decoding.drafting.strategy import Looks, Strategy\n"
         'STRATEGY = Strategy("mine", "Mine", "It is mine.", "ranked", Looks("m", "M0,0Z", "#000"))'
     ),
     "name both alike": (
-        "from decoding.source import Nothing\n"
-        "from decoding.strategy import Looks, Strategy\n"
+        "from decoding.drafting.source import Nothing\n"
+        "from decoding.drafting.strategy import Looks, Strategy\n"
         'STRATEGY = Strategy("yours", "Mine", "It is.", "ranked", Looks("m", "M0,0Z", "#000"), source=Nothing)'
     ),
 }
@@ -63,8 +65,8 @@ def test_a_module_that_lacks_a_part_is_refused_with_its_name(says: str, module: 
     assert "strategies.mine" in done.stdout.splitlines()[-1] and says in done.stdout
 
 
-SOUND = """from decoding.source import Nothing
-from decoding.strategy import Looks, Strategy
+SOUND = """from decoding.drafting.source import Nothing
+from decoding.drafting.strategy import Looks, Strategy
 LOOKS = Looks("m", "M0,0Z", "#000")
 STRATEGY = Strategy({slug!r}, "Mine", "It is mine.", {role!r}, LOOKS, source=lambda given: Nothing())
 """

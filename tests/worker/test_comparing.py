@@ -14,9 +14,9 @@ import pytest
 import torch
 from django.db import OperationalError, connection
 
-from decoding.events import Finished, Started, Verified
+from decoding.choice import choose
 from decoding.measure.sample import Audit, sample_from_events
-from decoding.spec import choose
+from decoding.trace.events import Finished, Started, Verified
 from tests.webapp import make
 from tests.worker.conftest import DEADLINE
 from tests.worker.staged import LosesItsGpu

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from decoding.load import Load
-from decoding.spec import choose
+from decoding.choice import choose
+from decoding.core.load import Load
 from tests.webapp import make
 from tests.worker.conftest import until
 from webapp.jobs.models import Job

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from decoding.spec import Choice
+from decoding.choice import Choice
 from decoding.vocabularies.scores import ABOUT_COPIES
 from tests.worker.conftest import model, prompts
 from webapp.registry import services as registry

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from decoding.papers import FIGURES
+from decoding.papers.figures import FIGURES
 from tests.worker.conftest import prompts
 from webapp.jobs import services as jobs
 from webapp.registry.models import LanguageModel

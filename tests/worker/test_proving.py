@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import torch
 
+from decoding.backends.pair import Pair
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadExport, BadServer, BadStrategy
 from decoding.models.checkpoints import load
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Sampling, choose
 from tests.decoding.models import LLAMA, save
 from worker.cache import FileCache
 from worker.llama_server import VARIABLE, program, weights

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from decoding.contestants.servers.endpoint import EndpointSpec
+from decoding.backends.contestants.servers.endpoint import EndpointSpec
 from tests.decoding.servers.authority import Authority
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.weights import greedy_steps, streamed_words
@@ -235,7 +235,7 @@ def test_a_server_that_refuses_its_key_is_refused_with_the_reason_and_without_th
 
 
 def test_an_address_that_the_operator_does_not_allow_is_never_connected_to(team, make_worker, wire, settings):
-    from decoding.contestants.servers.guard import allowed
+    from decoding.backends.contestants.servers.guard import allowed
 
     theirs = register(team, wire.address.replace("127.0.0.1", "localhost"))
     settings.SERVERS = allowed(["10.0.0.0/8"])

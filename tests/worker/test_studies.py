@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from decoding.spec import Choice
+from decoding.choice import Choice
 from decoding.ssd.transport.draft_process import divide
 from tests.webapp import make
 from tests.worker.conftest import prompts

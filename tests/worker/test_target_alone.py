@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoding.spec import Choice
+from decoding.choice import Choice
 from tests.worker.conftest import model, prompts
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import report

@@ -196,7 +196,7 @@ class Prompt(models.Model):
     category = models.CharField(max_length=200, blank=True)
     split = models.CharField(max_length=20, blank=True)
     reference = models.TextField(blank=True)
-    chat = models.JSONField(null=True)  # decoding.chat.messages.Chat; null: plain text
+    chat = models.JSONField(null=True)  # decoding.prompts.chat.messages.Chat; null: plain text
     at = models.FloatField(null=True)  # seconds since 1970 when it was sent, by a log
     max_tokens = models.PositiveIntegerField(null=True)  # of the answer, by a log
 

@@ -66,7 +66,7 @@ class LimitField(serializers.IntegerField):
 
 
 class SamplingFields(Input):
-    """Sampling as a body states it. The bounds are those of decoding.spec.Sampling."""
+    """Sampling as a body states it. The bounds are those of decoding.choice.Sampling."""
 
     temperature = serializers.FloatField(
         min_value=0.0, max_value=10.0, required=False, default=0.0,

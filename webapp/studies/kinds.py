@@ -1,6 +1,6 @@
 """Jobs that this app launches."""
 
-from decoding.public import workload
+from decoding.public import of_papers, workload
 from webapp.jobs.kinds import Kind
 
 TRAINING = Kind("training", "Training", parts="samples", page="training")
@@ -42,7 +42,7 @@ PAPERS = Kind(
     keeps_parts=True,
     uses_classifier=True,
     takes_more_prompts=True,
-    samples=workload.of_papers,
+    samples=of_papers,
     page="study",
 )
 PROOF = Kind("proof", "Proof", parts="samples", samples=workload.of_proof, page="study")  # of a plan, which launches it

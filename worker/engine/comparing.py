@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from decoding.contestants.servers.alone import ServersAlone
+from decoding.backends.contestants.servers.alone import ServersAlone
+from decoding.backends.pair import Pair
+from decoding.choice import Choice
 from decoding.errors import DrafthouseError
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, stints
 from decoding.models.devices import is_lost
-from decoding.pair import Pair
 from decoding.replay.weighing import settle_prices
-from decoding.spec import Choice
 from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Weighed, Which
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from decoding.contestants.servers.endpoint import Reach
+from decoding.backends.contestants.servers.endpoint import Reach
+from decoding.backends.pair import Pair
+from decoding.choice import Choice
 from decoding.models.devices import device_called
-from decoding.models.fit import check_pair
-from decoding.pair import Pair
-from decoding.spec import Choice
+from decoding.vocabularies.fit import check_pair
 from worker.engine.residents import Residents, Spot
 from worker.messages import Loaded, LocalPair
 from worker.pairs import ReadyPair, pair_of

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from decoding.backends.pair import Pair
 from decoding.disco.classifier import Classifier
-from decoding.pair import Pair
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
-from decoding.projecting.document import MAPPING, PROJECTING, document
-from decoding.projecting.projecting import Material
 from decoding.replay import planning, probing, workload
 from decoding.replay.confirming import best_of_each, confirm, repriced, to_run
 from decoding.replay.oracle import analyse
@@ -23,6 +21,8 @@ from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.plan_document import document_of, judged
 from decoding.replay.planning import Prediction, Study
 from decoding.replay.planning_ahead import Simulating, has_both_placements, left_out, predict_ahead
+from decoding.replay.projecting.document import MAPPING, PROJECTING, document
+from decoding.replay.projecting.projecting import Material
 from decoding.replay.tree_worth import tree_worth
 from worker import noise
 from worker.engine.pairs import load_pair

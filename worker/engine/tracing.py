@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
 
-from decoding.events import Anticipated, Delivered, Drafted, Event, Verified
 from decoding.measure.schedule import Key
+from decoding.trace.events import Anticipated, Delivered, Drafted, Event, Verified
 from worker.comparison_messages import Began, Grew, Grown, Which
 from worker.messages import Emit
 

@@ -25,7 +25,7 @@ class CheckEndpoint(Order):
     opens_within_s = 300.0
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from decoding.contestants.servers.examining import examine
+        from decoding.backends.contestants.servers.examining import examine
 
         reach = self.servers.reach()
         [spec] = reach.endpoints.values()

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from decoding.chat.renderer import Renderer
 from decoding.models.folder import inspect
+from decoding.prompts.chat.renderer import Renderer
 from decoding.prompts.prompt import Prompt
 from webapp.registry.kinds import COUNT_TOKENS
 from worker.messages import Cancelled, Emit, Order, Report

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from decoding.models.contents import contents
+from decoding.papers.figure import Asked
+from decoding.papers.shelf import InMemory, ReportingShelf, Shelf, Stopped
 from decoding.prompts.prompt import Prompt, first_turns
-from decoding.reproduce.figure import Asked
-from decoding.reproduce.shelf import InMemory, ReportingShelf, Shelf, Stopped
 from webapp.studies.kinds import PAPERS
 from worker import noise
 from worker.gpus import describe
@@ -42,9 +42,9 @@ class DrawFigures(PairOrder):
         return replace(self, prompts=[*self.prompts, *self.also]).memory_to_run(is_recorded=True)
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from decoding.reproduce import drawing
-        from decoding.reproduce.evidence import Evidence
-        from decoding.reproduce.recordings import PromptSet
+        from decoding.papers import drawing
+        from decoding.papers.evidence import Evidence
+        from decoding.papers.recordings import PromptSet
         from worker.engine.pairs import load_pair
         from worker.engine.steps import PhaseProgress
 

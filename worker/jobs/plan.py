@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from decoding.load import Load
-from decoding.spec import choose
+from decoding.choice import choose
+from decoding.core.load import Load
 from decoding.strategies import BASELINE, STRATEGIES
 from webapp.studies.kinds import PLAN
 from worker.messages import Cancelled, Emit, PairOrder

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from decoding.choice import Choice, choose
 from decoding.replay import workload
-from decoding.spec import Choice, choose
 from webapp.studies.kinds import PROOF
 from worker.cache import FileCache
 from worker.messages import Cancelled, Emit, Found, PairOrder

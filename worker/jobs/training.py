@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from decoding.dice.sampling import Sampling
 from decoding.disco.cards import OURS, SOURCES
 from decoding.disco.texts import Texts
 from decoding.prompts.prompt import Prompt, first_turns
-from decoding.spec import Sampling
 from webapp.studies.kinds import TRAINING
 from worker.messages import Cancelled, Emit, PairOrder, Report, Step
 
@@ -37,11 +37,11 @@ class Train(PairOrder):
         return replace(self, prompts=every).memory_to_run(is_recorded=True)
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from decoding.disco import making
         from decoding.disco.classifier import load_classifier
-        from decoding.disco.designs import How
-        from decoding.disco.splits import Splits
         from decoding.replay.workload import samples_of_probe
+        from decoding.training import making
+        from decoding.training.designs import How
+        from decoding.training.splits import Splits
         from worker.engine.pairs import load_pair
         from worker.engine.steps import PhaseProgress
 

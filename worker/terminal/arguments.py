@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from decoding import alone
+from decoding.backends import alone
+from decoding.choice import Choice, choose, parse_choices
+from decoding.core.load import MOST_AT_ONCE, Load, loads
 from decoding.errors import BadStrategy
-from decoding.load import MOST_AT_ONCE, Load, loads
 from decoding.measure.latency import NO_OBJECTIVE, Objective, parse_objective
 from decoding.measure.summary import usual_baseline
 from decoding.measure.worst import USUAL
-from decoding.spec import Choice, choose, parse_choices
 from decoding.strategies import BASELINE
 from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.catalogue import catalogue

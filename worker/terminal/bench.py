@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from decoding import alone
+from decoding.backends import alone
+from decoding.dice.sampling import Sampling
 from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import Prompt, first_turns
-from decoding.spec import Sampling
 from decoding.vocabularies.scores import require_scores
 from decoding.vocabularies.shared import METHODS
 from worker.messages import LocalPair

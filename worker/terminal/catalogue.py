@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 
-from decoding.params import Param, Value
+from decoding.drafting.params import Param, Value
 from decoding.strategies import STRATEGIES
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from decoding.chance import CHANCE_VERSION
+from decoding.dice.chance import CHANCE_VERSION
 from decoding.measure.comparison import WARM_UP_TOKENS
 from decoding.measure.crossover import across_loads
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION

@@ -9,10 +9,10 @@ from typing import Any
 
 import transformers
 
-from decoding.contestants.servers.alone import ServersAlone
+from decoding.backends.contestants.servers.alone import ServersAlone
+from decoding.choice import Choice
 from decoding.models.checkpoints import Loaded
 from decoding.models.devices import set_threads, usual_threads
-from decoding.spec import Choice
 from worker.engine.pairs import ready_pair
 from worker.engine.residents import Residents
 from worker.memory import lengths_of, run_size

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from decoding.models.fit import PairReport, check_pair
+from decoding.vocabularies.fit import PairReport, check_pair
 from worker.terminal.parser import BadArguments
 
 ROOT = Path(__file__).resolve().parents[2]

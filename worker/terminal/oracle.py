@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from decoding.choice import labelled, remarks_on
 from decoding.replay.oracle import DRAFT_MODEL
-from decoding.spec import labelled, remarks_on
 from worker.jobs.oracle import AskOracle
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import require_folder, whole_file

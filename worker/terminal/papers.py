@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from decoding.models.contents import contents
-from decoding.papers import FIGURES
+from decoding.papers.figure import Asked, Figure
+from decoding.papers.figures import FIGURES
+from decoding.papers.files import FILES
+from decoding.papers.methods import methods
 from decoding.prompts.prompt import Prompt, first_turns
-from decoding.reproduce.figure import Asked, Figure
-from decoding.reproduce.files import FILES
-from decoding.reproduce.methods import methods
 from worker.jobs.papers import DrawFigures, Drawn
 from worker.messages import Report
 from worker.terminal.bench import Bench, parser_of, read_recorded

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
-from decoding.load import loads
+from decoding.choice import Choice, remarks_on
+from decoding.core.load import loads
 from decoding.measure.summary import so_few
-from decoding.spec import Choice, remarks_on
 from decoding.words import change
 from worker.jobs.plan import MakePlan
 from worker.llama_server import program

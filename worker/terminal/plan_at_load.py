@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from decoding.load import Load
+from decoding.choice import Choice, remarks_on
+from decoding.core.load import Load
 from decoding.measure.crossover import paying
-from decoding.spec import Choice, remarks_on
 from decoding.words import change
 
 

@@ -9,8 +9,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from decoding.choice import Choice, remarks_on
 from decoding.prices.machine_card import card_called, published
-from decoding.spec import Choice, remarks_on
 from decoding.strategies import STRATEGIES
 from worker.jobs.projection import Project
 from worker.terminal.bench import parser_of, read_recorded

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from decoding.choice import choose
 from decoding.measure.summary import so_few
-from decoding.spec import choose
 from decoding.words import change
 from worker.cache import GIB
 from worker.engine.residents import Residents

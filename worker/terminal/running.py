@@ -9,11 +9,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any, TextIO
 
-from decoding.contestants.servers import SERVER
-from decoding.contestants.servers.alone import ServersAlone
-from decoding.contestants.servers.dialects import dialect_called
+from decoding.backends.contestants.servers import SERVER
+from decoding.backends.contestants.servers.alone import ServersAlone
+from decoding.backends.contestants.servers.dialects import dialect_called
+from decoding.core.load import ONE
 from decoding.errors import BadPrompt
-from decoding.load import ONE
 from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.sample import Sample
 from decoding.measure.seeing import are_too_few, outlook

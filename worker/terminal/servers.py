@@ -8,9 +8,9 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from decoding.contestants.servers import SERVER
-from decoding.contestants.servers.dialects import dialect_called, dialect_of, dialects
-from decoding.contestants.servers.endpoint import (
+from decoding.backends.contestants.servers import SERVER
+from decoding.backends.contestants.servers.dialects import dialect_called, dialect_of, dialects
+from decoding.backends.contestants.servers.endpoint import (
     CERTIFICATES,
     DTYPES,
     USUAL_DEADLINE_S,
@@ -19,9 +19,9 @@ from decoding.contestants.servers.endpoint import (
     key_of,
     shortened,
 )
-from decoding.contestants.servers.guard import TERMINAL
+from decoding.backends.contestants.servers.guard import TERMINAL
+from decoding.choice import Choice, choose
 from decoding.errors import BadServer, meant
-from decoding.spec import Choice, choose
 
 PORT = "{port}"
 NOT_YET = "http://127.0.0.1:1"  # until a started server has its port

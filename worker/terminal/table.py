@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from decoding.choice import Choice
 from decoding.measure.summary import so_few
-from decoding.spec import Choice
 from decoding.words import ms, percent
 from worker.terminal.palette import Palette
 

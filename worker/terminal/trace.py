@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TextIO
 
-from decoding.events import EventSink, Recorder, to_dict
 from decoding.measure.schedule import Key
+from decoding.trace.events import EventSink, Recorder, to_dict
 
 
 class Trace:

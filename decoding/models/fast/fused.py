@@ -17,8 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.capturing import Capturing
 from decoding.models.fast.attention import AttendChains, attend_chains
+from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.rope import turn
 from decoding.models.fast.shape import Shape

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from decoding.capturing import Capturing
 from decoding.models.devices import facts_of, indexed
+from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder, cpu_layout
 from decoding.models.fast.fused import chosen
 from decoding.models.fast.joint import extend_in_slabs, extend_jointly

@@ -16,8 +16,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from decoding.capturing import Capturing
 from decoding.models.fast.attention import Attend, attend_at_once, attend_in_steps, hide
+from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.fused import reason
 from decoding.models.fast.kv import HIDDEN, Cache, Rows, chain_rows

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from decoding.capturing import Capturing
+from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder, Layer, RmsNorm
 from decoding.models.fast.fused import Kernels, spread, why_wrong
 from decoding.models.fast.linear import Linear, Summing

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from decoding.capturing import Capturing
 from decoding.models.devices import sent_to
 from decoding.models.fast.attention import attend_texts, hide
+from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Cache
 from decoding.models.fast.passes import SHORTEST, Form, StaticPass, StaticPasses, Way

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from decoding.events import Backup
-from decoding.ssd.answers import MODEL, Answers
 from decoding.ssd.policy.breadth import Breadth
+from decoding.trace.answers import MODEL, Answers
+from decoding.trace.events import Backup
 
 NGRAM: Backup = "ngram"
 LEAST = 8  # misses that each backup answers in turn, before they are compared

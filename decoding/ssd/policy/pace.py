@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from decoding.events import Backup, Source
 from decoding.prices.running import ENOUGH, RunningMean
+from decoding.trace.events import Backup, Source
 
 OVERDUE = 1.5  # times the mean: a verdict that has not come by then may take any time
 

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from decoding.ssd.policy import fanout
-from decoding.ssd.policy.fanout import Chosen, FanOut, Guesses, by_fanout, by_probability
+from decoding.drafting import fan_outs as fanout
+from decoding.drafting.fan_outs import Chosen, FanOut, Guesses, by_fanout, by_probability
+from decoding.drafting.ssd_settings import Settings
 from decoding.ssd.policy.pace import JudgedDraft
-from decoding.ssd.settings import Settings
 
 RANKS = 12  # ranks of the draft's list that have a count of their own
 PRIOR_TOKENS = 24.0

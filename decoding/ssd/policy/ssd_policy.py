@@ -13,19 +13,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from decoding.crowd import ALONE, Crowd
+from decoding.core.crowd import ALONE, Crowd
 from decoding.disco.echoes import Echoes
-from decoding.disco.recalibration import Recalibration
-from decoding.events import Backup
+from decoding.drafting.fan_outs import Chosen, Guesses
+from decoding.drafting.recalibration import Recalibration
+from decoding.drafting.source import Copying
+from decoding.drafting.ssd_settings import Settings
 from decoding.prices.cost_model import CostModel
-from decoding.source import Copying
-from decoding.ssd.answers import HIT, MODEL
-from decoding.ssd.policy.fanout import Chosen, Guesses
 from decoding.ssd.policy.misses import Experience, Misses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import RANKS, planner_for
 from decoding.ssd.policy.together import Budget, Trial, shared_out
-from decoding.ssd.settings import Settings
+from decoding.trace.answers import HIT, MODEL
+from decoding.trace.events import Backup
 
 RandomTokens = Callable[[Sequence[int], int], Sequence[int]]  # text, count -> tokens
 

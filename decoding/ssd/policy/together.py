@@ -11,10 +11,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from decoding.events import Backup
+from decoding.drafting.fan_outs import Chosen
 from decoding.prices.running import RunningMean
 from decoding.ssd.policy.breadth import Breadth
-from decoding.ssd.policy.fanout import Chosen
+from decoding.trace.events import Backup
 
 Name = TypeVar("Name", bound=Hashable)  # of a text
 STINT = 8  # rounds in which one backup answers all misses, before the other is tried

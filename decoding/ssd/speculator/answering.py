@@ -10,12 +10,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from decoding.drafters.base import Draft
-from decoding.events import Backup, Source, StopReason
+from decoding.core.drafter import Draft
 from decoding.models.runner import Steps, align
 from decoding.ssd.speculator.drawing import Chain
 from decoding.ssd.speculator.state import CurrentDraft, DraftRows, SpeculatorState
 from decoding.ssd.speculator.tree import Tree
+from decoding.trace.events import Backup, Source, StopReason
 
 
 class Ready(NamedTuple):

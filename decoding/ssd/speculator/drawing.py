@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from decoding.dice import Dice, broken
+from decoding.dice.dice import Dice, broken
 from decoding.disco import features, judging
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
-from decoding.events import StopReason
 from decoding.ssd.policy.ssd_policy import worth_keeping
+from decoding.trace.events import StopReason
 
 
 @dataclass

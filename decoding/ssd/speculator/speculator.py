@@ -11,14 +11,14 @@ import time
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from decoding.crowd import Crowd
-from decoding.dice import Dice
+from decoding.core.crowd import Crowd
+from decoding.core.drafter import Draft
+from decoding.dice.dice import Dice
 from decoding.disco.classifier import Classifier
-from decoding.drafters.base import Draft
+from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.ssd_settings import Settings
 from decoding.models.runner import ModelRunner, Result, Steps
-from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.together import Budget
-from decoding.ssd.settings import Settings
 from decoding.ssd.speculator import answering
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState

@@ -11,17 +11,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from decoding.dice import Dice
+from decoding.core.drafter import EMPTY, Draft
+from decoding.dice.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
-from decoding.drafters.base import EMPTY, Draft
+from decoding.drafting.ssd_settings import Settings
 from decoding.models.runner import ModelRunner, read_prompt
 from decoding.ssd.backups import random_tokens
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
-from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.drawing import Chain, Drawing, Drawn, Estimator
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from decoding.drafting.fan_outs import Chosen
 from decoding.models.runner import Branches, Feed, Steps, align
-from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.ssd_policy import echo_of
 from decoding.ssd.speculator.drawing import Branch, Drawing, Drawn
 from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState

@@ -19,7 +19,7 @@ from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.exchange import Answer, Exchange, Questioner
 from decoding.ssd.transport.messages import Postscript, Recipe
-from decoding.timing import Clock
+from decoding.trace.timing import Clock
 
 REPLACED = "The draft's process ended between two rounds."
 _NUMBERS = itertools.count()  # of texts; a process may serve several exchanges, one after another

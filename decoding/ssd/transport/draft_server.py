@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import torch
 
-from decoding import chance
+from decoding.dice import chance
 from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport import messages

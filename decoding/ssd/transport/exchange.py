@@ -15,12 +15,12 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from decoding.drafters.base import EMPTY, Draft, Drafter
-from decoding.events import Anticipated
+from decoding.core.drafter import EMPTY, Draft, Drafter
+from decoding.dice.verify import Verdict
 from decoding.models.runner import Feed, ModelRunner, Steps
 from decoding.ssd.transport.messages import Asked, Postscript, Recipe, no_postscript
-from decoding.timing import Clock
-from decoding.verify import Verdict
+from decoding.trace.events import Anticipated
+from decoding.trace.timing import Clock
 
 Fetch = Callable[[], Sequence[Postscript]]  # of all drafts that were answered last
 Answer = Callable[[Callable[[], Postscript]], Draft]  # with its postscript; raises what ended this text's drafting

@@ -9,13 +9,13 @@ from dataclasses import fields
 from functools import partial
 from time import perf_counter_ns
 
-from decoding.drafters.base import EMPTY, Draft
+from decoding.core.drafter import EMPTY, Draft
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.exchange import Exchange, Questioner
 from decoding.ssd.transport.messages import Postscript, Recipe, RemoteDraft
 from decoding.ssd.transport.speculators import Speculated, Speculators
 from decoding.ssd.transport.two_lanes import Lanes
-from decoding.timing import Clock
+from decoding.trace.timing import Clock
 
 
 class ExchangeHere(Exchange):

@@ -20,17 +20,17 @@ from typing import NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from decoding.dice import dice_for
+from decoding.core.drafter import EMPTY, Draft
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import Classifier
-from decoding.drafters.base import EMPTY, Draft
+from decoding.drafting.ssd_settings import Settings
 from decoding.errors import DrafthouseError
-from decoding.events import Backup, Source, StopReason
 from decoding.models.runner import ModelRunner
-from decoding.spec import Sampling
-from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.mailbox import Octets
+from decoding.trace.events import Backup, Source, StopReason
 
 _STOPS: tuple[StopReason, ...] = get_args(StopReason)
 _SOURCES: tuple[Source, ...] = get_args(Source)

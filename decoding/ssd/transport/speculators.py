@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from decoding.crowd import Crowd
-from decoding.drafters.base import EMPTY, Draft
+from decoding.core.crowd import Crowd
+from decoding.core.drafter import EMPTY, Draft
+from decoding.drafting.fan_outs import Chosen
 from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner, Steps, run_together
-from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.together import shared_out
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.speculator import Speculator

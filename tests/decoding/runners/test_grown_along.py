@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from decoding.dice import dice_for
-from decoding.drafters.driver import SourceDrafter
-from decoding.drafters.grown_along import grown_along
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
+from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.grown_along import grown_along
+from decoding.drafting.source import View
+from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.models.runner import ModelRunner, read_prompt, run_alone
-from decoding.source import View
-from decoding.spec import Sampling
-from decoding.tree_shapes import LikeliestPaths
 from tests.decoding.runners.test_contract import TEXT
 
 PATHS = LikeliestPaths(depth=3, width=2)

@@ -11,14 +11,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.dice import dice_for
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.models.fast.kv import HIDDEN, Rows, chain_rows
 from decoding.models.fast.lean import FEW, Kernels
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.numba_kernels import attention
 from decoding.models.fast.runner import FastRunner
-from decoding.spec import Sampling
 from tests.decoding.models import LLAMA, fast_runner, save
 
 ROOT = Path(__file__).parents[3]
@@ -176,8 +176,8 @@ WITHOUT = """
 import sys
 sys.modules["numba"] = None
 from pathlib import Path
-from decoding.dice import dice_for
-from decoding.spec import Sampling
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from tests.decoding.models import fast_runner
 runner = fast_runner(Path(sys.argv[1]))
 runner.extend([3, 1, 4])

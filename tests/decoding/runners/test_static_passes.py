@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from decoding.capturing import Capturing
 from decoding.errors import BadPrompt
 from decoding.models.fast.attention import attend_at_once, attend_in_steps
+from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.fused import Kernels
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.passes import StaticPasses

@@ -8,21 +8,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from decoding.contestants.base import Request
-from decoding.contestants.servers.answer import Sleep
-from decoding.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.contestants.servers.guard import TERMINAL
-from decoding.contestants.servers.running import Servers
-from decoding.ending import Decoded, Ending
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.servers.answer import Sleep
+from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.backends.contestants.servers.guard import TERMINAL
+from decoding.backends.contestants.servers.running import Servers
+from decoding.backends.pair import Pair
+from decoding.choice import Choice, choose
+from decoding.core.ending import Decoded, Ending
+from decoding.core.load import ONE, Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
-from decoding.events import Event, Recorder
-from decoding.load import ONE, Load
-from decoding.loop import never
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import Key
-from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Choice, Sampling, choose
+from decoding.trace.events import Event, Recorder
 from tests.decoding.servers.wire import Script, Wire, serving
 from tests.decoding.test_comparison import PROMPTS, Letters, pair
 

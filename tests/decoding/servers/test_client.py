@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from decoding.contestants.base import Request
-from decoding.contestants.servers.client import Chunked, Client, Counted
-from decoding.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.contestants.servers.examining import examine
-from decoding.contestants.servers.guard import TERMINAL
-from decoding.contestants.servers.running import Servers
-from decoding.contestants.servers.sse import LARGEST_EVENT, Events
-from decoding.ending import Ending
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.servers.client import Chunked, Client, Counted
+from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.backends.contestants.servers.examining import examine
+from decoding.backends.contestants.servers.guard import TERMINAL
+from decoding.backends.contestants.servers.running import Servers
+from decoding.backends.contestants.servers.sse import LARGEST_EVENT, Events
+from decoding.core.ending import Ending
+from decoding.core.load import Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer, ServerFailed
-from decoding.events import Delivered, Recorder, Reported, to_dict
-from decoding.load import Load
-from decoding.loop import never
-from decoding.spec import Sampling
+from decoding.trace.events import Delivered, Recorder, Reported, to_dict
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
 from tests.decoding.servers.wire import Asked, Reply, Script, events, serving

@@ -9,11 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.contestants.servers.alone import ServersAlone
-from decoding.contestants.servers.dialects import dialects
+from decoding.backends.contestants.servers.alone import ServersAlone
+from decoding.backends.contestants.servers.dialects import dialects
+from decoding.choice import choose
+from decoding.core.load import Load
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer
-from decoding.events import Delivered, Finished, Reported, Started
-from decoding.load import Load
 from decoding.measure.audit import respelled, with_end
 from decoding.measure.comparison import Comparison
 from decoding.measure.doubts import doubts
@@ -22,7 +23,7 @@ from decoding.measure.summary import report
 from decoding.measure.verdict import verdict
 from decoding.models.table import TableRunner
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Sampling, choose
+from decoding.trace.events import Delivered, Finished, Reported, Started
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
 from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
 from tests.decoding.servers.wire import Asked, Reply, Script, events, plain, serving

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from decoding.contestants.servers.endpoint import EndpointSpec
-from decoding.contestants.servers.guard import NOWHERE, TERMINAL, allowed
+from decoding.backends.contestants.servers.endpoint import EndpointSpec
+from decoding.backends.contestants.servers.guard import NOWHERE, TERMINAL, allowed
 from decoding.errors import BadServer
 
 LISTED = allowed(["10.0.0.0/8", "vllm.internal:8000", "[2001:db8::]", "192.0.2.7:443", " ", "LLAMA.example."])

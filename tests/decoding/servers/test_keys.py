@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from decoding.contestants.base import Request
-from decoding.contestants.servers.endpoint import EndpointSpec, Reach, key_of
-from decoding.contestants.servers.examining import examine
-from decoding.contestants.servers.guard import TERMINAL
-from decoding.contestants.servers.running import Servers
-from decoding.ending import Decoded, Ending
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach, key_of
+from decoding.backends.contestants.servers.examining import examine
+from decoding.backends.contestants.servers.guard import TERMINAL
+from decoding.backends.contestants.servers.running import Servers
+from decoding.core.ending import Decoded, Ending
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer, BrokenModel, ServerFailed
-from decoding.events import Delivered, Event, Recorder
-from decoding.loop import never
-from decoding.spec import Sampling
+from decoding.trace.events import Delivered, Event, Recorder
 from tests.decoding.servers.authority import DAY, Authority
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.stage import LETTERS, asking, honest, server_choice

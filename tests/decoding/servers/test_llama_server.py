@@ -14,16 +14,17 @@ from typing import Any
 
 import pytest
 
-from decoding.contestants.base import Request
-from decoding.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.contestants.servers.guard import TERMINAL
-from decoding.contestants.servers.running import Servers
-from decoding.ending import Ending
-from decoding.events import Recorder, Reported
-from decoding.load import ONE, Load
-from decoding.loop import never
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.backends.contestants.servers.guard import TERMINAL
+from decoding.backends.contestants.servers.running import Servers
+from decoding.choice import choose
+from decoding.core.ending import Ending
+from decoding.core.load import ONE, Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.models.checkpoints import Loaded, load
-from decoding.spec import Sampling, choose
+from decoding.trace.events import Recorder, Reported
 from worker.started_server import started
 from worker.terminal.compare import main
 
@@ -117,8 +118,8 @@ def test_acceptance_that_llama_cpp_reports_is_the_one_counted_from_its_tokens(ll
 def test_counters_at_metrics_agree_with_the_answers(llama: Llama) -> None:
     from urllib.request import urlopen
 
-    from decoding.contestants.servers.dialects.base import counters
-    from decoding.contestants.servers.dialects.llamacpp import DIALECT
+    from decoding.backends.contestants.servers.dialects.base import counters
+    from decoding.backends.contestants.servers.dialects.llamacpp import DIALECT
 
     def read() -> dict[str, float]:
         with urlopen(f"{llama.on}/metrics") as answer:

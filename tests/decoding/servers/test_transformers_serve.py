@@ -12,16 +12,17 @@ from typing import Any
 
 import pytest
 
-from decoding.contestants.base import Request
-from decoding.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.contestants.servers.guard import TERMINAL
-from decoding.contestants.servers.running import Servers
-from decoding.ending import Decoded, Ending
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.backends.contestants.servers.guard import TERMINAL
+from decoding.backends.contestants.servers.running import Servers
+from decoding.choice import choose
+from decoding.core.ending import Decoded, Ending
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel, ServerFailed
-from decoding.events import Delivered, Event, Recorder, Reported
-from decoding.loop import never
 from decoding.models.checkpoints import load
-from decoding.spec import Sampling, choose
+from decoding.trace.events import Delivered, Event, Recorder, Reported
 from worker.started_server import started
 from worker.terminal.compare import main
 

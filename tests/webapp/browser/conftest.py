@@ -20,9 +20,9 @@ from django.contrib.staticfiles import finders
 from django.db import connections
 from django.test import Client
 
-from decoding.events import from_dict
+from decoding.choice import parse_choices
 from decoding.measure.sample import Audit
-from decoding.spec import parse_choices
+from decoding.trace.events import from_dict
 from tests.golden.record import FOLDER, name_of, summed
 from tests.programs import CHROMIUM, lend_playwright_a_node, locate
 from tests.webapp import make

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from decoding import events
 from decoding.measure.sample import sample_from_events
+from decoding.trace import events
 from tests.webapp import make
 from tests.webapp.comparisons.test_rounds import read
 from webapp.comparisons import services as comparisons

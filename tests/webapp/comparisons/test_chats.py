@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from decoding.load import Load
+from decoding.core.load import Load
 from decoding.prompts.prompt import read_prompts
 from tests.webapp import make
 from webapp.comparisons.models import Comparison, Run, Sample

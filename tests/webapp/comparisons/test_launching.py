@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from decoding.spec import Sampling
+from decoding.dice.sampling import Sampling
 from decoding.strategies import STRATEGIES
 from tests.webapp import make
 from webapp.comparisons.models import Comparison, Sample
@@ -285,7 +285,7 @@ def test_another_teams_pair_cannot_be_used(world, ready):
 
 
 def test_the_sampling_bounds_are_those_of_the_engine():
-    """The serializer repeats bounds of decoding.spec.Sampling; here they are held together."""
+    """The serializer repeats bounds of decoding.choice.Sampling; here they are held together."""
     fields = SamplingInput().fields
     assert set(fields) == set(Sampling().to_dict())
     for name, field in fields.items():

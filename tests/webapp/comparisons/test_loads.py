@@ -11,7 +11,7 @@ import re
 import pytest
 from django.db import IntegrityError, transaction
 
-from decoding.load import ONE, Load
+from decoding.core.load import ONE, Load
 from decoding.measure.request_times import PER_OCTAVE
 from tests.webapp import make
 from webapp.comparisons.figures import sum_up, verdicts

@@ -11,9 +11,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from decoding.choice import parse_choices
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.speedups import speedup
-from decoding.spec import parse_choices
 from tests.webapp import make
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import names_of, report, so_far, step

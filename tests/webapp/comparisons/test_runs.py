@@ -13,7 +13,7 @@ from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from decoding.spec import parse_choices
+from decoding.choice import parse_choices
 from tests.webapp import make
 from webapp.accounts.models import AuditEntry
 from webapp.comparisons import figures

@@ -12,15 +12,16 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from decoding.choice import choose, parse_choices
+from decoding.dice.sampling import Sampling
 from decoding.disco import features
-from decoding.events import Anticipated, Drafted, Finished, Prompted, Started, Verified, to_dict
 from decoding.measure.sample import sample_from_events
 from decoding.prices.cost_model import CostModel
-from decoding.spec import Sampling, choose, parse_choices
+from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.simulation import oracle, simulate
 from decoding.strategies import STRATEGIES
-from decoding.what_if.places import Places
-from decoding.what_if.recorded import Recorded
-from decoding.what_if.simulation import oracle, simulate
+from decoding.trace.events import Anticipated, Drafted, Finished, Prompted, Started, Verified, to_dict
 from tests.decoding.worlds import World, some_classifier
 from tests.golden.behaviour import difference
 from tests.webapp import make

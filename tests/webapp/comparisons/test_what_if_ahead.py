@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 from django.core.cache import cache
 
-from decoding.events import Anticipated, Drafted, Prompted, Verified
-from decoding.spec import Sampling, parse_choices
-from decoding.what_if.ahead import Stood, ahead_of, stood, surer
-from decoding.what_if.places import Places
+from decoding.choice import parse_choices
+from decoding.dice.sampling import Sampling
+from decoding.replay.what_if.ahead import Stood, ahead_of, stood, surer
+from decoding.replay.what_if.places import Places
+from decoding.trace.events import Anticipated, Drafted, Prompted, Verified
 from tests.decoding.worlds import World
 from tests.webapp.comparisons.test_what_if import ask, comparison, decode, dicts, timed
 from webapp.comparisons.models import Comparison, TraceChunk

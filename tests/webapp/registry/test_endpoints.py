@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from decoding.contestants.servers.guard import NOWHERE, allowed
+from decoding.backends.contestants.servers.guard import NOWHERE, allowed
 from tests.webapp import make
 from webapp.accounts.models import AuditEntry, User
 from webapp.core.sealing import CannotOpen, opened, seal

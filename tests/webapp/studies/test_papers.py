@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoding.papers import FIGURES
+from decoding.papers.figures import FIGURES
 from tests.webapp import make
 from webapp.core.problems import Conflict
 from webapp.jobs import log

@@ -9,9 +9,9 @@ import re
 
 import pytest
 
+from decoding.drafting.records import Record
 from decoding.public import paying
 from decoding.replay.oracle import analyse
-from decoding.replay.records import Record
 from tests.webapp import make
 from webapp.accounts.models import AuditEntry
 from webapp.core.problems import Conflict

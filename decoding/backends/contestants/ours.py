@@ -1,0 +1,229 @@
+"""Our engine as a contestant: the loop, `decoding.core.loop`, with what `decoding.backends.registry` builds."""
+
+from __future__ import annotations
+
+import itertools
+from collections import abc, defaultdict
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
+from decoding.core.crowd import Crowd
+from decoding.core.ending import Decoded
+from decoding.core.load import ONE, Arrived, Load, Queue
+from decoding.drafting.strategy import Strategy
+from decoding.errors import BrokenModel
+from decoding.trace.events import EventSink
+from decoding.trace.timing import Clock
+
+if TYPE_CHECKING:
+    import torch
+
+    from decoding.backends.pair import Pair
+    from decoding.backends.serving import Place, Places
+    from decoding.choice import Choice
+    from decoding.core.sequence import Sequence
+    from decoding.dice.sampling import Sampling
+    from decoding.prices.cost_model import CostModel
+    from decoding.ssd.transport.draft_process import Cores
+    from decoding.ssd.transport.two_lanes import Lanes
+
+SHARE_FOR_CACHES = 0.8  # of the memory that is free
+
+AHEAD = 256  # tokens behind the longest text, so that drafts and branches see no end that the context has not
+
+SPECS: tuple[Strategy, ...] = ()  # ours are in decoding.strategies
+
+
+def contestant(pair: Pair) -> Contestant:
+    return Ours(pair)
+
+
+def room_for(longest: int) -> int:
+    """Tokens that a place must hold; 0: the whole context."""
+    return longest and longest + AHEAD
+
+
+class Ours(Contestant):
+    def __init__(self, pair: Pair, free: Callable[[torch.device], int] | None = None) -> None:
+        """`free` returns how many bytes a device could still hold; by default the system says it."""
+        self._pair = pair
+        self._free = free
+        self._memory: dict[str, dict[str, Any]] = {}  # by label, for one comparison
+        self._crowds: dict[str, Crowd] = {}  # by label
+        self._rooms: dict[torch.device, float] = {}
+
+    @cached_property
+    def places(self) -> Places:
+        from decoding.backends.serving import Places
+
+        draft = self._pair.draft
+        return Places(self._pair.target.model, draft.model if draft else None)
+
+    def _room_on(self, device: torch.device) -> float:
+        """Bytes for caches. Measured once, before there are any: later they would count as taken."""
+        from decoding.models.devices import free_bytes
+
+        if device not in self._rooms:
+            self._rooms[device] = (self._free or free_bytes)(device) * SHARE_FOR_CACHES
+        return self._rooms[device]
+
+    def run(
+        self, requests: abc.Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
+    ) -> Answers:
+        if load == ONE:
+            return ((request, self._decode(request, sink_for(request), cancelled)) for request in requests)
+        return self._serve(iter(requests), sink_for, cancelled, load)
+
+    def _serve(
+        self, requests: abc.Iterator[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load
+    ) -> Answers:
+        from decoding.backends.serving import serve
+
+        first = next(requests)
+        apart = self._apart(first.choice)
+        most, room = self._most(first.choice, load, first.longest), room_for(first.longest)
+        crowd = self._crowd(first, most)
+
+        def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
+            sink = sink_for(arrived.request)
+            return self._sequence(arrived.request, sink, place, clock, arrived.at_ns, waited_ns)
+
+        queue = Queue(itertools.chain([first], requests), load)
+        with apart.for_target() if apart else nullcontext():
+            yield from serve(queue, self.places, most, begin, cancelled, crowd, room)
+
+    def _crowd(self, request: Request, most: int) -> Crowd:
+        """Return the crowd of a choice. It outlives the texts, because what it knows is about the machine."""
+        choice = request.choice
+        if choice.label not in self._crowds:
+            costs = self._measured(request, most) if choice.spec.prices_rounds else None
+            self._crowds[choice.label] = Crowd(costs)
+        return self._crowds[choice.label]
+
+    def _measured(self, request: Request, most: int) -> CostModel:
+        from decoding.backends.joint_probing import measure
+
+        name, pair = request.choice.classifier, self._pair
+        classifier = None if name is None else pair.classifier(name)
+        room = room_for(request.longest)
+        return measure(pair, self.places, most, request.sampling, classifier, room)
+
+    def _most(self, choice: Choice, load: Load, longest: int) -> int:
+        """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches. The
+        draft's process has its own, and so has a draft on a GPU of its own."""
+        pair, lanes = self._pair, self._pair.lanes_of(choice)
+        runners = [pair.target, pair.draft, pair.draft if pair.process_of(choice) else None]
+        if lanes and lanes.runner is not pair.draft:
+            runners.append(lanes.runner)
+        each: dict[torch.device, int] = defaultdict(int)  # bytes of one text
+        for runner in filter(None, runners):
+            each[runner.device] += runner.model.bytes_for(room_for(longest))
+        held = min(self._room_on(device) // taken for device, taken in each.items())
+        return max(1, min(load.most_at_once, int(held)))
+
+    def waiting(self, choice: Choice, longest: int = 0) -> str:
+        if choice.load == ONE:
+            return ""
+        most, reasons = self._most(choice, choice.load, longest), list[str]()
+        if most < choice.load.most_at_once:
+            texts = f"{most} text{'s' if most > 1 else ''} of {room_for(longest) or self._pair.target.context:,} tokens"
+            reasons.append(f"memory holds the caches of {texts}, so other requests wait")
+        if self._pair.target.facts.runner == "transformers":
+            reasons.append("the transformers runner reads texts one after another")
+        return "; ".join(reasons)
+
+    def runner(self, choice: Choice) -> str:
+        drafts = choice.spec.needs_draft
+        runners = (self._pair.target, self._pair.draft if drafts else None)
+        return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners if runner))
+
+    def hardware(self, choice: Choice) -> str:
+        from decoding.models.devices import described
+
+        process, lanes = self._pair.process_of(choice), self._pair.lanes_of(choice)
+        if process:
+            return process.cores.with_target_on(self._pair.target.device)
+        return str(lanes) if lanes else described(self._pair.target.device)
+
+    def must_match(self, sampling: Sampling) -> bool:
+        return sampling.fixes_the_text
+
+    def begin(self, choices: abc.Sequence[Choice]) -> None:
+        """Check memory and placements. Start the draft's process if a choice runs it beside the target."""
+        import torch
+
+        from decoding.models.devices import free_bytes
+        from decoding.ssd.memory import check_branches
+        from decoding.ssd.transport.two_lanes import check_ranked_together
+
+        self._memory.clear()
+        pair = self._pair
+        if pair.bridge:
+            pair.bridge.check(choices)
+        processes = [pair.process_of(choice) for choice in choices]
+        check_ranked_together("beside" if p else pair.placement_of(c) for c, p in zip(choices, processes, strict=True))
+        for choice, process in zip(choices, processes, strict=True):
+            lanes = pair.lanes_of(choice)
+            device = (
+                torch.device("cpu") if process else lanes.draft.device if lanes else (pair.draft or pair.target).device
+            )
+            check_branches(choice, pair.vocab, free_bytes(device))
+        for process in filter(None, processes):
+            process.begin()
+
+    def _decode(self, request: Request, sink: EventSink, cancelled: Callable[[], bool]) -> Decoded | BrokenModel:
+        import torch
+
+        from decoding.backends.serving import Place
+        from decoding.core.loop import decode_all
+
+        pair, apart = self._pair, self._apart(request.choice)
+        with torch.inference_mode(), apart.for_target() if apart else nullcontext():
+            sequence = self._sequence(request, sink, Place(pair.target, pair.draft), Clock())
+            decode_all([sequence], cancelled, self._crowd(request, 1))
+            return sequence.error or sequence.decoded
+
+    def _apart(self, choice: Choice) -> Cores | Lanes | None:
+        """Return what keeps target and draft apart, if anything does."""
+        process = self._pair.process_of(choice)
+        return process.cores if process else self._pair.lanes_of(choice)
+
+    def _sequence(
+        self, request: Request, sink: EventSink, place: Place, clock: Clock, arrived_ns: int = 0, queued_ns: int = 0
+    ) -> Sequence:
+        from decoding.backends.registry import Parts, build
+        from decoding.core.sequence import Sequence
+        from decoding.dice.dice import dice_for
+
+        pair, choice = self._pair, request.choice
+        dice = dice_for(request.sampling, pair.vocab, request.seed)
+        parts = Parts(
+            target=place.target,
+            draft=pair.own(place.draft),
+            dice=dice,
+            clock=clock,
+            end_tokens=request.ending.end_tokens,
+            classifier=partial(pair.classifier, sampling=request.sampling),
+            choosings=pair.choosings,
+            draft_process=pair.process_of(choice),
+            lanes=pair.lanes_of(choice),
+            words=pair.words,
+            bridge=pair.bridge,
+            memory=self._memory.setdefault(choice.label, {}),
+            is_joint=choice.load != ONE,
+        )
+        return Sequence(
+            prompt=request.prompt,
+            max_new_tokens=request.sampling.max_new_tokens,
+            ending=request.ending,
+            target=place.target,
+            drafter=build(choice, parts),
+            dice=dice,
+            sink=sink,
+            clock=clock,
+            arrived_ns=arrived_ns,
+            queued_ns=queued_ns,
+        )

@@ -1,0 +1,297 @@
+"""Servers as a contestant: sends requests as a load has them arrive, with one client for all dialects."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import queue as queues
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
+from decoding.backends.contestants.servers.answer import Answer, Sleep, Tokenizer, ask_of, ask_until_answered, refusal
+from decoding.backends.contestants.servers.client import Client
+from decoding.backends.contestants.servers.dialects import dialect_called
+from decoding.backends.contestants.servers.dialects.base import LONGEST_DRAFT, Dialect, counters, whole
+from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.core.ending import Decoded
+from decoding.core.load import NAP, ONE, Arrived, Load, Queue
+from decoding.errors import BadServer, BrokenModel, DrafthouseError, ServerFailed
+from decoding.trace.events import Event, EventSink
+from decoding.trace.timing import Clock
+
+if TYPE_CHECKING:
+    from decoding.choice import Choice
+
+LONGEST_NAME = 500  # characters of a model's
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event of a request, on its way from the event loop to the request's sink."""
+
+    request: Request
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    request: Request
+    answer: Decoded | BrokenModel
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The loop has nothing more to send."""
+
+    error: BaseException | None = None
+
+
+Put = Callable[[Told | Done | Over], None]
+
+
+class Server:
+    """One endpoint that is being asked."""
+
+    def __init__(self, spec: EndpointSpec, reach: Reach) -> None:
+        self.spec = spec
+        self.dialect: Dialect = dialect_called(spec.dialect)
+        self.client = Client(spec, reach)
+        self.model = spec.model
+        self._cut_alike: set[str] = set()  # prompts that the server cuts as the target's tokenizer does
+        self.needs_counters = bool(self.dialect.metrics)
+
+    async def meet(self) -> None:
+        """Ask what it serves. Refuse it if that is another model than the endpoint names."""
+        head, raw = await self.client.get(self.dialect.models())
+        if head.status in (401, 403) or 300 <= head.status < 400:
+            raise refusal(self.client, self.dialect, head, "")
+        names = self._names(raw) if head.status == 200 else []
+        if self.spec.model and names and self.spec.model not in names:
+            raise BadServer(
+                f"{self.spec.name} does not serve {self.spec.model!r}; it serves {', '.join(names)[:300]}. Name one of "
+                "these as model, or leave it out."
+            )
+        self.model = self.spec.model or next(iter(names), "")
+
+    def _names(self, raw: bytes) -> list[str]:
+        try:
+            listed = self.client.words.json(raw)
+            return [name for name in self.dialect.names(listed) if 0 < len(name) <= LONGEST_NAME]
+        except (ValueError, AttributeError, TypeError):
+            return []
+
+    async def require_same_ids(self, request: Request) -> None:
+        """Refuse a server that takes text and cuts this prompt into other ids than the target's tokenizer."""
+        if not self.dialect.tokenizes or not request.prompt or request.text in self._cut_alike:
+            return
+        head, raw = await self.client.post(self.dialect.tokenizes, json.dumps(self.dialect.cut(request.text)).encode())
+        try:
+            found = self.dialect.cut_ids(self.client.words.json(raw)) if head.status == 200 else ()
+        except ValueError:
+            found = ()
+        if found and found != tuple(request.prompt):
+            raise ServerFailed(
+                f"{self.spec.name} cuts the prompt into other tokens than the target's tokenizer ({len(found)} and "
+                f"{len(request.prompt)}), so it serves another model."
+            )
+        self._cut_alike.add(request.text)
+
+    async def counts(self) -> dict[str, float]:
+        """The server's counters of speculative decoding; empty if it shows none."""
+        if not self.needs_counters:
+            return {}
+        with contextlib.suppress(DrafthouseError):
+            head, raw = await self.client.get("/metrics")
+            if head.status == 200:
+                names = *self.dialect.metrics.values(), self.dialect.accepted_at
+                return counters(raw.decode("utf-8", errors="replace"), names)
+        self.needs_counters = False
+        return {}
+
+    def since(self, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, Any]:
+        """Subtract two readings of the counters, by our names. A server that was started anew in between gives None."""
+        grown = {its: whole(after[its] - value) for its, value in before.items() if its in after}
+        found = {ours: grown[its] for ours, its in self.dialect.metrics.items() if its in grown}
+        at = [grown.get(f"{self.dialect.accepted_at} {position}") for position in range(LONGEST_DRAFT)]
+        accepted = [count for count in itertools.takewhile(lambda count: count is not None, at) if count is not None]
+        edges = [found.get("num_spec_steps") or 0, *accepted, 0]
+        histogram = tuple(more - less for more, less in itertools.pairwise(edges))
+        return {**found, "acceptance_histogram": histogram if accepted and min(histogram) >= 0 else ()}
+
+
+class Loop:
+    """An event loop in a thread of its own, so that bytes are timed when they come and not when somebody looks."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="servers")
+        self._thread.start()
+
+    def call(self, work: Coroutine[Any, Any, Result]) -> Result:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def end(self) -> None:
+        self.call(asyncio.sleep(0))  # connections that were closed just now end in the next round of the loop
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _begun(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.create_task(work)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+class Servers(Contestant):
+    """Asks the endpoints that its choices name. `tokenizer` is the local target's, if there is one."""
+
+    def __init__(self, reach: Reach, tokenizer: Tokenizer | None, sleep: Sleep = asyncio.sleep) -> None:
+        self._reach = reach
+        self._sleep = sleep
+        self._tokenizer = tokenizer
+        self._servers: dict[str, Server] = {}
+        self._loop: Loop | None = None
+
+    def runner(self, choice: Choice) -> str:
+        return dialect_called(self._endpoint(choice).dialect).title
+
+    def hardware(self, choice: Choice) -> str:
+        return f"the server {self._endpoint(choice).name}"  # without its address: results may be shared
+
+    def served_model(self, choice: Choice) -> str:
+        return self._server(choice).model
+
+    def server_dtype(self, choice: Choice) -> str:
+        return self._endpoint(choice).rounding
+
+    def begin(self, choices: Sequence[Choice]) -> None:
+        """Refuse what a server cannot do, and ask each what it serves."""
+        for choice in choices:
+            server = self._server(choice)
+            if choice.params.get("speculation") == "off" and not server.dialect.switches:
+                raise BadServer(
+                    f"{server.dialect.title} cannot switch speculation for one request. Start a second server without "
+                    "it, and name both."
+                )
+        for name in dict.fromkeys(str(choice.params["name"]) for choice in choices):
+            self._running.call(self._servers[name].meet())
+
+    def close(self) -> None:
+        if self._loop:
+            self._loop.call(self._disconnect())
+            self._loop.end()
+            self._loop = None
+        self._servers.clear()
+
+    async def _disconnect(self) -> None:
+        for server in self._servers.values():
+            server.client.close()
+
+    def run(
+        self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
+    ) -> Answers:
+        inbox: queues.SimpleQueue[Told | Done | Over] = queues.SimpleQueue()
+        serving = self._running.call(_begun(self._serve(requests, cancelled, load, inbox.put)))
+        sinks: dict[Request, EventSink] = {}
+        try:
+            while True:
+                match inbox.get():
+                    case Told(request, event):
+                        if request not in sinks:
+                            sinks[request] = sink_for(request)
+                        sinks[request].emit(event)
+                    case Done(request, answer):
+                        sinks.pop(request, None)
+                        yield request, answer
+                    case Over(error):
+                        if error:
+                            raise error
+                        return
+        finally:  # no request of this run may be under way when the next begins
+            self._running.call(_ended(serving))
+
+    @property
+    def _running(self) -> Loop:
+        self._loop = self._loop or Loop()
+        return self._loop
+
+    def _endpoint(self, choice: Choice) -> EndpointSpec:
+        return self._reach.endpoint(str(choice.params["name"]))
+
+    def _server(self, choice: Choice) -> Server:
+        spec = self._endpoint(choice)
+        if spec.name not in self._servers:
+            self._servers[spec.name] = Server(spec, self._reach)
+        return self._servers[spec.name]
+
+    async def _serve(self, requests: Iterable[Request], cancelled: Callable[[], bool], load: Load, put: Put) -> None:
+        error: BaseException | None = None
+        try:
+            async with asyncio.TaskGroup() as group:
+                await self._send(Queue(requests, load), cancelled, load, put, group)
+        except BaseExceptionGroup as raised:
+            error = raised.exceptions[0]
+        finally:
+            put(Over(error))
+
+    async def _send(
+        self, queue: Queue[Request], cancelled: Callable[[], bool], load: Load, put: Put, group: asyncio.TaskGroup
+    ) -> None:
+        clock, running = Clock(), set[asyncio.Task[None]]()
+        while not cancelled():
+            queue.arrive(clock.now())
+            while not queue.is_empty and len(running) < load.most_at_once:
+                running.add(group.create_task(self._answer(queue.take(), clock, load, put)))
+            if not running and queue.is_over:
+                return
+            left = min(NAP, max(0, queue.due_ns - clock.now()) / 1e9) if load.is_open else NAP
+            if running:
+                done, running = await asyncio.wait(running, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                for _ in done:
+                    queue.answered()
+            else:
+                await asyncio.sleep(left)
+        for task in running:
+            task.cancel()
+
+    async def _answer(self, arrived: Arrived[Request], clock: Clock, load: Load, put: Put) -> None:
+        request = arrived.request
+        server = self._server(request.choice)
+        words = server.client.words
+        answer = Answer(request, server.spec.name, words, self._tokenizer, lambda event: put(Told(request, event)))
+        try:
+            async with asyncio.timeout(server.spec.deadline_s):
+                done: Decoded | BrokenModel = await self._decoded(server, arrived, clock, load, answer)
+        except TimeoutError:
+            late = f"{server.spec.name} did not end its answer within {server.spec.deadline_s:g} s, so it was cut off."
+            done = ServerFailed(late)
+        except ServerFailed as error:
+            done = error
+        put(Done(request, done))
+
+    async def _decoded(
+        self, server: Server, arrived: Arrived[Request], clock: Clock, load: Load, answer: Answer
+    ) -> Decoded:
+        is_alone = load == ONE
+        server.dialect.require(arrived.request.sampling)
+        await server.require_same_ids(arrived.request)
+        before = await server.counts() if is_alone else {}
+        arrived_ns, queued_ns = (0, 0) if is_alone else (arrived.at_ns, clock.now() - arrived.at_ns)
+        ask = ask_of(arrived.request, server.model)
+        await ask_until_answered(server.client, server.dialect, ask, answer, arrived_ns, queued_ns, self._sleep)
+        if not answer.lacks(server.dialect.metrics):
+            server.needs_counters = False
+        elif before:
+            answer.supplement(server.since(before, await server.counts()))
+        return answer.end()

@@ -1,0 +1,250 @@
+"""Measure what passes cost that several texts share, within seconds: the real loop, with drafts of fixed lengths."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import torch
+
+from decoding.backends.any_tokens import AnyTokens
+from decoding.core.ending import Ending
+from decoding.core.loop import Batch
+from decoding.core.sequence import Sequence as Text
+from decoding.dice.dice import NOISE_BLOCK, dice_for
+from decoding.disco.classifier import Classifier
+from decoding.disco.estimating import estimate_of
+from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.features import Feature
+from decoding.drafting.source import Chain, View
+from decoding.models.devices import Launched
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import fitted, rising
+from decoding.trace.events import Drafted, Recorder, Verified
+from decoding.trace.timing import Clock
+
+if TYPE_CHECKING:
+    from decoding.backends.pair import Pair
+    from decoding.backends.serving import Place, Places
+    from decoding.dice.sampling import Sampling
+
+LOOKAHEADS = (0, 1, 3, 7)
+PROMPTS = (2, 32, 128)  # tokens
+PIECES = (1, 32, 128)  # tokens of a prompt that the target reads
+TURNS = 3  # of all settings
+ROUNDS = 4  # of a setting in a turn
+COLD = 2  # before them: they find the caches of another setting
+LENGTH = 96  # tokens of the texts, as in the middle of a usual answer
+GROWTH = 2 * (COLD + ROUNDS) * (1 + max(LOOKAHEADS))  # at most, in a turn: among so many texts, and among all
+ROOM = 2 * max(*PROMPTS, *PIECES)  # tokens of a place; `LENGTH` and its growth fit too
+NOTHING = CostModel({})
+
+
+class Fixed(Chain):
+    """Drafts so many tokens in each round, whatever it sees of them."""
+
+    def __init__(self, lookahead: int) -> None:
+        self.lookahead = lookahead
+
+
+@dataclass
+class Times:
+    """Seconds of rounds of so many texts with one lookahead."""
+
+    drafting: list[float] = field(default_factory=list)
+    verifying: list[float] = field(default_factory=list)
+    rest: list[float] = field(default_factory=list)
+
+
+def measure(
+    pair: Pair,
+    places: Places,
+    most: int,
+    sampling: Sampling,
+    classifier: Classifier | None = None,
+    room: int = ROOM,
+    like: CostModel = NOTHING,
+) -> CostModel:
+    """Measure 1, 2, 4, … texts, up to `most` of them, in places for so many tokens. With a classifier, a draft step
+    includes its looks. What is not measured here costs as in `like`.
+
+    All settings take turns, so that a busy moment falls on a few rounds of each."""
+    probing = Probing(pair, places, most, sampling, classifier, room)
+    for _ in range(TURNS):
+        probing.take_turn()
+    return probing.costs(like)
+
+
+class Probing:
+    """Prices that are measured in turns. What runs between two turns meets the machine that they meet."""
+
+    def __init__(
+        self, pair: Pair, places: Places, most: int, sampling: Sampling, classifier: Classifier | None = None,
+        room: int = ROOM,
+    ) -> None:  # fmt: skip
+        self._pair, self._places, self._most, self._room = pair, places, most, room
+        self._sampling, self._classifier = sampling, classifier
+        self._times: dict[tuple[int, int], Times] = defaultdict(Times)  # by texts and lookahead
+        self._prompts: dict[int, list[float]] = {length: [] for length in PROMPTS}
+        self._pieces: dict[int, list[float]] = {length: [] for length in PIECES}
+        self._noise: list[float] = []
+
+    def take_turn(self) -> None:
+        pair, sampling, classifier = self._pair, self._sampling, self._classifier
+        taken = [place for _ in range(self._most) if (place := self._places.take(self._most, self._room))]
+        sizes = [size for size in (2**power for power in range(9)) if size < len(taken)] + [len(taken)]
+        try:
+            with torch.inference_mode():
+                for k in LOOKAHEADS:
+                    times = {size: self._times[size, k] for size in sizes}
+                    _play_all(pair, taken, times, k, classifier, sampling)
+                for length, found in self._prompts.items():
+                    found += _reading(pair, taken[0], length, sampling)
+                for length, found in self._pieces.items():
+                    found += _each_of(partial(_read_again, taken[0], length), pair)
+        finally:
+            for place in taken:
+                self._places.give_back(place)
+        self._noise += _noise(pair, sampling)
+
+    def costs(self, like: CostModel = NOTHING) -> CostModel:
+        """Return the medians of all turns."""
+        sizes = sorted({size for size, _ in self._times})
+        rest = {size: self._usual("rest", size, 0) for size in sizes}
+        drafting = {
+            size: fitted(
+                {
+                    k: [self._usual("drafting", size, k) + self._usual("rest", size, k) - rest[size]]
+                    for k in LOOKAHEADS[1:]
+                }
+            )
+            for size in sizes
+        }
+        pieces = [(length, statistics.median(seconds)) for length, seconds in self._pieces.items()]
+        return replace(
+            like,
+            target={
+                size: rising({size * (k + 1): self._times[size, k].verifying for k in LOOKAHEADS}) for size in sizes
+            },
+            steps={size: [(size, step)] for size, (step, _) in drafting.items()},
+            begin=[(size, besides) for size, (_, besides) in drafting.items()],
+            rest=[*rest.items()],
+            prompts=[(length, statistics.median(seconds)) for length, seconds in self._prompts.items()],
+            pieces=[(length, max(0.0, seconds - pieces[0][1])) for length, seconds in pieces],
+            noise=(NOISE_BLOCK, max(0.0, statistics.median(self._noise))),
+            context=like.context and like.context._replace(tokens=LENGTH + GROWTH / 2),
+        )
+
+    def _usual(self, part: str, size: int, lookahead: int) -> float:
+        return float(statistics.median(getattr(self._times[size, lookahead], part)))
+
+
+def _noise(pair: Pair, sampling: Sampling) -> list[float]:
+    """Seconds of a block of a text's random numbers: the first look at a position makes it."""
+    dice = dice_for(sampling, pair.vocab, 0)
+    scores = torch.zeros(1, pair.vocab, device=pair.target.device)
+    extra = []
+    for block in range(ROUNDS):
+        look = partial(dice.preferences, scores, [[0] * (block * NOISE_BLOCK)])
+        first, again = (_seconds(look, pair) for _ in range(2))
+        extra.append(first - again)
+    return extra
+
+
+def _seconds(work: Callable[[], object], pair: Pair) -> float:
+    began = time.perf_counter()
+    work()
+    Launched(pair.target.device).wait()
+    return time.perf_counter() - began
+
+
+def _each_of(work: Callable[[], object], pair: Pair) -> list[float]:
+    """Seconds of every time but the first."""
+    return [_seconds(work, pair) for _ in range(COLD + ROUNDS)][COLD:]
+
+
+def _play_all(
+    pair: Pair,
+    places: Sequence[Place],
+    times: Mapping[int, Times],
+    lookahead: int,
+    classifier: Classifier | None,
+    sampling: Sampling,
+) -> None:
+    """Play a few rounds of every number of texts, with texts as they are in the middle of a usual answer."""
+    clock = Clock()  # one, so that the texts' times can be compared
+    features = [estimate_of(classifier) if classifier else None for _ in places]
+    texts = [
+        _text(pair, place, lookahead, number, sampling, clock, feature)
+        for number, (place, feature) in enumerate(zip(places, features, strict=True))
+    ]
+    batch, first = Batch(), 0
+    for text in texts:
+        batch.admit(text)
+    while any(text.is_reading for text in texts):
+        batch.step()
+    for size, found in times.items():
+        start = first % (len(texts) - size + 1)
+        batch.sequences = [text for text in texts[start : start + size] if not text.has_ended]  # by a short context
+        first += size  # so that all texts grow alike
+        for number in range(COLD + ROUNDS):
+            _play(batch, found if number >= COLD else Times())
+
+
+def _play(batch: Batch, times: Times) -> None:
+    sinks = [text.sink.events for text in batch.sequences]  # type: ignore[attr-defined]
+    before = [len(events) for events in sinks]
+    began = time.perf_counter()
+    batch.step()
+    whole = time.perf_counter() - began
+    events = [event for own, count in zip(sinks, before, strict=True) for event in own[count:]]
+    drafting = _span(event for event in events if isinstance(event, Drafted))
+    verifying = _span(event for event in events if isinstance(event, Verified))
+    times.drafting.append(drafting)
+    times.verifying.append(verifying)
+    times.rest.append(max(0.0, whole - drafting - verifying))
+
+
+def _read_again(place: Place, length: int) -> None:
+    place.target.rewind(0)
+    place.target.extend([(5 * at) % place.target.vocab_size for at in range(min(length, place.target.context // 2))])
+
+
+def _reading(pair: Pair, place: Place, length: int, sampling: Sampling) -> list[float]:
+    """Seconds in which the draft reads a prompt."""
+    text = _text(pair, place, 1, length, sampling, Clock())
+    prompt = [(5 * at) % pair.vocab for at in range(min(length, place.target.context // 2))]
+    return _each_of(lambda: text.drafter.prepare(prompt), pair)
+
+
+def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
+    times = [(event.start_ns, event.end_ns) for event in events]
+    return (max(end for _, end in times) - min(start for start, _ in times)) * 1e-9 if times else 0.0
+
+
+def _text(
+    pair: Pair,
+    place: Place,
+    lookahead: int,
+    number: int,
+    sampling: Sampling,
+    clock: Clock,
+    feature: Feature | None = None,
+) -> Text:
+    """A text that does not end. What it says does not matter: a pass takes the same time."""
+    contexts = [runner.context for runner in (place.target, place.draft) if runner]
+    length = max(1, min(LENGTH, min(contexts) - GROWTH))
+    prompt = [(7 * number + 3 * at) % pair.vocab for at in range(length)]
+    dice = dice_for(sampling, pair.vocab, number)
+    view = View(vocab=pair.vocab, now=clock.now)
+    drafter = SourceDrafter(AnyTokens(repeat(lookahead)), view, dice)  # of a target alone
+    if place.draft:
+        choosing = pair.choosings.of(sampling, None)
+        drafter = SourceDrafter(Fixed(lookahead), view, dice, place.draft, feature, choosing)
+    return Text(prompt, 10**6, Ending(frozenset()), place.target, drafter, dice, Recorder(), clock)

@@ -1,0 +1,118 @@
+"""Turn a choice into a drafter, with the parts of one sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
+
+from decoding.choice import Choice
+from decoding.core.drafter import Drafter
+from decoding.dice.choosing import Choosings
+from decoding.dice.dice import Dice, dice_for
+from decoding.disco.classifier import Classifier
+from decoding.disco.copies import judge_of
+from decoding.disco.estimating import estimate_of
+from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.features import Confidence, Fate, Feature, Lead, Peak
+from decoding.drafting.source import Given, Sight, Source, View, Words, no_words
+from decoding.drafting.ssd_settings import Settings
+from decoding.errors import BadStrategy
+from decoding.models.runner import ModelRunner
+from decoding.ssd.transport.beside import BesideExchange
+from decoding.ssd.transport.draft_process import DraftProcess, placed
+from decoding.ssd.transport.exchange import SsdDrafter
+from decoding.ssd.transport.here import ExchangeHere
+from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.two_lanes import Lanes
+from decoding.trace.timing import Clock
+from decoding.vocabularies.bridge import Bridge
+from decoding.vocabularies.retokenised import RetokenisedDrafter
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of one sample. Everything but the runners belongs to that sample alone."""
+
+    target: ModelRunner
+    draft: ModelRunner | None  # with its own tokens if the bridge matches text; None: the pair is a target alone
+    dice: Dice
+    clock: Clock
+    end_tokens: Collection[int]
+    classifier: Callable[[str], Classifier]
+    choosings: Choosings
+    draft_process: DraftProcess | None = None  # if the draft can run beside the target
+    lanes: Lanes | None = None  # if this thread drives both at once
+    words: Words = no_words  # the tokenizer's decode
+    memory: dict[str, Any] = field(default_factory=dict)  # shared by all samples of one choice
+    bridge: Bridge | None = None  # if the draft has another tokenizer
+    is_joint: bool = False  # whether other texts are decoded together with this one
+
+    def drafter(self, source: Source, classifier: Classifier | None = None, *, needs_draft: bool = True) -> Drafter:
+        """Return a drafter that does what the source asks for. One that sees estimates needs a classifier."""
+        feature = self._feature(source, classifier)
+        if not needs_draft:
+            return SourceDrafter(source, self._view(self.end_tokens), self.dice)
+        if self.bridge and (source.copies or source.branches):
+            self.bridge.require_scores("A mix of copies and drafts" if source.copies else "A tree")
+        if self.bridge and self.bridge.matches_text:
+            return self._retokenised(source, feature, self.bridge)
+        choosing = self.choosings.of(self.dice.sampling, feature.look if feature else None)
+        return SourceDrafter(source, self._view(self.end_tokens), self.dice, self._draft, feature, choosing)
+
+    def _view(self, ends: Collection[int]) -> View:
+        return View(ends=ends, vocab=self.dice.vocab, now=self.clock.now, spelled=self.words)
+
+    def _retokenised(self, source: Source, feature: Feature | None, bridge: Bridge) -> Drafter:
+        """Return a drafter for a draft that has its own tokens here."""
+        sampling = replace(self.dice.sampling, temperature=0.0)
+        dice = dice_for(sampling, self._draft.vocab_size, self.dice.seed)
+        view = self._view(bridge.draft_ends if self.end_tokens else ())
+        choosing = self.choosings.of(sampling, feature.look if feature else None)
+        return RetokenisedDrafter(SourceDrafter(source, view, dice, self._draft, feature, choosing), bridge)
+
+    def speculating(self, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
+        """Return a drafter that prepares drafts ahead, at the given placement."""
+        if self.bridge:
+            self.bridge.require_scores("A draft beside the target")
+        dice = self.dice
+        recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier, self.is_joint)
+        process = None if self.lanes else placed(placement, self.draft_process)
+        exchange = BesideExchange(process) if process else ExchangeHere(self.lanes)
+        return SsdDrafter(self.memory.setdefault("exchange", exchange), recipe, self._draft, self.clock)
+
+    @property
+    def _draft(self) -> ModelRunner:
+        if self.draft is None:
+            raise BadStrategy("A strategy says needs_draft=False and asks the draft model. Remove that from its file.")
+        return self.draft
+
+    def _feature(self, source: Source, classifier: Classifier | None) -> Feature | None:
+        match source.sees:
+            case "nothing":
+                return None
+            case "confidence":
+                return Confidence()
+            case "peak":
+                return Peak()
+            case "lead":
+                return Lead()
+            case "fate":
+                return Fate(self.target, self.dice, self.clock)
+            case "estimate" if classifier:
+                return estimate_of(classifier)
+            case _:
+                raise BadStrategy(
+                    f"A source sees {source.sees!r}. It may see {', '.join(get_args(Sight))}; an estimate needs a "
+                    "parameter of its strategy that names a classifier."
+                )
+
+
+def build(choice: Choice, parts: Parts) -> Drafter:
+    params: dict[str, Any] = choice.settled
+    classifier = None if choice.classifier is None else parts.classifier(choice.classifier)
+    if choice.ahead:
+        return parts.speculating(params["placement"], choice.ahead, classifier)
+    judge = judge_of(classifier) if classifier and choice.judges_copies else None
+    source = choice.source(Given(parts.memory, classifier, judge))
+    return parts.drafter(source, classifier, needs_draft=choice.spec.needs_draft)

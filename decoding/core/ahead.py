@@ -1,0 +1,97 @@
+"""Decoding without drafts, one token ahead. A GPU's passes choose their token themselves, so each begins before the
+host has read the choice of the one before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from decoding.core.drafter import Drafter
+from decoding.dice.choosing import Choosing
+from decoding.dice.dice import Dice, Shared, Weighing, weighed
+from decoding.dice.sampling import Sampling
+from decoding.models.devices import sent_to
+from decoding.models.fast.runner import FastRunner, Model
+from decoding.models.runner import ModelRunner
+
+
+class Chooser(Choosing):
+    """Choice of a text's next token, within the pass that reads the one before. It is the `Follower` of a runner."""
+
+    def __init__(self, sampling: Sampling, vocab: int, device: torch.device) -> None:
+        super().__init__(sampling, vocab, device, look=None)
+        self.ids, self.positions = (torch.zeros(1, dtype=torch.long, device=device) for _ in range(2))
+
+    @property
+    def changed(self) -> Sequence[Tensor]:
+        return (self.penalties,)
+
+    def next_of(self, logits: Tensor) -> Tensor:
+        return self.choose(logits[:, : self.noise.shape[1]])[2]
+
+
+class Ahead:
+    """The passes of one text. In place of logits they return what was chosen."""
+
+    def __init__(self, runner: FastRunner, dice: Dice, end: int) -> None:
+        """`end` is the length at which the text is full."""
+        self._runner = runner
+        self._dice = dice
+        self._end = end
+        self._chooser = _chooser(runner, dice)
+        self._now: Weighing
+        self._next: Weighing | None = None  # of the pass that was launched ahead
+
+    @property
+    def model(self) -> Model:
+        return self._runner.model
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        """Read the text's last token, unless a pass has read it already, and launch the next pass if the text can go on
+        after the choice."""
+        runner = self._runner
+        self._now = self._next or self._begin(int(tokens[0]))
+        runner.note(tokens)
+        self._next = self._launch() if runner.length + 1 < self._end else None
+        return self._chooser.ids
+
+    def weigh(self, rows: Tensor, draft: object) -> Weighing:
+        """Return the verdict on no draft: the choice."""
+        return self._now
+
+    def _begin(self, token: int) -> Weighing:
+        chooser, device = self._chooser, self._runner.device
+        chooser.ids.copy_(sent_to(device, [token]))
+        chooser.positions.fill_(self._runner.length)
+        if self._dice.sampling.repetition_penalty != 1.0:
+            chooser.penalties[0].copy_(self._dice.penalties_on(device))
+        return self._launch()
+
+    def _launch(self) -> Weighing:
+        """Launch the pass over the token that follows those that the runner has noted."""
+        runner, dice = self._runner, self._dice
+        if isinstance(dice, Shared):
+            self._chooser.noise.copy_(dice.noise([runner.length + 1], runner.device))
+        return weighed(runner.follow(self._chooser))
+
+
+def ahead_of(target: ModelRunner, drafter: Drafter, dice: Dice, end: int) -> Ahead | None:
+    """Return None where a pass cannot begin before the host has read the last choice: a draft depends on it, ratio dice
+    read the logits, and other runners and texts that share passes choose on the host."""
+    if drafter.drafts or not dice.sampling.fixes_the_text or not isinstance(target, FastRunner):
+        return None
+    return Ahead(target, dice, end) if target.can_follow else None
+
+
+def _chooser(runner: FastRunner, dice: Dice) -> Chooser:
+    """Texts with the same sampling replay the same graphs."""
+    sampling = dice.sampling
+    alike = (sampling.temperature, sampling.top_k, sampling.top_p, sampling.repetition_penalty, dice.vocab)
+    if alike not in runner.followers:
+        runner.followers[alike] = Chooser(sampling, dice.vocab, runner.device)
+    found = runner.followers[alike]
+    assert isinstance(found, Chooser)
+    return found

@@ -1,0 +1,234 @@
+"""Sequence: one text that is being decoded, with all state that it shares with no other text.
+
+First the loop feeds it the prompt: `piece` and `read`, until `is_reading` is false. Then it plays rounds: `drafting`,
+`ask`, `weigh` and `settle`.
+"""
+
+from __future__ import annotations
+
+from collections import abc
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from decoding.core.ahead import Ahead, ahead_of
+from decoding.core.drafter import EMPTY, Draft, Drafter
+from decoding.core.ending import Decoded, Ending
+from decoding.dice.dice import Dice, Weighing, weighed_together
+from decoding.dice.verify import Verdict
+from decoding.errors import BadPrompt, BrokenModel
+from decoding.models.devices import Launched
+from decoding.models.runner import Feed, ModelRunner, Steps, TreeReading, align
+from decoding.trace.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
+from decoding.trace.timing import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPass:
+    """Facts of the target's pass that several texts share."""
+
+    texts: int  # that verify in its pass
+    prompt_rows: int  # tokens of prompts that the pass reads for others
+    prompts_ns: int  # time after the last pass in which drafts read prompts
+
+
+@dataclass(eq=False)
+class Sequence:
+    prompt: abc.Sequence[int]
+    max_new_tokens: int
+    ending: Ending
+    target: ModelRunner  # the target's weights, with a cache for this text alone
+    drafter: Drafter
+    dice: Dice
+    sink: EventSink
+    clock: Clock
+    arrived_ns: int = 0  # when the request arrived, since the load began
+    queued_ns: int = 0  # time that it has waited since
+
+    def __post_init__(self) -> None:
+        self.text = list(self.prompt)
+        self.reason: FinishReason | None = None  # why the text is complete; None while it grows
+        self.error: BrokenModel | None = None  # why this text cannot go on
+        self._start = len(self.text)
+        self._end = _end(self._start, self.max_new_tokens, self.target.context)
+        self._round = 0
+        self._draft = EMPTY
+        self._weighing: Weighing
+        self._ahead: Ahead | None = None  # if passes begin before the last choice has been read
+        self._tree: TreeReading
+        self._free_since = 0  # when the target last finished
+        self._began = self._drafted = self._asked = 0  # when this round began, had its draft, and asked the target
+
+    @property
+    def decoded(self) -> Decoded:
+        if self.error:
+            raise self.error
+        assert self.reason is not None, "the text still grows"
+        return Decoded(self.text[self._start :], self.reason)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.reason is not None or self.error is not None
+
+    @property
+    def drafted(self) -> int:
+        """How many tokens its last draft took."""
+        return self._draft.passes
+
+    def begin(self) -> None:
+        """Forget what an earlier sample left in the cache: it must not make this one look faster."""
+        self.dice.commit(self.text)
+        self.target.rewind(0)
+        self._ahead = ahead_of(self.target, self.drafter, self.dice, self._end)
+        self._unread = self._start - 1  # the first verification reads the prompt's last token
+        if not self._unread:
+            self._start_rounds()
+
+    @property
+    def is_reading(self) -> bool:
+        return self._unread > 0
+
+    def piece(self, most: int) -> Feed:
+        """Return the next piece of the prompt, for the target to read."""
+        at = self._start - 1 - self._unread
+        tokens = self.text[at : at + min(most, self._unread)]
+        return self.target, tokens, 1
+
+    def read(self, count: int, logits: Tensor) -> None:
+        """Note that the target reads so many more tokens of the prompt, and gives these logits."""
+        self._unread -= count
+        if not self._unread:
+            Launched(logits.device).wait()  # the prompt's time ends when it has been read
+            self._start_rounds()
+
+    def _start_rounds(self) -> None:
+        self.drafter.prepare(self.text)
+        self._free_since = self.clock.now()
+        self.sink.emit(Started(self._start, self._free_since, self.arrived_ns, self.queued_ns))
+
+    def drafting(self) -> Steps[None]:
+        """Draft, in steps."""
+        self._round += 1
+        self._began = self.clock.now()
+        try:
+            self._draft = yield from self.drafter.drafting(self.text, self._end - len(self.text) - 1)
+        except BrokenModel as error:
+            self.error = error
+        self._drafted = self.clock.now()
+
+    def ask(self) -> Feed:
+        """Return what the target must read to judge the draft, and how many rows of logits that takes."""
+        text, draft, target = self.text, self._draft, self.target
+        self.drafter.anticipate(text, draft)
+        self._asked = self.clock.now()
+        need = len(draft.tokens) + 1
+        if self._ahead:
+            return self._ahead, text[-1:], need
+        if draft.parents:
+            late = align(target, text)
+            self._tree = TreeReading(target, late, draft.parents)
+            return self._tree, [*late, *draft.tokens], need
+        return target, align(target, [*text, *draft.tokens] if draft.tokens else text, need), need
+
+    def weigh(self, logits: Tensor) -> None:
+        """Launch the verdict on the draft."""
+        self._weighing = (self._ahead or self.dice).weigh(logits, self._draft)
+
+    @staticmethod
+    def weigh_together(sequences: abc.Sequence[Sequence], logits: abc.Sequence[Tensor]) -> None:
+        """Launch the verdicts on the drafts of several texts."""
+        asked = [(each.dice, rows, each._draft) for each, rows in zip(sequences, logits, strict=True)]
+        for sequence, weighing in zip(sequences, weighed_together(asked), strict=True):
+            sequence._weighing = weighing
+
+    def shares_choice(self, logits: Tensor) -> bool:
+        """Whether its verdict can be launched with those of others. A CPU chooses faster for one text at a time."""
+        return logits.device.type != "cpu" and self._ahead is None and self.dice.sampling.fixes_the_text
+
+    def settle(self, shared: SharedPass) -> None:
+        """Wait for the verdict, emit the round's events, and append its tokens to the text."""
+        draft, weighing = self._draft, self._weighing
+        self.drafter.meanwhile(weighing.is_done)
+        try:
+            verdict = weighing.verdict()
+        except BrokenModel as error:
+            self.error = error
+            return
+        verified = self.clock.now()
+        self._tell(draft, verdict, verified, shared)
+        self._free_since = verified
+        self.drafter.observe(draft, verdict)
+        if draft.parents:
+            self._tree.adopt(verdict.path)
+        self._append([*draft.accepted(verdict), verdict.token])
+
+    def finish(self, reason: FinishReason) -> None:
+        self.reason = reason
+        self.sink.emit(Finished(reason, len(self.text) - self._start, self.clock.now()))
+
+    def _append(self, fresh: list[int]) -> None:
+        self.text += fresh
+        ended = self.ending.find(self.text, len(fresh), self._start)
+        if ended:
+            kept, reason = ended
+            del self.text[self._start + kept :]
+            self.finish(reason)
+            return
+        self.dice.commit(fresh)
+        if len(self.text) >= self._end:
+            self.finish("length" if self._end == self._start + self.max_new_tokens else "context")
+
+    def _tell(self, draft: Draft, verdict: Verdict, verified: int, shared: SharedPass) -> None:
+        emit = self.sink.emit
+        anticipated = self.drafter.anticipated(self._round - 1)
+        if anticipated:
+            emit(anticipated)
+        if draft.tokens:
+            emit(self._drafted_event(draft, verdict))
+        emit(
+            Verified(
+                round=self._round,
+                accepted=verdict.accepted,
+                token=verdict.token,
+                outcome=verdict.outcome,
+                wait_ns=self._asked - self._free_since,
+                start_ns=self._asked,
+                end_ns=verified,
+                lost=draft.lost,
+                texts=shared.texts,
+                prompt_rows=shared.prompt_rows,
+                held_ns=self._asked - self._drafted,
+                prompts_ns=shared.prompts_ns if self._round > 1 else 0,
+            )
+        )
+
+    def _drafted_event(self, draft: Draft, verdict: Verdict) -> Drafted:
+        confidence, estimates = draft.details()
+        return Drafted(
+            round=self._round,
+            position=len(self.text),
+            lookahead=draft.lookahead,
+            tokens=draft.best_path(verdict),
+            confidence=confidence,
+            estimate=estimates,
+            stop=draft.stop,
+            source=draft.source,
+            passes=draft.passes,
+            start_ns=self._began,
+            end_ns=self._drafted,
+            backup=draft.backup,
+            rows=len(draft.tokens) if draft.parents else 0,
+            ranks=draft.ranks(verdict),
+        )
+
+
+def _end(length: int, max_new_tokens: int, context: int) -> int:
+    """Return the length at which the text is full. Refuse a prompt that leaves no room for even one token."""
+    if length == 0:
+        raise BadPrompt("The prompt is empty, so there is nothing to continue; give it at least one token.")
+    if length >= context:
+        raise BadPrompt(
+            f"The prompt has {length} tokens and the target holds {context}, which leaves no room for an "
+            "answer; shorten the prompt or take a model with a longer context."
+        )
+    return min(length + max_new_tokens, context)

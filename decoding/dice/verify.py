@@ -1,0 +1,83 @@
+"""The two lossless rules of acceptance, as pure functions. They do not depend on who drafted, or why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from decoding.trace.events import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    accepted: int
+    token: int  # the one the target adds
+    outcome: Outcome
+    path: tuple[int, ...] = ()  # of a tree: the numbers of the accepted tokens
+
+
+def by_equality(own: Sequence[int], draft: Sequence[int]) -> Verdict:
+    """Keep the drafted tokens that are the target's own choices. Exact for any draft that does not peek: the text is
+    the target's, whether its choices are an argmax or drawn with noise that draft and target share."""
+    accepted = next((i for i, token in enumerate(draft) if token != own[i]), len(draft))
+    return Verdict(accepted, own[accepted], "bonus" if accepted == len(draft) else "correction")
+
+
+def by_tree(own: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Verdict:
+    """Follow the target's own choices through a tree as far as it goes. `own` is the choice at the text's end, then the
+    one after each token of the tree.
+
+    Exact for any dice, because the choices are the target's own: a tree only says where they can be looked up. For
+    candidates that were not drawn, the multi-candidate rules of SpecInfer and SpecTr accept with the same chances."""
+    children = {(parent, token): number for number, (token, parent) in enumerate(zip(tokens, parents, strict=True))}
+    path: list[int] = []
+    at = -1
+    while (at := children.get((at, own[at + 1]), -1)) >= 0:
+        path.append(at)
+    last = path[-1] if path else -1
+    is_bonus = last >= 0 and last not in parents
+    return Verdict(len(path), own[last + 1], "bonus" if is_bonus else "correction", tuple(path))
+
+
+def certain(tokens: Sequence[int], vocab: int, device: torch.device) -> Tensor:
+    """The q of tokens that were not drawn: [k, V], one at each token and zero elsewhere."""
+    ids = torch.tensor(tokens, dtype=torch.int64, device=device)[:, None]
+    return torch.zeros(len(tokens), vocab, dtype=torch.float64, device=device).scatter_(1, ids, 1.0)
+
+
+def by_ratio(
+    p: Tensor,  # [k + 1, V] the target's probabilities
+    q: Tensor,  # [k, V] what each drafted token was drawn from, or `certain`
+    draft: Sequence[int],
+    accept_u: Sequence[float],  # k numbers in [0, 1)
+    resample_u: Sequence[float],  # k + 1 numbers in [0, 1), one for each place where the target may add its token
+) -> Verdict:
+    """Accept each drafted token with probability min(1, p/q), and draw from what p has in excess of q after a
+    refusal. Exact for any q that the tokens were truly drawn from."""
+    k = len(draft)
+    ids = torch.tensor(draft, dtype=torch.int64, device=p.device)[:, None]
+    coins = torch.tensor(accept_u, dtype=torch.float64, device=p.device)
+    kept = coins * q.gather(1, ids)[:, 0].double() < p[:k].gather(1, ids)[:, 0].double()
+    accepted = next((i for i, keep in enumerate(kept.tolist()) if not keep), k)
+    if accepted == k:
+        return Verdict(k, int(choose(p[k], resample_u[k])), "bonus")
+    excess = (p[accepted].double() - q[accepted].double()).clamp(min=0.0)
+    if excess.sum() <= 0.0:  # only by rounding: a refusal means that p is smaller somewhere, so larger elsewhere
+        excess = p[accepted]
+    return Verdict(accepted, int(choose(excess, resample_u[accepted])), "correction")
+
+
+def choose(weights: Tensor, unit: float) -> Tensor:
+    """Choose the token whose share of the (unnormalised) weights holds `unit`. In float64: a float32 running sum over
+    a large vocabulary would skew its tail."""
+    return choose_each(weights[None], [unit])
+
+
+def choose_each(weights: Tensor, units: Sequence[float]) -> Tensor:
+    """Choose one token of each row [n, V] by a number of its own: ids [n]."""
+    cumulated = weights.double().cumsum(-1)
+    sought = cumulated[:, -1:] * torch.tensor(units, dtype=torch.float64, device=weights.device)[:, None]
+    return torch.searchsorted(cumulated, sought, right=True)[:, 0].clamp(max=weights.shape[-1] - 1)

@@ -1,1 +1,0 @@
-"""Drafters: they propose tokens. The driver makes drafts of what a source asks for; others wrap it."""

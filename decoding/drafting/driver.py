@@ -1,0 +1,259 @@
+"""The driver: it gives a source what it asks for, with a model or without, and makes a draft of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from decoding.core.crowd import Crowd
+from decoding.core.drafter import EMPTY, Draft, Drafter
+from decoding.dice.choosing import Choices, Choosing
+from decoding.dice.dice import Dice, broken
+from decoding.dice.verify import Verdict
+from decoding.drafting.features import DraftStep, Fate, Feature
+from decoding.drafting.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
+from decoding.drafting.tree import Grown, listing
+from decoding.errors import BadStrategy
+from decoding.models.runner import BlockPass, ModelRunner, ReadsBlocks, Steps, Tree, TreePass, align, read_prompt
+from decoding.trace.events import StopReason
+
+
+@dataclass
+class SourceDrafter(Drafter):
+    """Drafts what a source asks for, until the source has enough, an end token comes, or no room is left."""
+
+    source: Source
+    view: View
+    dice: Dice
+    model: ModelRunner | None = None
+    feature: Feature | None = None  # what the source sees of each drafted token
+    choosing: Choosing | None = None  # if a GPU chooses the tokens
+    _tree: Tree = field(init=False)
+    _listed: int = field(default=0, init=False)  # alternatives that were listed after each of its places
+    _grown: Grown | None = field(default=None, init=False)  # this round's tree
+    _copied: int = field(default=0, init=False)  # tokens of this round's draft that were copied
+    _began: int = field(default=0, init=False)  # when drafting began, in ns
+    _ready: int = field(default=0, init=False)  # when the draft was complete
+
+    def __post_init__(self) -> None:
+        self.drafts = self.model is not None or self.source.copies
+
+    def join(self, crowd: Crowd) -> None:
+        self.source.crowd = crowd
+
+    def prepare(self, text: Sequence[int]) -> None:
+        self.source.follow(text)
+        model = self.model
+        if model and self.source.rests:
+            model.rewind(0)
+        elif model and len(text) <= model.context:  # if the prompt is longer, the target decodes alone
+            read_prompt(model, text)
+
+    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+        view = self.view
+        view.text, view.room, self._grown = text, limit, None
+        self._began = view.now()
+        draft = yield from self._draft(self.source.propose(view), text)
+        self._ready = view.now()
+        return draft
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        took = self.view.now() - self._ready
+        ranks: Sequence[int] = ()
+        if self._grown:
+            read = self._grown.read_on(verdict.path)
+            if read:
+                self._tree.adopt(read)
+            ranks = self._grown.ranks(verdict, self._listed)
+        drafting = self._ready - self._began
+        self.source.judged(Judgement(draft, verdict.accepted, self._copied, draft.passes, took, drafting, ranks))
+
+    def _draft(self, asking: Asking, text: Sequence[int]) -> Steps[Draft]:
+        ask = next_of(asking)
+        if isinstance(ask, Foresee):
+            ask = next_of(asking, (yield from self._foreseen(ask, text)))
+        copied: tuple[int, ...] = ()
+        if isinstance(ask, Copy):
+            copied, ask = tuple(ask.tokens), next_of(asking)
+        self._copied = len(copied)
+        if isinstance(ask, str):
+            return self._copy(copied, self.source.lookahead, ask)
+        if ask == STEP:
+            return (yield from self._chain(asking, text, copied))
+        if copied or not isinstance(ask, Step | Block):
+            raise BadStrategy("A source's draft begins with at most one copy, and only single steps follow it.")
+        if isinstance(ask, Block):
+            return (yield from self._block(ask, text))
+        return (yield from self._tree_of(asking, ask, text))
+
+    def _copy(self, tokens: tuple[int, ...], lookahead: int, stop: StopReason) -> Draft:
+        if not tokens:
+            return EMPTY
+        return Draft(tokens, None, lookahead, stop, "copied", 0, tuple(self.source.estimates[: len(tokens)]))
+
+    def _foreseen(self, ask: Foresee, text: Sequence[int]) -> Steps[tuple[int, int]]:
+        """Tell a bound how far the model and how far a copy would get."""
+        fate = self.feature
+        assert isinstance(fate, Fate), "only bounds foresee"
+        with fate.clock.stopped():
+            asking = until_refused(self.source.lookahead)
+            next(asking)
+            drafted = yield from self._chain(asking, text, ())
+            run = len(drafted.tokens) - (drafted.stop == "rule")
+            return run, fate.accepted(text, ask.copy) if ask.copy else 0
+
+    def _chain(self, asking: Asking, text: Sequence[int], copied: tuple[int, ...]) -> Steps[Draft]:
+        """Let the model draft after copied tokens. The source has asked for the first step."""
+        room = min(self.view.room, self._model.context - len(text)) - len(copied)
+        if room <= 0:
+            return self._copy(copied, len(copied), "rule")
+        choosing = None if copied else self.choosing  # it counts from the committed text
+        choices = choosing.begin(self.dice) if choosing else None
+        if choices and not self.feature:  # seeing a token would wait for the device
+            return (yield from self._queued(asking, text, room, choices))
+        return (yield from self._step_by_step(asking, text, copied, room, choices))
+
+    def _step_by_step(
+        self, asking: Asking, text: Sequence[int], copied: tuple[int, ...], room: int, choices: Choices | None
+    ) -> Steps[Draft]:
+        source, feature, model, ends = self.source, self.feature, self._model, self.view.ends
+        tokens = [*copied]
+        rows: list[Tensor] = []
+        seen: list[float] = []
+        fed = align(model, [*text, *copied] if copied else text)
+        stop: StopReason | None = None
+        while stop is None:
+            step = self._step(text, tokens, (yield model, fed, 1), choices)
+            tokens.append(step.token)
+            rows.append(step.scores)
+            fed = [step.token]
+            is_end = step.token in ends
+            if feature and (source.trims or not is_end):
+                seen.append(feature.of(step))
+            if not is_end or source.trims:
+                stop = self._stop(next_of(asking, seen[-1] if feature else None), len(rows), room)
+            if is_end:
+                stop = "eos"
+        passes = len(rows)
+        kept = source.keeps(passes)
+        estimates = tuple(seen[:kept]) if source.sees == "estimate" else ()
+        scores = torch.cat(rows[:kept]) if kept else None
+        own = tuple(tokens[len(copied) :][:kept])
+        if not copied:
+            return Draft(own, scores, source.lookahead, stop, "fresh", passes, estimates)
+        whole = (*copied, *own)
+        estimates = tuple(source.estimates[: len(whole)])
+        return Draft(whole, self._scores(copied, scores), len(whole), stop, "copied", passes, estimates)
+
+    @staticmethod
+    def _stop(ask: Ask | StopReason, drafted: int, room: int) -> StopReason | None:
+        if isinstance(ask, str):
+            return ask
+        assert ask == STEP, "after its first token a draft grows token by token"
+        return "length" if drafted == room else None
+
+    def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, choices: Choices | None) -> DraftStep:
+        """Draft the token that follows these."""
+        if choices:
+            launched = choices.launch(logits)
+            token, *seen = launched.values.tolist()
+            step = DraftStep(text, tuple(tokens), int(token), launched.scores, launched.preferences, seen=seen)
+        else:
+            chosen = self.dice.choose(logits, [tokens])
+            step = DraftStep(text, tuple(tokens), int(chosen.ids), chosen.scores, chosen.preferences)
+        if step.token < 0:
+            raise broken()
+        return step
+
+    def _scores(self, copied: Sequence[int], drafted: Tensor | None) -> Tensor | None:
+        """Scores for a verdict that asks what each token was drawn from: a copied one was certain."""
+        if drafted is None or self.dice.sampling.fixes_the_text:
+            return None
+        certain = drafted.new_full((len(copied), drafted.shape[1]), -torch.inf)
+        certain.scatter_(1, torch.tensor(copied, device=drafted.device)[:, None], 0.0)
+        return torch.cat((certain, drafted))
+
+    def _queued(self, asking: Asking, text: Sequence[int], room: int, choices: Choices) -> Steps[Draft]:
+        """Launch the whole draft before its first token is known. Then cut what follows an end token, where the text
+        would end."""
+        ids: list[Tensor] = []
+        rows: list[Tensor] = []
+        fed: Sequence[int] | Tensor = align(self._model, text)
+        stop: StopReason | None = None
+        while stop is None:
+            launched = choices.launch((yield self._model, fed, 1))
+            rows.append(launched.scores)
+            ids.append(launched.values[:1].long())
+            fed = ids[-1].clamp(min=0)
+            stop = self._stop(next_of(asking), len(ids), room)
+        tokens: list[int] = torch.cat(ids).tolist()
+        if min(tokens) < 0:
+            raise broken()
+        end = next((i for i, token in enumerate(tokens) if token in self.view.ends), None)
+        kept = len(tokens) if end is None else end + 1
+        stop = stop if end is None else "eos"
+        return Draft(tuple(tokens[:kept]), torch.cat(rows)[:kept], self.source.lookahead, stop, "fresh", len(tokens))
+
+    def _block(self, ask: Block, text: Sequence[int]) -> Steps[Draft]:
+        """Draw a token for each position of one pass. The model has seen none of them, so each is drawn by itself."""
+        model = self._model
+        room = min(ask.length, self.view.room, model.context - len(text))
+        if room <= 0:
+            return EMPTY
+        assert isinstance(model, ReadsBlocks), "this draft model foretells one position a pass"
+        tokens: list[int] = []
+        rows: list[Tensor] = []
+        logits = yield BlockPass(model), align(model, text), room
+        for number in range(room):
+            step = self._step(text, tokens, logits[number : number + 1], None)
+            tokens.append(step.token)
+            rows.append(step.scores)
+            if step.token in self.view.ends:
+                return Draft(tuple(tokens), torch.cat(rows), ask.length, "eos", "fresh", 1)
+        stop: StopReason = "limit" if room == ask.length else "length"
+        return Draft(tuple(tokens), torch.cat(rows), ask.length, stop, "fresh", 1)
+
+    def _tree_of(self, asking: Asking, step: Step, text: Sequence[int]) -> Steps[Draft]:
+        """Draft level by level. Candidates are not drawn, so the target's own choice decides which path is followed,
+        under any dice."""
+        model = self._model
+        if self.source.lookahead < 1:
+            raise BadStrategy("A source that asks for a tree sets `lookahead` to its number of levels before.")
+        depth = min(self.source.lookahead, self.view.room, model.context - len(text))
+        if depth <= 0:
+            return EMPTY
+        logits = yield model, align(model, text), 1
+        self._grown, self._tree, self._listed = Grown(), model.grow(), 0 if step.paths else step.listed
+        grown, tree, passes = self._grown, self._tree, 1
+        ask = next_of(asking, self._level(grown, step, logits))
+        while isinstance(ask, Step) and passes < depth:
+            opened = [*dict.fromkeys(ask.parents)]
+            reading = TreePass(tree, grown.reading(opened))
+            logits = yield reading, [grown.tokens[number] for number in opened], len(opened)
+            ask = next_of(asking, self._level(grown, ask, logits))
+            passes += 1
+        return Draft(tuple(grown.tokens), None, depth, "limit", "fresh", passes, parents=tuple(grown.parents))
+
+    def _level(self, grown: Grown, step: Step, logits: Tensor) -> Sequence[int] | None:
+        """Add the level that a source asks for. Return those of its likeliest tokens that may have followers."""
+        opened = [*dict.fromkeys(step.parents)]
+        found = listing(step, self.dice, logits, [grown.path(number) for number in opened])
+        added = grown.add_level(step, dict(zip(opened, found, strict=True)), self.view.ends)
+        return added if step.paths else None
+
+    @property
+    def _model(self) -> ModelRunner:
+        if self.model is None:
+            raise BadStrategy("A strategy says needs_draft=False and asks the draft model. Remove that from its file.")
+        return self.model
+
+
+def until_refused(most: int) -> Asking:
+    """Ask for tokens up to the first one that the target will refuse."""
+    for _ in range(most):
+        if not (yield STEP):
+            return "rule"
+    return "limit"

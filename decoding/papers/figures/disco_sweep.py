@@ -1,0 +1,46 @@
+"""Sweep of static lookaheads: the DISCO paper's baseline is the best of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from decoding.papers.bootstrap import Estimate, median
+from decoding.papers.figure import DISCO, Axis, Drawn, Figure, series
+from decoding.papers.figures.base import ALONE, NOT_READ, STATICS
+
+if TYPE_CHECKING:
+    from decoding.papers.evidence import Evidence
+
+
+def draw(evidence: Evidence) -> Drawn:
+    study, costs = evidence.study, evidence.costs
+    base = [costs.seconds(part) for part in study.play(ALONE).parts]
+
+    def speedup(lookahead: int) -> Estimate:
+        parts = study.play(STATICS[lookahead - 1]).parts
+        return median([b / costs.seconds(part) for b, part in zip(base, parts, strict=True)])
+
+    replayed = [(n, speedup(n)) for n in range(1, len(STATICS) + 1)]
+    ran = [(n, evidence.ran.ratio(STATICS[n - 1].label, ALONE.label)) for n in sorted({5, evidence.lookahead})]
+    top = max(found.value for _, found in replayed)
+    near = [f"{n}" for n, found in replayed if found.value > 0.97 * top and n != evidence.lookahead]
+    return Drawn(
+        [series("replayed here", "replayed", replayed), series("run here", "measured", ran, is_line=False)],
+        f"A lookahead of {evidence.lookahead} is best here; within 3 % of its speed-up: "
+        f"{', '.join(near) or 'no other'}. The best lookahead depends on how well the draft fits and on "
+        "what rows and drafted tokens cost; the paper searched it for each set.",
+    )
+
+
+FIGURE = Figure(
+    slug="disco-sweep",
+    paper=DISCO,
+    number="Static baselines",
+    title="Speed-up of static lookaheads over autoregressive",
+    x=Axis("lookahead, tokens"),
+    y=Axis("speed-up", "times"),
+    draw=draw,
+    uses=("study", "costs", "ran"),
+    unpublished=f"{NOT_READ} It reports DISCO relative to the best static lookahead only.",
+    recipe=("./drafthouse plan {asked}",),
+)

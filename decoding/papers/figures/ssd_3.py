@@ -1,0 +1,66 @@
+"""Figure 3 of the SSD paper: how misses fall with the fan-out, after drafts of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from decoding.papers.bootstrap import estimate
+from decoding.papers.figure import SSD, Axis, Drawn, Figure, Series, published, series
+from decoding.papers.outcomes import Outcomes, Tally, play, total
+from decoding.trace.theory import power_law
+
+if TYPE_CHECKING:
+    from decoding.papers.evidence import Evidence
+
+FANS = (2, 4, 8, 16, 32, 64, 128)
+LOOKAHEAD = 7  # of the reference code's commands
+SHOWN = (0.0, 0.7, 1.0)
+SOURCE = "digitised from Figure 3 of arXiv 2603.03251v1; at T = 1 the curves of both drafts overlap"
+
+
+def played(outcomes: Sequence[Outcomes], fan: int) -> list[Tally]:
+    """One tally for each text, with the model as backup."""
+    return [play(one, (fan,) * (LOOKAHEAD + 1)) for one in outcomes]
+
+
+def draw(evidence: Evidence) -> Drawn:
+    shown: list[Series] = []
+    for temperature in SHOWN:
+        outcomes = evidence.outcomes(temperature)
+        by_model = [(fan, estimate(played(outcomes, fan), lambda part: total(part).miss_after_model)) for fan in FANS]
+        shown.append(series(f"ours, T = {temperature:g}", "computed", by_model))
+    law = power_law({point.x: point.y for point in shown[0].points})  # type: ignore[misc]
+    return Drawn(shown, _why(law.prefactor, law.exponent))
+
+
+def _why(prefactor: float, exponent: float) -> str:
+    return (
+        f"Greedy misses follow {prefactor:.2f} F^-{exponent:.2f} here and 0.28 F^-0.54 for the paper's 1B draft. How "
+        "fast they fall depends on how far down the draft's list the target's token stands, which is a property of the "
+        "pair and of its vocabulary."
+    )
+
+
+def _published(name: str, *misses: float) -> Series:
+    return published(name, [*zip(FANS, misses, strict=True)], "Pd", SOURCE)
+
+
+FIGURE = Figure(
+    slug="ssd-3",
+    paper=SSD,
+    number="Figure 3",
+    title="Share of outcomes without a branch, by fan-out",
+    x=Axis("branches for each accepted count", log=True),
+    y=Axis("misses", "share", log=True),
+    draw=draw,
+    uses=("greedy", "temperatures"),
+    published=(
+        _published("1B draft, T = 0", 0.229, 0.133, 0.080, 0.053, 0.039, 0.029, 0.025),
+        _published("1B draft, T = 0.7", 0.316, 0.207, 0.138, 0.092, 0.065, 0.046, 0.035),
+        _published("1B draft, T = 1", 0.39, 0.29, 0.21, 0.168, 0.124, 0.089, 0.071),
+        _published("3B draft, T = 0", 0.175, 0.097, 0.057, 0.037, 0.028, 0.023, 0.020),
+        _published("3B draft, T = 0.7", 0.276, 0.178, 0.118, 0.079, 0.057, 0.040, 0.031),
+        _published("3B draft, T = 1", 0.39, 0.29, 0.21, 0.149, 0.111, 0.089, 0.071),
+    ),
+)

@@ -1,0 +1,110 @@
+"""Figure 7 of the SSD paper: tokens per second of a user against those of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from decoding.papers.bootstrap import Estimate
+from decoding.papers.figure import SSD, Axis, Drawn, Figure, Origin, Point, Series
+from decoding.papers.figures.base import NOT_RUN, Clock, Race, Tuned, off
+from decoding.papers.settings import BATCHES
+
+if TYPE_CHECKING:
+    from decoding.papers.evidence import Evidence
+    from decoding.papers.together import ByBatch
+
+Gains = list[Estimate]  # over autoregressive of one text, by batch size
+NAMES = {"ours, SSD on two devices": 2, "ours, SD on one": 1, "ours, autoregressive": 1}  # with their devices
+ALONE, DEVICES = 54.7, 4  # tokens/s without speculation, on four GPUs
+WIDEST = 213 / (ALONE / DEVICES)  # digitised from Figure 7: 16 texts without speculation over one, for each GPU
+SOURCE = "digitised from Figures 6 and 7 of arXiv 2603.03251v1, over autoregressive at batch 1 and for each GPU"
+PAPER = {  # texts at once, tokens/s of each, tokens/s of each GPU
+    "SSD": (BATCHES, (256, 244, 237, 207, 170), (51, 97, 189, 332, 543)),
+    "SD": (BATCHES, (162, 158, 155, 145, 130), (41, 79, 155, 290, 521)),
+    "no draft": ((1, 16), (ALONE, DEVICES * 213 / 16), (ALONE / DEVICES, 213)),  # its ends alone were read
+}
+
+
+def draw(evidence: Evidence) -> Drawn:
+    formula = _series(_by_formula(evidence), "theory")
+    simulated = _series(_found(evidence.simulated_together), "simulated")
+    ran = evidence.ran_together
+    run = _series(_found(ran), "measured") if ran else []
+    shown = [*formula[:1], *simulated[:2], *run] if run else [*formula, *simulated[:2]]
+    return Drawn(shown, _why(formula, simulated, run))
+
+
+def _why(formula: Sequence[Series], simulated: Sequence[Series], run: Sequence[Series]) -> str:
+    if run:
+        words = (
+            f"SSD's runs are off the formula by {off(run[0], formula[0])} texts at once, and off the simulation by "
+            f"{off(run[0], simulated[0])}. SD's runs are off the simulation by {off(run[1], simulated[1])}."
+        )
+    else:
+        words = f"Corollary 16, and the simulator, at prices measured here. {NOT_RUN}"
+    alone_at_most = (run or formula)[2].points[-1]
+    return (
+        f"{words} Without a draft {BATCHES[-1]} texts give {alone_at_most.y:.1f} times the tokens/s of one here and "
+        f"{WIDEST:.1f} times in the paper. Ours divides SSD by two devices, one for the draft, where the paper divides "
+        "by five GPUs."
+    )
+
+
+def _found(every: ByBatch) -> Sequence[Gains]:
+    """The fastest of SSD, of fixed lookaheads, and without a draft."""
+    return (
+        [every.gain(every.ahead(batch)) for batch in BATCHES],
+        [every.gain(every.plain(batch)) for batch in BATCHES],
+        [every.gain(every.alone(batch)) for batch in BATCHES],
+    )
+
+
+def _by_formula(evidence: Evidence) -> Sequence[Gains]:
+    clock = Clock(evidence)
+    race, unit = Race(clock, evidence.outcomes(0.0)), 1 / clock.alone()
+
+    def best(batch: int) -> Tuned:
+        found = [race.tuned(1, is_random=r, batch=batch) for r in (False, True)]
+        return max(found, key=lambda one: race.speed(one, batch).value)
+
+    return (
+        [race.speed(best(batch), batch).times(unit) for batch in BATCHES],
+        [race.speed(race.tuned(0, batch=batch), batch).times(unit) for batch in BATCHES],
+        [Estimate(clock.alone(batch) * unit) for batch in BATCHES],
+    )
+
+
+def _series(found: Sequence[Gains], origin: Origin) -> list[Series]:
+    named = zip(NAMES.items(), found, strict=True)
+    return [Series(name, origin, _points(gains, devices)) for (name, devices), gains in named]
+
+
+def _points(gains: Gains, devices: int) -> list[Point]:
+    found = []
+    for batch, gain in zip(BATCHES, gains, strict=True):
+        device = gain.times(batch / devices)
+        found.append(Point(gain.value, device.value, device.low, device.high, f"batch {batch}"))
+    return found
+
+
+def _published(name: str) -> Series:
+    points = [
+        Point(user / ALONE, device / (ALONE / DEVICES), label=f"batch {batch}")
+        for batch, user, device in zip(*PAPER[name], strict=True)
+    ]
+    return Series(f"70B/1B, {name}", "published", points, "Pd", SOURCE)
+
+
+FIGURE = Figure(
+    slug="ssd-7",
+    paper=SSD,
+    number="Figure 7, right",
+    title="Tokens per second: of a user, and of each device",
+    x=Axis("of a user / autoregressive", "times"),
+    y=Axis("of a device / autoregressive, batch 1", "times", log=True),
+    draw=draw,
+    uses=("greedy", "ran ssd", "joint", "together"),
+    published=tuple(map(_published, PAPER)),
+    recipe=("./drafthouse compare {asked} --temperature 0 --concurrency 1,2,4,8,16 --strategies static:4,ssd:4",),
+)

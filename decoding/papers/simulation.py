@@ -1,0 +1,57 @@
+"""Several texts at once by the simulator: SSD, and by replay what runs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from decoding.choice import Choice
+from decoding.papers.together import ByBatch
+from decoding.prices.cost_model import CostModel
+from decoding.replay.at_load import Played, Run, play
+from decoding.replay.ssd.playing import ANYTIME
+from decoding.replay.ssd.recording import plan_of
+from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.track import Track
+
+Speeds = Sequence[float]  # of each text, in tokens per second
+
+
+@dataclass(frozen=True)
+class Simulation(ByBatch):
+    """Recorded texts at costs of joint passes. The draft has devices of its own."""
+
+    texts: Sequence[Tracked]
+    costs: CostModel
+    vocab: int
+    prices: Callable[[Choice], CostModel]  # of a choice that prepares ahead
+    devices: int = 1  # for the draft: each prepares the branches of the choice
+    _played: dict[str, Speeds] = field(default_factory=dict)  # by label
+
+    @classmethod
+    def of(
+        cls, tracks: Iterable[Track], costs: CostModel, vocab: int, prices: Callable[[Choice], CostModel]
+    ) -> Simulation:
+        return cls([Tracked(track.record, len(track.prompt), track=track) for track in tracks], costs, vocab, prices)
+
+    def speeds(self, choice: Choice) -> Speeds:
+        if choice.label not in self._played:
+            self._played[choice.label] = [*map(_speed, self._play(choice).requests)]
+        return self._played[choice.label]
+
+    def _play(self, choice: Choice) -> Run:
+        texts = choice.load.concurrency
+        if not choice.spec.prepares_ahead:
+            return play(self.texts, choice.source, self.costs, texts, drafts=choice.spec.needs_draft)
+        plan = plan_of(choice, self.vocab, None)
+        return simulate_together(self.texts, plan, self.prices(choice), texts, ANYTIME, self.devices)
+
+    def on(self, devices: int) -> Simulation:
+        """Return the same texts with so many devices for the draft."""
+        return Simulation(self.texts, self.costs, self.vocab, self.prices, devices)
+
+
+def _speed(request: Played) -> float:
+    """Tokens per second after the first round, which ends with the prompt's time; of a text of one round, over all."""
+    later = sum(one.accepted + 1 for one in request.rounds[1:])
+    return later / (request.end - request.first) if later else request.tokens / request.end

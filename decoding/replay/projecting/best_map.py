@@ -1,0 +1,96 @@
+"""The map "draft price x acceptance -> best strategy" of a machine card, with the pair as a point on it.
+
+The texts are this pair's, with their acceptance changed. The draft's price is a share of the target's for one row; the
+card's draft steps are scaled to it. One text at a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from decoding.choice import Choice
+from decoding.core.loop import never
+from decoding.prices.machine_card import Card
+from decoding.replay.planning import Prediction
+from decoding.replay.planning_ahead import spread
+from decoding.replay.projecting.projecting import ALONE, Material
+from decoding.replay.projecting.texts import acceptance, with_acceptance
+from decoding.strategies import BASELINE
+
+PRICES = (0.01, 0.03, 0.06, 0.1, 0.2, 0.35, 0.6)
+ACCEPTANCES = (0.3, 0.45, 0.6, 0.7, 0.8, 0.9, 0.96)
+TRIED = 6  # settings of a strategy in each field
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of the map: the best strategy there, and each strategy's best speed-up."""
+
+    price: float
+    acceptance: float
+    best: str
+    label: str
+    speedups: Mapping[str, float]
+
+
+def pair_on(material: Material, card: Card) -> tuple[float, float]:
+    """Draft price and acceptance of the pair itself on this card."""
+    return card.costs.draft(1) / card.costs.verify(1, 1), acceptance(material.texts)
+
+
+def draw_map(
+    material: Material,
+    card: Card,
+    *,
+    fixes_the_text: bool = True,
+    on_progress: Callable[[int, int], None] = lambda done, due: None,
+    cancelled: Callable[[], bool] = never,
+) -> list[Field]:
+    due, found = len(PRICES) * len(ACCEPTANCES), list[Field]()
+    for wanted in ACCEPTANCES:
+        there = replace(material, texts=with_acceptance(material.texts, wanted))
+        settings = {slug: spread(choices, TRIED) for slug, choices in there.settings(fixes_the_text).items()}
+        for price in PRICES:
+            if cancelled():
+                return found
+            found.append(_field(there, priced(card, price), settings, price, wanted))
+            on_progress(len(found), due)
+    return found
+
+
+def _field(
+    material: Material, card: Card, settings: Mapping[str, Sequence[Choice]], price: float, wanted: float
+) -> Field:
+    alone = material.speed(ALONE, card, 1)
+    best = {BASELINE: Prediction(ALONE, alone, 1.0)}
+    for choice in itertools.chain(*settings.values()):
+        speed = material.speed(choice, card, 1)
+        if choice.strategy not in best or speed > best[choice.strategy].tokens_per_s:
+            best[choice.strategy] = Prediction(choice, speed, speed / alone)
+    first = max(best.values(), key=lambda prediction: prediction.speedup)
+    speedups = {slug: prediction.speedup for slug, prediction in best.items()}
+    return Field(price, wanted, first.choice.strategy, first.choice.label, speedups)
+
+
+def priced(card: Card, share: float) -> Card:
+    """The card with a draft whose step of one row costs this share of the target's."""
+    return replace(card, costs=card.costs.with_drafting(share * card.costs.verify(1, 1) / card.costs.draft(1)))
+
+
+def as_dict(fields: Sequence[Field], pair: tuple[float, float]) -> dict[str, Any]:
+    return {
+        "fields": [
+            {
+                "price": each.price,
+                "acceptance": each.acceptance,
+                "best": each.best,
+                "label": each.label,
+                "speedups": dict(each.speedups),
+            }
+            for each in fields
+        ],
+        "pair": {"price": pair[0], "acceptance": pair[1]},
+    }

@@ -1,0 +1,90 @@
+"""Measure a machine card of this machine, within a minute or two for a small pair."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+from decoding.backends.joint_probing import measure
+from decoding.backends.pair import Pair
+from decoding.backends.serving import Places
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
+from decoding.measure.comparison import Comparison
+from decoding.prices.cost_model import CostModel, Line, Table, on_line
+from decoding.prices.fit import rising
+from decoding.prices.fit_ahead import prices_beside
+from decoding.prices.machine_card import Card
+from decoding.prompts.prompt import Prompt
+from decoding.replay.probing import probe, typical
+from decoding.strategies import ssd
+from decoding.trace.events import Event, Recorder
+
+ROWS = (1, 2, 3, 5, 9, 17)
+BRANCHES = (6, 12, 24)
+USUAL_DRAFT = 4  # tokens: the rest of a draft is shared out among so many steps
+
+
+def card_of(
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, batches: Sequence[int], name: str, machine: str
+) -> Card:
+    classifier = "" if pair.classifier_at("") is not None else None
+    costs = probe(pair, prompts, sampling, classifier)
+    prices = prices_beside(costs, _prepared(pair, prompts, sampling))
+    target, steps = {1: _line(costs.verify, 1, ROWS)}, {1: _steps(costs, prices)}
+    if more := [batch for batch in batches if batch > 1]:
+        places = Places(pair.target.model, pair.require_draft("A machine card").model)
+        joint = measure(pair, places, max(more), sampling, like=costs)
+        joint = joint.at(costs.context.tokens) if costs.context else joint
+        target |= {batch: _line(joint.verify, batch, ROWS) for batch in more}
+        # Branches of several texts are priced as so many texts.
+        steps |= {batch: _line(lambda _, rows: joint.draft(rows), batch, (1, *BRANCHES)) for batch in more}
+    return Card(
+        name=name[:120],
+        source=f"Measured here: {machine}. Branches of several texts are priced as so many texts."[:1000],
+        grade="measured",
+        target_devices=1,
+        draft_devices=int(pair.process_of(choose(ssd.STRATEGY.slug)) is not None),
+        costs=CostModel(
+            rising_by_batch(target),
+            rising_by_batch(steps),
+            rest=costs.rest,
+            transport=prices.answer / 2,
+            decision=costs.decision,
+            mixing=costs.mixing,
+            context=costs.context,
+        ),
+    )
+
+
+def _prepared(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling) -> list[Sequence[Event]]:
+    """Short runs of SSD with different numbers of branches."""
+    choices = [choose(ssd.STRATEGY.slug, {"branches": count, "backup": "neural"}) for count in BRANCHES]
+    comparison = Comparison(pair, typical(prompts), choices, sampling)
+    pair.begin(choices)
+    comparison.warm_up()
+    found: list[Sequence[Event]] = []
+    for key in itertools.chain.from_iterable(comparison.schedule()):
+        comparison.decode(key, recorder := Recorder())
+        found.append(recorder.events)
+    return found
+
+
+def _steps(costs: CostModel, prices: CostModel) -> Line:
+    step = costs.draft(1) + costs.beginning(1) / USUAL_DRAFT
+    return rising({1: [step], **{count: [prices.prepare(count)] for count in BRANCHES}})
+
+
+def _line(price: Callable[[int, int], float], batch: int, rows: Sequence[int]) -> Line:
+    """Prices of passes with so many rows of each text."""
+    return rising({batch * each: [price(batch, batch * each)] for each in rows})
+
+
+def rising_by_batch(found: Table) -> Table:
+    """Make prices rise with texts, as they must: where noise makes more texts look cheaper, they cost the same."""
+    risen: dict[int, Line] = {}
+    before, few = [(1.0, 0.0)], 1
+    for batch, line in sorted(found.items()):
+        before = [(rows, max(seconds, on_line(before, rows * few / batch))) for rows, seconds in line]
+        risen[batch], few = before, batch
+    return risen

@@ -1,0 +1,190 @@
+"""Projection: what every strategy would give on another machine, for the texts of this pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from decoding.choice import Choice, by_kind, choose, parse_choices, planned
+from decoding.core.loop import never
+from decoding.disco.classifier import Classifier
+from decoding.disco.copies import judge_if_any
+from decoding.disco.judging import Judge
+from decoding.prices.cost_model import CostModel
+from decoding.prices.machine_card import Card
+from decoding.replay.at_load import OwnWork, play
+from decoding.replay.planning import Rows, Study, ungrown
+from decoding.replay.projecting.lockstep import Step, steps_along, steps_of, tokens_per_s
+from decoding.replay.projecting.texts import Text
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN
+from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.simulator import simulate
+from decoding.strategies import BASELINE, STRATEGIES
+
+MOST_TOKENS = 1000  # of all texts that are projected
+ALONE = choose(BASELINE)
+# settings to try, by kind; a strategy that has none is named with the reason
+RANKED = {
+    **{slug: list[Choice]() for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"},
+    **by_kind(choice for choice in planned() if choice.spec.role == "ranked"),
+}
+
+
+@dataclass(frozen=True)
+class Projected:
+    """One setting on the card's machine, for so many texts that are decoded together."""
+
+    choice: Choice
+    batch: int
+    tokens_per_s: float  # of each text
+    speedup: float  # over autoregressive on the same machine, at the same batch
+    devices: int
+
+    @property
+    def tokens_per_s_device(self) -> float:
+        return self.batch * self.tokens_per_s / self.devices
+
+
+@dataclass(frozen=True)
+class Material:
+    texts: Sequence[Text]
+    vocab: int
+    classifier: Classifier | None = None
+    is_alone: bool = False  # no draft was recorded
+
+    @cached_property
+    def judge(self) -> Judge | None:
+        """The classifier's judge of copies; None if it knows nothing about them."""
+        return judge_if_any(self.classifier)
+
+    @cached_property
+    def context(self) -> float:
+        """Mean tokens before a pass."""
+        tokens = sum(len(text.record) for text in self.texts)
+        whole = (len(text.record) * (len(text.track.prompt) + len(text.record) / 2) for text in self.texts)
+        return sum(whole) / max(1, tokens)
+
+    @classmethod
+    def of(cls, study: Study, vocab: int, classifier: Classifier | None, most: int = MOST_TOKENS) -> Material:
+        """Take some texts of every part of the prompts, of about so many tokens: as many as are projected within
+        seconds."""
+        recordings = study.recordings
+        stride = max(1, round(sum(len(recording.matches) for recording in recordings) / most))
+        nothing: Rows = [()] * len(recordings)
+        said = (study.estimates(classifier) if classifier else ()) or nothing
+        confidences, leads = (nothing, nothing) if study.is_alone else (study.confidences, study.leads)
+        texts = [
+            Text(track_of(each, said[i]), confidences[i], leads[i], study.seen(i, ()).words, each.grown)
+            for i, each in enumerate(recordings)
+            if i % stride == 0
+        ]
+        return cls(texts, vocab, classifier, study.is_alone)
+
+    def settings(self, fixes_the_text: bool = True) -> dict[str, list[Choice]]:
+        """Settings to try, by kind. Bounds know what no strategy can know, and peers are not ours."""
+        return {
+            kind: [choice for choice in choices if self._plays(choice)]
+            for kind, choices in RANKED.items()
+            if not self._lacks(kind, fixes_the_text)
+        }
+
+    def _plays(self, choice: Choice) -> bool:
+        """Whether the texts tell what it drafts."""
+        return self._has_grown or not choice.needs_likelihoods
+
+    def left_out(self, fixes_the_text: bool = True) -> dict[str, str]:
+        """Say why, of each kind of choice that is not projected."""
+        missing = {kind: why for kind in RANKED if (why := self._lacks(kind, fixes_the_text))}
+        return missing if self.is_alone or self._has_grown else {**missing, **ungrown()}
+
+    @property
+    def _has_grown(self) -> bool:
+        """Whether trees of likeliest paths were grown along the texts."""
+        return all(text.grown for text in self.texts)
+
+    def _lacks(self, kind: str, fixes_the_text: bool) -> str:
+        """Say why choices of this kind cannot be played; empty if they can."""
+        [usual] = parse_choices(kind)
+        if self.is_alone and usual.spec.needs_draft:
+            return "it needs a draft, and none was recorded"
+        if not RANKED[kind]:
+            return "a search has no settings of it to try"
+        if self.classifier is None and usual.classifier is not None:
+            return "this pair has no classifier"
+        if usual.spec.prepares_ahead and not fixes_the_text:
+            return "its simulation needs a fixed text: greedy or shared dice"
+        if usual.judges_copies and self.judge is None:
+            return "the classifier has not learned from copied tokens"
+        return ""
+
+    def speed(self, choice: Choice, card: Card, batch: int) -> float:
+        """Tokens per second of each text."""
+        costs = card.costs.at(self.context)
+        if choice.spec.prepares_ahead:
+            return tokens_per_s(self._prepared(choice, card, costs.of_each(batch)), costs, batch)
+        texts, source = [text.shown(choice.sees) for text in self.texts], choice.sources(self.judge)
+        if choice.spec.copies_only or choice.spec.branches:
+            return tokens_per_s([[*steps_along(each, source(), costs, batch)] for each in texts], costs, batch)
+        own = OwnWork.of(choice, costs, batch)
+        return play(texts, source, costs, batch, own).tokens_per_s_device / batch
+
+    def _prepared(self, choice: Choice, card: Card, costs: CostModel) -> list[list[Step]]:
+        plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
+        placement = ANYTIME if card.draft_devices else IN_TURN
+        tracks = [text.track for text in self.texts]
+        # A draft that is ready was posted before, so taking it costs no message.
+        prices = replace(costs, opening=costs.draft(1))
+        return [steps_of(trace) for trace in simulate(tracks, plan, prices, placement).traces]
+
+
+def project(
+    material: Material,
+    card: Card,
+    *,
+    fixes_the_text: bool = True,
+    on_progress: Callable[[int, int], None] = lambda done, due: None,
+    cancelled: Callable[[], bool] = never,
+) -> list[Projected]:
+    """Project the best setting of each strategy at each batch size of the card, fastest first."""
+    settings = {BASELINE: [ALONE], **material.settings(fixes_the_text)}
+    due, found = len(card.batches) * sum(map(len, settings.values())), list[Projected]()
+    done = 0
+    for batch in card.batches:
+        alone = material.speed(ALONE, card, batch)
+        rows = []
+        for choices in settings.values():
+            speeds: dict[str, tuple[float, Choice]] = {}
+            for choice in choices:
+                if cancelled():
+                    return found
+                speeds[choice.label] = material.speed(choice, card, batch), choice
+                on_progress(done := done + 1, due)
+            if speeds:
+                speed, best = max(speeds.values(), key=lambda pair: pair[0])
+                rows.append(Projected(best, batch, speed, speed / alone, _devices(best, card)))
+        found += sorted(rows, key=lambda row: -row.tokens_per_s)
+    return found
+
+
+def _devices(choice: Choice, card: Card) -> int:
+    """Devices that the choice has to itself: the draft's own only where it works beside the target."""
+    return card.target_devices + (card.draft_devices if choice.spec.prepares_ahead else 0)
+
+
+def by_batch(rows: Sequence[Projected]) -> Iterator[tuple[int, list[Projected]]]:
+    for batch in dict.fromkeys(row.batch for row in rows):
+        yield batch, [row for row in rows if row.batch == batch]
+
+
+def as_dict(row: Projected) -> Mapping[str, object]:
+    return {
+        "batch": row.batch,
+        "strategy": row.choice.strategy,
+        "params": dict(row.choice.params),
+        "label": row.choice.label,
+        "role": row.choice.spec.role,
+        "tokens_per_s": row.tokens_per_s,
+        "tokens_per_s_device": row.tokens_per_s_device,
+        "speedup": row.speedup,
+    }

@@ -1,0 +1,98 @@
+"""Recorded texts as strategies see them, and the same texts with another acceptance. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from decoding.dice import chance
+from decoding.drafting.records import GrownAlong, Ranked, Record, RecordedText, Seen, Written
+from decoding.replay.ssd.track import Track
+
+Row = Sequence[float]
+
+
+@dataclass(frozen=True)
+class Text:
+    track: Track
+    confidences: Sequence[Row]  # for each position, of each token of a round that starts there
+    leads: Sequence[Row]  # the same of each token's lead
+    words: Callable[[int], str] = lambda place: ""
+    grown: GrownAlong = field(default_factory=dict)
+
+    @property
+    def record(self) -> Record:
+        return self.track.record
+
+    @cached_property
+    def ranked(self) -> Ranked:
+        """The same text as trees see it."""
+        return Ranked.of(self.track.text, self.track.preferred, self.track.room, self.grown)
+
+    @property
+    def matches(self) -> list[bool]:
+        return [run > 0 for run in self.record.runs]
+
+    def _seen(self, sees: str) -> Seen:
+        rows = {"confidence": self.confidences, "lead": self.leads, "estimate": self.track.estimates}.get(sees)
+        return Seen(rows.__getitem__, self.words) if rows else Seen(words=self.words)
+
+    def shown(self, sees: str) -> RecordedText:
+        """Return the text as a source with this sight sees it."""
+        track = self.track
+        written = Written(track.prompt, track.text, track.room, track.end_tokens)
+        return RecordedText(self.record, 1, self._seen(sees), self.ranked, written)
+
+
+def acceptance(texts: Sequence[Text]) -> float:
+    """Share of positions at which the draft proposes the text's token."""
+    matches = [match for text in texts for match in text.matches]
+    return sum(matches) / len(matches)
+
+
+def with_acceptance(texts: Sequence[Text], wanted: float) -> list[Text]:
+    """The same texts for a better or worse draft: random positions change from refused to accepted, or back.
+
+    Confidences, leads and estimates change with the chances, so a classifier that was calibrated stays so. Behind a
+    refused token, where the draft left the text, those of the text stand for those of the draft's own continuation.
+    Where the draft would end at once there is no estimate, so the share of accepted tokens stands for it. Which paths
+    are likeliest is not known, so trees of these are left out."""
+    own = acceptance(texts)
+    is_better = wanted >= own
+    share = (wanted - own) / (1 - own) if is_better and own < 1 else wanted / own if own else 0.0
+    return [_changed(text, number, own, share, is_better=is_better) for number, text in enumerate(texts)]
+
+
+def _changed(text: Text, number: int, own: float, share: float, *, is_better: bool) -> Text:
+    lucky = [chance.uniform(number, "draft", place) < share for place in range(len(text.record))]
+    if is_better:
+        matches = [match or luck for match, luck in zip(text.matches, lucky, strict=True)]
+    else:
+        matches = [match and luck for match, luck in zip(text.matches, lucky, strict=True)]
+
+    def rows(known: Sequence[Row]) -> list[Row]:
+        longest = max(map(len, known), default=0)
+        first = [row[0] if row else own for row in known]
+        values = [value + (1 - value) * share if is_better else value * share for value in first]
+        return [(*values[at : at + longest], *values[-1:] * (longest - len(values[at : at + longest])))
+                for at in range(len(values))]  # fmt: skip
+
+    track = text.track
+    changed = replace(
+        track,
+        record=Record.of(matches, track.room, ended=bool(track.text) and track.text[-1] in track.end_tokens),
+        preferred=tuple(
+            _listed(token, listed, match)
+            for token, listed, match in zip(track.text, track.preferred, matches, strict=True)
+        ),
+        estimates=rows(track.estimates),
+    )
+    return replace(text, track=changed, confidences=rows(text.confidences), leads=rows(text.leads), grown={})
+
+
+def _listed(token: int, listed: tuple[int, ...], is_first: bool) -> tuple[int, ...]:
+    """The draft's best tokens with the text's token first, or not first."""
+    if is_first:
+        return (token, *(other for other in listed if other != token))
+    return (listed[1], listed[0], *listed[2:]) if listed[0] == token and len(listed) > 1 else listed

@@ -1,0 +1,197 @@
+"""SSD under other settings, simulated along the recorded texts. No model runs.
+
+A round ends at the draft's first wrong token, whatever the settings. The trace of an SSD run shows which branch held
+the target's token there, so the simulation can place other branches. If no branch held it, its rank is unknown: just
+behind the branches, or nowhere. The simulation runs once for each case. The same trace gives the costs of branches.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import takewhile
+from typing import Any
+
+from decoding.choice import Choice
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit_ahead import as_alone, prices_from
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan, Simulated
+from decoding.replay.ssd.simulator import simulate
+from decoding.replay.ssd.track import Track
+from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.possible import Possible
+from decoding.ssd.copying import copier
+from decoding.ssd.policy.planner import RANKS
+from decoding.trace.events import Anticipated, Drafted, Event, Finished, Verified
+
+MOST_BRANCHES = 32  # most that a setting may ask for
+LONGEST = 96  # tokens of each text that are simulated
+MOST_TOKENS = 960  # tokens of all texts that are simulated, so that a slider answers quickly
+_REFUSED = -9  # a random token: the target hardly ever says it
+_ELSE = tuple(range(-10, -10 - RANKS - MOST_BRANCHES - 2, -1))  # tokens that differ from all of the target's
+
+
+@dataclass(frozen=True)
+class Stood:
+    """Tokens that the draft preferred to the target's, as far as branches show. There may be more of them if the
+    target's was not found."""
+
+    before: tuple[int, ...]
+    was_found: bool
+
+
+def stood(events: Iterable[Event]) -> dict[int, Stood]:
+    """Preferences by position of the text, as far as one sample's branches show."""
+    drafts: dict[int, int] = {}
+    verdicts: dict[int, tuple[int, Verified]] = {}
+    found, at = {}, 0
+    for event in events:
+        if isinstance(event, Drafted):
+            drafts[event.round] = len(event.tokens)
+        elif isinstance(event, Verified):
+            at += event.accepted + 1
+            verdicts[event.round] = at - 1, event
+        elif isinstance(event, Anticipated) and event.round in verdicts and event.round in drafts:
+            place, verdict = verdicts[event.round]
+            listed = [token for count, token, _ in event.branches if count == verdict.accepted]
+            before = tuple(takewhile(lambda token: token != verdict.token, listed))  # noqa: B023
+            found[place] = Stood(before, len(before) < len(listed))
+    return found
+
+
+def surer(one: Mapping[int, Stood], other: Mapping[int, Stood]) -> dict[int, Stood]:
+    """Combine two samples of the same text."""
+    return {
+        place: max(
+            (known[place] for known in (one, other) if place in known),
+            key=lambda stood: (stood.was_found, len(stood.before)),
+        )
+        for place in {*one, *other}
+    }
+
+
+def track(text: Sequence[int], places: Places, where: Mapping[int, Stood], hopes: bool) -> Track:
+    """Build a track. `hopes`: assume that everything unknown favours the draft."""
+    said = [hopes if known is None else known for known in places.said]
+    preferred = [
+        (token, *_ELSE) if is_right else _listed(token, places.refused.get(place), where.get(place), hopes)
+        for place, (token, is_right) in enumerate(zip(text, said, strict=True))
+    ]
+    ends = frozenset(text[-1:]) if places.has_ended else frozenset()
+    prompt = tuple(places.prompt_tokens)
+    return Track(prompt, tuple(text), tuple(preferred), places.record(hopes), places.room, ends)
+
+
+def _listed(token: int, favourite: int | None, stood: Stood | None, hopes: bool) -> tuple[int, ...]:
+    """List what the draft prefers where its favourite is not the target's token."""
+    before = dict.fromkeys([] if favourite is None else [favourite])
+    before |= dict.fromkeys(stood.before if stood else ())
+    is_known = stood.was_found if stood else False
+    return (*(before or _ELSE[:1]), *([token] if is_known or hopes else []), *_ELSE[1:])
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """Tracks of every prompt in both cases, and SSD's costs on this machine."""
+
+    refused: Sequence[Track]
+    accepted: Sequence[Track]
+    alone: Sequence[float]  # seconds that autoregressive takes for each text
+    prices: CostModel
+    is_beside: bool  # the draft ran beside the target
+    prompt_tokens: Sequence[int]  # of each text
+    at: Mapping[int, CostModel] = field(default_factory=dict)  # by number of users, from 2 up
+
+    @property
+    def placement(self) -> Placement:
+        return ANYTIME if self.is_beside else IN_TURN
+
+    def play(self, choice: Choice) -> Played:
+        plan = self.plan(choice)
+        low, high = (simulate(tracks, plan, self.prices, self.placement) for tracks in (self.refused, self.accepted))
+        return Played(self, low, high)
+
+    def plan(self, choice: Choice, users: int = 1) -> Plan:
+        """Make the plan of a choice. If its backup cannot be replayed, the draft model drafts instead."""
+        assert choice.ahead
+        settings = choice.ahead
+        if not self.can_replay_backup(settings.backup, users):
+            settings = replace(settings, backup="neural")
+        return Plan(
+            settings, random_tokens=lambda seed, text, count: [_REFUSED] * count, copier=partial(copier, settings)
+        )
+
+    def can_replay_backup(self, backup: str, users: int) -> bool:
+        """Whether the traces tell what drafts after a miss. Copies need the prompt's tokens. Texts that are decoded
+        together try backups by a clock that they share, which no simulation has."""
+        knows_prompts = all(track.prompt for track in self.refused)
+        return backup == "neural" or (knows_prompts and (users == 1 or backup not in ("auto", "by-batch")))
+
+    def prices_for(self, users: int, costs: CostModel) -> CostModel:
+        """Prices for so many users: preparing costs what it did at the largest load that ran and is no larger."""
+        loads = [load for load in self.at if load <= users]
+        return self.at[max(loads)] if loads else as_alone(costs, self.prices, costs)
+
+
+def ahead_of(
+    texts: Sequence[tuple[Sequence[int], Places, Mapping[int, Stood]]],
+    priced: Sequence[Sequence[Event]],
+    ahead: Sequence[Sequence[Event]],
+    alone: Callable[[int], float],
+    *,
+    is_beside: bool,
+) -> Ahead | None:
+    """Build the tracks of both cases. Return None if no SSD run was long enough to measure its costs."""
+    if not any(isinstance(event, Anticipated) and event.round > 1 and event.passes > 1 for t in ahead for event in t):
+        return None
+    heads = [(text[:LONGEST], places.head(LONGEST), where) for text, places, where in texts]
+    few = heads[:: max(1, round(sum(len(text) for text, _, _ in heads) / MOST_TOKENS))]
+    refused, accepted = ([track(*of, hopes=hopes) for of in few] for hopes in (False, True))
+    seconds = [alone(len(text)) for text, _, _ in few]
+    prompts = [places.prompt_length for _, places, _ in few]
+    return Ahead(refused, accepted, seconds, prices_from(priced, ahead), is_beside, prompts)
+
+
+@dataclass(frozen=True)
+class Played(Possible):
+    """Simulated SSD in both cases: the counterpart of `simulation.Simulation`."""
+
+    found: Ahead
+    refused: Simulated
+    accepted: Simulated
+    unmeasured: float = 0.0
+
+    @cached_property
+    def times(self) -> list[tuple[float, float, float]]:
+        both = zip(self.found.alone, self.refused.traces, self.accepted.traces, strict=True)
+        return [(alone, _seconds(one), _seconds(other)) for alone, one, other in both]
+
+    @property
+    def mean_acceptance_length(self) -> float:
+        judged = sum(isinstance(event, Drafted) for event in self._events)
+        accepted = sum(event.accepted for event in self._events if isinstance(event, Verified))
+        return 1 + accepted / judged if judged else 1.0
+
+    @property
+    def num_target_passes(self) -> int:
+        return round(sum(isinstance(event, Verified) for event in self._events) / 2)
+
+    @property
+    def num_draft_passes(self) -> int:
+        made = (event.passes for event in self._events if isinstance(event, Drafted | Anticipated))
+        return round(sum(made) / 2)
+
+    @property
+    def hit_rate(self) -> float | None:
+        rates = [simulated.rates["hit_rate"] for simulated in (self.refused, self.accepted)]
+        return statistics.mean(rates) if None not in rates else None
+
+    @cached_property
+    def _events(self) -> list[Any]:
+        return [event for simulated in (self.refused, self.accepted) for trace in simulated.traces for event in trace]
+
+
+def _seconds(trace: Sequence[Event]) -> float:
+    return next(event.end_ns for event in reversed(trace) if isinstance(event, Finished)) * 1e-9

@@ -1,0 +1,104 @@
+"""Replay of recorded texts for several users at once. Texts and drafts are those of one user; prices are those of
+shared passes."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from decoding.choice import Choice, choose
+from decoding.replay import at_load
+from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.track import Track
+from decoding.replay.texts_at_load import Round
+from decoding.replay.what_if.possible import Possible
+from decoding.replay.what_if.recorded import Recorded
+from decoding.strategies import BASELINE
+
+
+@dataclass(frozen=True)
+class AtLoad(Possible):
+    """A setting for several users: the counterpart of `simulation.Simulation`."""
+
+    users: int
+    widest: int | None  # rows of the widest verification that was measured for so many users; None: no run shows any
+    alone: at_load.Run
+    refused: at_load.Run
+    accepted: at_load.Run
+    hit_rate: float | None = None  # None: nothing is prepared ahead
+
+    @cached_property
+    def times(self) -> list[tuple[float, float, float]]:
+        """With waiting and the prompt included, as a comparison counts under load."""
+        cases = zip(self.alone.requests, self.refused.requests, self.accepted.requests, strict=True)
+        return [(alone.end, one.end, other.end) for alone, one, other in cases]
+
+    @property
+    def unmeasured(self) -> float:
+        """Share of verifications whose price no run shows."""
+        if self.widest is None:
+            return 1.0
+        widest = self.widest
+        return self._over(lambda rounds: statistics.mean(self.users * (one.drafted + 1) > widest for one in rounds))
+
+    @property
+    def mean_acceptance_length(self) -> float:
+        return self._over(_acceptance_length)
+
+    @property
+    def num_target_passes(self) -> int:
+        return round(self._over(len))
+
+    @property
+    def num_draft_passes(self) -> int:
+        return round(self._over(lambda rounds: sum(one.passes for one in rounds)))
+
+    def _over(self, number: Callable[[Sequence[Round]], float]) -> float:
+        """Mean of a figure over the two cases."""
+        cases = [[one for request in run.requests for one in request.rounds] for run in (self.refused, self.accepted)]
+        return statistics.mean(map(number, cases))
+
+
+def _acceptance_length(rounds: Sequence[Round]) -> float:
+    drafted = [one.accepted for one in rounds if one.drafted]
+    return 1 + statistics.mean(drafted) if drafted else 1.0
+
+
+def simulate_at_load(found: Recorded, choice: Choice, users: int) -> AtLoad:
+    if choice.spec.prepares_ahead:
+        return _ahead(found, choice, users)
+    refused = _play(found, choice, users, False)
+    accepted = refused if choice.spec.copies_only else _play(found, choice, users, True)
+    alone = _play(found, choose(BASELINE), users, False)
+    return AtLoad(users, found.widest.get(users), alone, refused, accepted)
+
+
+def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.Run:
+    texts, source, own = (
+        found.texts(choice.sees, hopes),
+        choice.sources(found.judge(choice)),
+        at_load.OwnWork.of(choice, found.costs),
+    )
+    return at_load.play(texts, source, found.costs, users, own, drafts=choice.spec.needs_draft)
+
+
+def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
+    """Simulate a strategy that prepares ahead, on the texts that are simulated for one user."""
+    ahead = found.ahead
+    assert ahead, f"nobody knows what {choice.label} costs"
+    plan = ahead.plan(choice, users)
+    prices = ahead.prices_for(users, found.costs)
+
+    def texts(tracks: Sequence[Track]) -> list[Tracked]:
+        each = zip(tracks, ahead.prompt_tokens, strict=True)
+        return [Tracked(track.record, tokens, track=track) for track, tokens in each]
+
+    refused, accepted = (
+        simulate_together(texts(tracks), plan, prices, users, ahead.placement)
+        for tracks in (ahead.refused, ahead.accepted)
+    )
+    alone = at_load.play(texts(ahead.refused), choose(BASELINE).source, found.costs, users, drafts=False)
+    hit_rate = statistics.mean((refused.hit_rate, accepted.hit_rate))
+    return AtLoad(users, found.widest.get(users), alone, refused, accepted, hit_rate)

@@ -1,0 +1,129 @@
+"""Positions of one prompt's text: would the draft propose the target's token there, and with what probability?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from decoding.drafting.records import Ranked, Record, RecordedText, Seen, Written
+from decoding.drafting.source import WORDS, Sight
+from decoding.drafting.tree_shapes import RANKS
+
+
+def _is_by_the_model(draft: Mapping[str, Any]) -> bool:
+    return draft.get("backup") in (None, "", "neural") and draft.get("source") != "copied"
+
+
+@dataclass
+class Places:
+    """One prompt's text, and what the runs showed of the draft along it."""
+
+    room: int  # most tokens that the text could have had
+    has_ended: bool  # the last token is an end token
+    said: list[bool | None]  # per token: whether the draft proposed it; None if nobody drafted there
+    confidence: list[float]  # the draft's probability of its own token
+    refused: dict[int, int] = field(default_factory=dict)  # position -> the draft model's token, if it is another
+    stood: dict[int, int] = field(default_factory=dict)  # position -> rank of the token on the draft's list
+    beyond: dict[int, int] = field(default_factory=dict)  # position -> the least rank that it can have, if that is all
+    tails: dict[int, Sequence[float]] = field(default_factory=dict)  # position of a refusal -> confidence after it
+    prompt: str = ""  # the end of the prompt
+    tokens: Sequence[int] = ()  # of the text
+    prompt_tokens: Sequence[int] = ()  # none in traces of earlier versions
+    prompt_length: int = 1  # tokens
+    pieces: Sequence[str] = ()  # the text's tokens as words, if known
+    ends: set[int] = field(default_factory=set)  # positions of refused tokens after which the draft ended the text
+
+    @classmethod
+    def of(cls, length: int, room: int, has_ended: bool, prompt: str = "", tokens: Sequence[int] = ()) -> Places:
+        return cls(room, has_ended, [None] * length, [1.0] * length, prompt=prompt, tokens=tokens)
+
+    @property
+    def is_drafted(self) -> bool:
+        """Whether the draft model drafted along this text."""
+        return any(said is not None for said in self.said)
+
+    def head(self, length: int) -> Places:
+        """Cut the text to this length, as if there had been no more room."""
+        if length >= len(self.said):
+            return self
+        said, confidence = self.said[:length], self.confidence[:length]
+        return replace(self, room=length, has_ended=False, said=said, confidence=confidence)
+
+    @property
+    def draftable(self) -> list[bool | None]:
+        """Positions that a draft can reach. The last token of a full text has no room for a draft."""
+        return self.said[: self.room - 1]
+
+    def learn(self, events: Iterable[Mapping[str, Any]]) -> None:
+        start, draft = 0, None
+        for event in events:
+            if event["event"] == "drafted":
+                draft = event
+            elif event["event"] == "started":
+                self.prompt_length = event["prompt_tokens"]
+            elif event["event"] == "prompted":
+                self.prompt_tokens = event["prompt"]
+            elif event["event"] == "verified":
+                if draft is not None and _is_by_the_model(draft):
+                    chain = [0] * event["accepted"] + [int(event["accepted"] < len(draft["tokens"]))]
+                    self._learn_ranks(start, draft.get("ranks") or chain)
+                    self._learn(start, draft, event["accepted"])
+                start, draft = start + event["accepted"] + 1, None
+
+    def _learn(self, start: int, draft: Mapping[str, Any], accepted: int) -> None:
+        confidence: Sequence[float] = draft["confidence"]
+        for at, value in zip(range(start, len(self.said)), confidence[: accepted + 1], strict=False):
+            self.said[at], self.confidence[at] = at < start + accepted, value
+        tail, miss = confidence[accepted + 1 :], start + accepted
+        if accepted < len(confidence):
+            self.refused[miss] = draft["tokens"][accepted]
+        if accepted < len(confidence) and len(tail) >= len(self.tails.get(miss, ())):
+            self.tails[miss] = tail
+            if draft["stop"] == "eos":
+                self.ends.add(miss)
+
+    def _learn_ranks(self, start: int, ranks: Sequence[int]) -> None:
+        """Learn from a tree, or from a chain, whose places have one alternative each."""
+        *stood, tried = ranks
+        self.stood.update(enumerate(stood, start))
+        miss = start + len(stood)
+        self.beyond[miss] = max(tried, self.beyond.get(miss, 0))
+
+    def text(self, record: Record, sees: Sight, hopes: bool) -> RecordedText:
+        """Return the text as a source with this sight sees it."""
+        seen = self.seen(record, sees, hopes)
+        return RecordedText(record, self.prompt_length, seen, self._ranked(hopes), self._written)
+
+    def _ranked(self, hopes: bool) -> Ranked:
+        """The text as trees see it. `hopes`: assume the best rank that a token can have, else that no tree has it."""
+        return Ranked(
+            [self.stood.get(at, self.beyond.get(at, 0) if hopes else RANKS) for at in range(len(self.said))], self.room
+        )
+
+    @property
+    def _written(self) -> Written:
+        """The tokens, for sources that copy. Of several end tokens, only the one that ended this text is known."""
+        ends = self.tokens[-1:] if self.has_ended else ()
+        return Written(self.prompt_tokens, self.tokens, self.room, ends)
+
+    def record(self, hopes: bool) -> Record:
+        """Make a record. `hopes`: assume that tokens that nobody drafted would have been accepted."""
+        matches = [hopes if said is None else said for said in self.said]
+        tails = {miss: len(self.tails[miss]) for miss in self.ends}
+        return Record.of(matches, self.room, tails, self.has_ended)
+
+    def words(self, place: int) -> str:
+        """Last words before a position."""
+        return self.prompt * (place < WORDS) + "".join(self.pieces[max(0, place - WORDS) : place])
+
+    def seen(self, record: Record, sees: Sight, hopes: bool) -> Seen:
+        """Return what a source with this sight may see of the text. At the first token that no run drafted, the source
+        stops; with `hopes`, it goes on. Confidence stands for leads and for a classifier's estimates, which traces do
+        not hold at each position."""
+
+        def row(start: int) -> Sequence[float]:
+            miss = start + record.runs[start]
+            return [*self.confidence[start : miss + 1], *self.tails.get(miss, ())]
+
+        return Seen(row, self.words, is_whole=not hopes or sees == "nothing")

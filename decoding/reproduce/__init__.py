@@ -1,1 +1,0 @@
-"""Published figures, drawn again for any pair: recordings, prices and runs that figures share, and files of figures."""

@@ -1,9 +1,0 @@
-"""Parts of the papers' figures that the service uses: their names, their files, how to repeat them, the methods
-paragraph. Standard library only."""
-
-from decoding.papers import FIGURES
-from decoding.reproduce.figure import Asked, kept_as, sampling_options
-from decoding.reproduce.files import FILES, TYPES
-from decoding.reproduce.methods import methods
-
-__all__ = ["FIGURES", "FILES", "TYPES", "Asked", "kept_as", "methods", "sampling_options"]

@@ -1,0 +1,242 @@
+"""Accounting of SSD from traces: where the time of each round goes, and which preparations were hits. Live traces and
+simulated ones are read alike. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from decoding.trace.answers import Answers
+from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
+
+PHASES = {
+    "settling": "the target works, from one verdict to its next question",
+    "finishing": "the draft finishes the step that was under way when the target asked",
+    "answering": "the draft answers without running its model",
+    "drafting": "the draft model runs while the target waits",
+    "preparing": "the draft prepares before the target verifies, where the two take turns",
+    "verifying": "the target verifies",
+}
+
+
+@dataclass(frozen=True)
+class Round:
+    free_ns: int  # when the target had finished the round before
+    verdict: Verified
+    draft: Drafted | None
+    before: Anticipated | None  # what was prepared beside the last round
+    beside: Anticipated | None  # and beside this one
+    is_behind: bool = False  # the draft model must read a second row first: its last draft was accepted whole
+
+    @property
+    def drafted(self) -> int:
+        return self.draft.verified if self.draft else 0
+
+    @property
+    def passes(self) -> int:
+        return self.draft.passes if self.draft else 0
+
+    @property
+    def is_copied(self) -> bool:
+        return self.draft is not None and self.draft.source == "copied"
+
+    @property
+    def took_s(self) -> float:
+        """Time since the verdict before."""
+        return _seconds_between(self.free_ns, self.verdict.end_ns)
+
+    @property
+    def verifying_s(self) -> float:
+        return _seconds_between(self.verdict.start_ns, self.verdict.end_ns)
+
+    @property
+    def settling_s(self) -> float:
+        """Time of the target's own work between a verdict and the next verification."""
+        return _seconds_between(self.free_ns, self.verdict.start_ns) - self.asking_s - self.preparing_s
+
+    @property
+    def asking_s(self) -> float:
+        """Time from the question to the answer."""
+        return _seconds_between(self.draft.start_ns, self.draft.end_ns) if self.draft else 0.0
+
+    @property
+    def finishing_s(self) -> float:
+        """Time that the draft's step under way kept the target waiting: 0 if the target took what was ready."""
+        if not self.draft or not self.before or self.before.end_ns > self.draft.end_ns:
+            return 0.0
+        return _seconds_between(self.draft.start_ns, self.before.end_ns)
+
+    @property
+    def preparing_s(self) -> float:
+        """Time that the target waited for the preparation, after it had its draft."""
+        if not self.draft or not self.beside:
+            return 0.0
+        return _seconds_between(self.draft.end_ns, min(self.beside.end_ns, self.verdict.start_ns))
+
+    @property
+    def working_s(self) -> float:
+        """Time that the answer itself took."""
+        return self.asking_s - self.finishing_s
+
+    @property
+    def was_ready(self) -> bool:
+        """Whether the draft was there before the question."""
+        return bool(self.draft and self.draft.source == "hit" and not self.draft.passes and not self.finishing_s)
+
+    @property
+    def turning_s(self) -> float:
+        """Time from the draft, or from the end of the step under way, to the beginning of the next preparation."""
+        assert self.draft and self.beside
+        busy_until_ns = max(self.draft.end_ns, self.before.end_ns if self.before else 0)
+        return _seconds_between(busy_until_ns, self.beside.start_ns)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the draft's last token had been read: its branch went further, or was rounded off. The preparation
+        beside it then opens without a pass."""
+        if not self.draft or not self.before or self.draft.source != "hit" or self.draft.passes:
+            return False
+        deepest = max((depth for _, _, depth in self.before.branches), default=0)
+        tokens = len(self.draft.tokens)
+        return tokens < deepest or (tokens == deepest and self.before.passes > 1 + deepest)
+
+    def phases(self) -> dict[str, float]:
+        """Seconds by phase, in the order of PHASES. Their sum is the round."""
+        by_model_s = self.working_s if self.draft and self.draft.passes else 0.0
+        return {
+            "settling": self.settling_s,
+            "finishing": self.finishing_s,
+            "answering": self.working_s - by_model_s,
+            "drafting": by_model_s,
+            "preparing": self.preparing_s,
+            "verifying": self.verifying_s,
+        }
+
+
+def rounds(trace: Sequence[Event]) -> Iterator[Round]:
+    """Read the rounds of a trace in order. The last has no preparation: nobody asked for its branches."""
+    drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
+    prepared = {event.round: event for event in trace if isinstance(event, Anticipated)}
+    free_ns, is_behind = next((event.prefill_ns for event in trace if isinstance(event, Started)), 0), False
+    for verdict in trace:
+        if isinstance(verdict, Verified):
+            before, beside = prepared.get(verdict.round - 1), prepared.get(verdict.round)
+            yield (one := Round(free_ns, verdict, drafts.get(verdict.round), before, beside, is_behind))
+            free_ns = verdict.end_ns
+            is_behind = verdict.outcome == "bonus" if one.drafted and not one.is_copied else is_behind
+
+
+def _seconds_between(began_ns: int, ended_ns: int) -> float:
+    return max(0, ended_ns - began_ns) * 1e-9
+
+
+# Hits -----------------------------------------------------------------------------------------------------------------
+
+
+Counted = Mapping[str, Any]  # the counts of a sample: plain data that survives JSON
+
+
+def count(events: Sequence[Event]) -> Counted | None:
+    """Count one sample. None if nothing was prepared."""
+    drafts: dict[int, Drafted] = {}
+    verdicts: dict[int, Verified] = {}
+    prepared: dict[int, Anticipated] = {}
+    for event in events:
+        match event:
+            case Drafted():
+                drafts[event.round] = event
+            case Verified():
+                verdicts[event.round] = event
+            case Anticipated():
+                prepared[event.round] = event
+    by_position: dict[str, list[int]] = {}
+    by_source: dict[str, list[int]] = {}
+    predicted = 0.0
+    for number, draft in drafts.items():
+        if draft.source in ("hit", "miss") and number - 1 in drafts:
+            before, is_hit = drafts[number - 1], draft.source == "hit"
+            _note(by_position, str(verdicts[number - 1].accepted), is_hit)
+            _note(by_source, before.backup or before.source, is_hit)
+            predicted += prepared[number - 1].predicted_hit if number - 1 in prepared else 0.0
+    if not by_source:
+        return None
+    return {
+        "by_position": by_position,  # accepted count -> hits, outcomes
+        "by_source": by_source,  # where the judged draft came from -> hits, outcomes
+        "predicted": predicted,
+        "rows": sum(event.pass_rows for event in prepared.values()),
+        "preparations": sum(event.pass_rows > 0 for event in prepared.values()),
+        "passes": sum(event.passes for event in prepared.values()) - _opened_without_a_pass(events),
+        "busy_ns": sum(event.busy_ns for event in prepared.values()),
+        "hidden_ns": sum(_within_ns(event, verdicts[event.round]) for event in prepared.values()),
+        "waited_ns": sum(
+            _within_ns(event, drafts[number])
+            for event in prepared.values()
+            for number in (event.round, event.round + 1)  # its own draft is on its way, or the next one asked for
+            if number in drafts
+        ),
+        "alone_ns": sum(draft.end_ns - draft.start_ns for draft in drafts.values() if draft.passes),
+        "answers": vars(Answers.of(rounds(events), _unhidden_ns(prepared.values(), verdicts))),
+    }
+
+
+def rates(samples: Sequence[Counted]) -> dict[str, Any]:
+    """Rates over samples. All are None if nothing was prepared."""
+    by_position, by_source = _added(samples, "by_position"), _added(samples, "by_source")
+    hits, outcomes = (sum(pair[i] for pair in by_source.values()) for i in (0, 1))
+    drafting = sum(sample["busy_ns"] + sample["alone_ns"] for sample in samples)
+    return {
+        "hit_rate": hits / outcomes if outcomes else None,
+        "predicted_hit_rate": sum(sample["predicted"] for sample in samples) / outcomes if outcomes else None,
+        "hit_rate_by_position": {k: hit / all_ for k, (hit, all_) in sorted(by_position.items(), key=_number)},
+        "hit_rate_by_source": {name: hit / all_ for name, (hit, all_) in sorted(by_source.items())},
+        "prepared_branches": _branches(samples),
+        "hidden_share": sum(sample["hidden_ns"] for sample in samples) / drafting if drafting else None,
+        "backups": answers_of(samples).report(),
+    }
+
+
+def answers_of(samples: Sequence[Counted]) -> Answers:
+    return Answers.added([sample["answers"] for sample in samples if "answers" in sample])  # older samples have none
+
+
+def _branches(samples: Sequence[Counted]) -> float | None:
+    """Mean number of branches in a preparation, over all texts that shared its passes. None if samples are older."""
+    preparations = sum(sample.get("preparations", 0) for sample in samples)
+    return sum(sample["rows"] for sample in samples if "rows" in sample) / preparations if preparations else None
+
+
+def _unhidden_ns(prepared: Iterable[Anticipated], verdicts: Mapping[int, Verified]) -> int:
+    return sum(event.busy_ns - _within_ns(event, verdicts[event.round]) for event in prepared)
+
+
+def _opened_without_a_pass(events: Sequence[Event]) -> int:
+    return sum(each.is_read for each in rounds(events) if each.beside)
+
+
+def _note(counts: dict[str, list[int]], name: str, is_hit: bool) -> None:
+    pair = counts.setdefault(name, [0, 0])
+    pair[0] += is_hit
+    pair[1] += 1
+
+
+def _added(samples: Sequence[Counted], name: str) -> dict[str, list[int]]:
+    total: dict[str, list[int]] = {}
+    for sample in samples:
+        for key, (hits, outcomes) in sample[name].items():
+            pair = total.setdefault(key, [0, 0])
+            pair[0] += hits
+            pair[1] += outcomes
+    return total
+
+
+def _number(item: tuple[str, object]) -> int:
+    return int(item[0])
+
+
+def _within_ns(ahead: Anticipated, span: Drafted | Verified) -> int:
+    """Time of work on a preparation within a verification, or while the target waited for a draft. If the draft paused,
+    its work counts as spread evenly."""
+    within_ns = min(ahead.end_ns, span.end_ns) - max(ahead.start_ns, span.start_ns)
+    return round(ahead.busy_ns * max(0, within_ns) / max(1, ahead.end_ns - ahead.start_ns))

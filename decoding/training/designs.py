@@ -1,0 +1,150 @@
+"""Designs of a classifier: which networks are trained, and from where a training begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from decoding.backends.alone import lacks_draft
+from decoding.disco import features, judging, training
+from decoding.disco.cards import OURS, PAPER, SOURCES
+from decoding.disco.classifier import Classifier, Layers
+from decoding.disco.copies import with_copies
+from decoding.disco.recording import Recording
+from decoding.disco.training import Labelled, Progress
+from decoding.errors import BadPair, BadStrategy
+
+
+@dataclass(frozen=True)
+class Network:
+    name: str  # by which the pair holds the candidate
+    columns: Sequence[str]  # the features that it sees
+    hidden: int
+
+    def fits(self, start: Layers) -> bool:
+        """Whether a training of this network can begin from that classifier."""
+        return len(start.hidden) == self.hidden and start.sees <= set(self.columns)
+
+
+# Of our two networks the one with echoes is more accurate and slower, so it pays if a drafted token is expensive.
+# Replay decides which one to keep (docs/decisions/0017). The paper does not give the width of its network.
+OF_DRAFTS = (
+    Network("one that hears echoes", features.QUICK, training.HIDDEN),
+    Network("one that takes a glance", features.GLANCE, 3),
+)
+OF_COPIES = Network("one that hears matches", judging.SEEN, 2 * training.HIDDEN)
+NETWORKS: dict[str, tuple[Network, ...]] = {
+    OURS: OF_DRAFTS,
+    SOURCES: OF_DRAFTS,  # each beside one of copies
+    PAPER: (Network("one as published", features.PUBLISHED, 64),),
+}
+
+
+@dataclass(frozen=True)
+class How:
+    """Design to train, and another pair's classifier to begin from."""
+
+    design: str = OURS
+    start: Classifier | None = None
+
+    def networks(self, *, is_alone: bool = False) -> tuple[Network, ...]:
+        """Return the candidates. On a target alone there is one: nothing is drafted."""
+        return (OF_COPIES,) if is_alone else NETWORKS[self.design]
+
+    def looks_at(self, network: Network) -> list[str]:
+        """Return the features that a classifier with this network sees."""
+        more = OF_COPIES.columns if self.design == SOURCES else ()
+        return [name for name in features.NAMES if name in (*network.columns, *more)]
+
+    def label(self, recordings: Sequence[Recording]) -> Labelled:
+        """Label the tokens that this design learns from."""
+        is_drafted = any(recording.is_drafted for recording in recordings)
+        labelled = training.label(recordings) if is_drafted else training.NOTHING
+        return with_copies(labelled, recordings) if self.design == SOURCES else labelled
+
+    def can_teach(self, labelled: Labelled) -> bool:
+        """Whether the tokens are enough for each part of the classifier. On a target alone all are copied."""
+        if self.design != SOURCES:
+            return training.can_teach(labelled)
+        drafts, copies = _by_kind(labelled)
+        return training.can_teach(copies) and (not len(drafts.rows) or training.can_teach(drafts))
+
+    def judged(self, labelled: Labelled) -> Labelled:
+        """Return the tokens by which a card judges: drafted ones, and on a target alone copied ones. A figure over both
+        would depend on how many there are of each."""
+        drafts, copies = _by_kind(labelled)
+        return drafts if len(drafts.rows) else copies
+
+    def check(self, is_alone: bool = False) -> None:
+        """Refuse a start of another design, and on a target alone a design that learns from drafts only."""
+        if is_alone and self.design != SOURCES:
+            what = lacks_draft(f"A classifier of the design {self.design}")
+            raise BadPair(f"{what} Take the design {SOURCES}, which learns from copies too.")
+        known = (OF_COPIES,) if is_alone else (*NETWORKS[self.design], OF_COPIES)
+        if self.start and (
+            self.start.knows_copies is not (self.design == SOURCES) or not any(map(self._start_of, known))
+        ):
+            raise BadStrategy(
+                f"The classifier to start from sees {', '.join(sorted(self.start.sees))} with "
+                f"{len(self.start.drafted.hidden)} hidden units, which is not the design {self.design}; start from a "
+                "classifier of that design, trained by this version."
+            )
+
+    def train(
+        self,
+        network: Network,
+        part: Labelled,
+        held_out: Labelled,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> Classifier:
+        [made] = self.train_each([network], part, held_out, on_progress)
+        return made
+
+    def train_each(
+        self,
+        networks: Sequence[Network],
+        part: Labelled,
+        held_out: Labelled,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> list[Classifier]:
+        """Train these networks. With the design `sources`, train one for copied tokens too, and give it to each.
+        `on_progress` follows the first network."""
+        first, *others = networks
+        if self.design != SOURCES or first is OF_COPIES:
+            made = self._train(first, part, held_out, on_progress)
+            return [made, *(self._train(network, part, held_out) for network in others)]
+        (drafts, copies), (held_drafts, held_copies) = _by_kind(part), _by_kind(held_out)
+        drafted = [self._train(first, drafts, held_drafts, on_progress)]
+        drafted += (self._train(network, drafts, held_drafts) for network in others)
+        copied = self._train(OF_COPIES, copies, held_copies)
+        return [Classifier(each.drafted, copied.drafted) for each in drafted]
+
+    def _train(
+        self,
+        network: Network,
+        part: Labelled,
+        held_out: Labelled,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> Classifier:
+        return training.train(
+            part,
+            held_out,
+            columns=network.columns,
+            hidden=network.hidden,
+            start=self._start_of(network),
+            kind="copied" if network is OF_COPIES else "drafted",
+            on_progress=on_progress,
+        )
+
+    def _start_of(self, network: Network) -> Layers | None:
+        parts = (self.start.drafted, self.start.copied) if self.start else ()
+        return next((part for part in parts if part and network.fits(part)), None)
+
+
+def _by_kind(labelled: Labelled) -> tuple[Labelled, Labelled]:
+    """Divide the tokens into drafted and copied ones."""
+    is_copied = labelled.rows[:, features.COPIED] > 0.0
+    return labelled.only(~is_copied), labelled.only(is_copied)
+
+
+USUAL = How()

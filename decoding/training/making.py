@@ -1,0 +1,363 @@
+"""Making a classifier from prompts: record, train, tune by replay, measure, and write the results on its card."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from decoding.backends.pair import Pair
+from decoding.core.loop import never
+from decoding.dice.chance import CHANCE_VERSION
+from decoding.dice.sampling import Sampling
+from decoding.disco import features, judging, metrics, training
+from decoding.disco.calibration import GREEDY, Calibration
+from decoding.disco.cards import rule_of
+from decoding.disco.classifier import Classifier
+from decoding.disco.copies import judge_of
+from decoding.disco.prices import COPIED, PRICED
+from decoding.disco.texts import Texts
+from decoding.disco.training import Labelled
+from decoding.drafting.source import Sight
+from decoding.errors import Cancelled
+from decoding.measure.definitions import DEFINITIONS_VERSION
+from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
+from decoding.prompts.prompt import Prompt
+from decoding.replay import planning, probing
+from decoding.replay.planning import Study
+from decoding.replay.scribes import Scribes, copies_for
+from decoding.strategies.disco import RULES, Priced
+from decoding.training.designs import USUAL, How, Network
+from decoding.training.learning import Judge, curve
+from decoding.training.splits import Splits
+
+# Other sets of features. If a single number does as well as the network, the card shows it.
+ABLATIONS: dict[str, Sequence[str]] = {
+    "all features": features.NAMES,
+    "as published": features.PUBLISHED,
+    "probability only": ("own",),
+    "entropy only": ("entropy",),
+    "top-k only": features.NAMES[: features.TOP],
+    "no echoes": features.GLANCE,
+    "no position": [name for name in features.QUICK if name != "position"],
+}
+ABLATIONS_OF_COPIES: dict[str, Sequence[str]] = {
+    "length of the match only": ("match",),
+    "share among the followers only": ("share",),
+    "no position": judging.MATCHES,
+}
+PARTS = ("training", "validation", "test")  # of the material
+ABLATION_HIDDEN = 32  # enough for all features; only measured, never used live
+
+
+@dataclass(frozen=True)
+class Step:
+    """Progress: `done` of `due` in this phase."""
+
+    phase: str
+    done: int
+    due: int
+    detail: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)  # for pages that draw the progress
+
+
+OnProgress = Callable[[Step], None]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    training: Study
+    validation: Study
+    test: Study
+    others: Mapping[str, Study]  # by the name of their prompt set
+    greedy: Study | None  # the validation prompts, if all others were recorded at a temperature
+
+
+def make_classifier(
+    pair: Pair,
+    material: Splits,
+    sampling: Sampling,
+    *,
+    others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
+    texts: Texts = MappingProxyType({}),
+    how: How = USUAL,
+    on_progress: OnProgress = lambda step: None,
+    cancelled: Callable[[], bool] = never,
+) -> Classifier:
+    """Make the classifier and fill in its card; the caller stores it. `others` are further prompt sets, by name, to
+    test it on. `texts` are texts that earlier runs have written. Raise `Cancelled` if the recording is cancelled."""
+    how.check(pair.draft is None)
+    recorded = record(
+        pair, material, sampling, others=others, texts=texts, on_progress=on_progress, cancelled=cancelled
+    )
+    if cancelled():
+        raise Cancelled("The training was cancelled while it recorded.")
+    return learn(pair, recorded, material, sampling, on_progress, how)
+
+
+def record(
+    pair: Pair,
+    material: Splits,
+    sampling: Sampling,
+    *,
+    others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
+    texts: Texts = MappingProxyType({}),
+    on_progress: OnProgress = lambda step: None,
+    cancelled: Callable[[], bool] = never,
+) -> Recorded:
+    """Record all prompts before anything is timed: copies of the pair would disturb the timing."""
+    parts = [material.training, material.validation, material.test, *others.values()]
+    with Scribes(pair, copies_for(pair, sum(map(len, parts)))) if pair.draft else nullcontext() as scribes:
+
+        def one(
+            name: str,
+            prompts: Sequence[Prompt],
+            tails: bool = True,
+            sampling: Sampling = sampling,
+            texts: Texts = texts,
+        ) -> Study:
+            hears = partial(_recorded, on_progress, name, len(prompts))
+            return planning.study(
+                pair,
+                prompts,
+                sampling,
+                tails=tails,
+                on_progress=hears,
+                cancelled=cancelled,
+                scribes=scribes,
+                texts=texts,
+            )
+
+        return Recorded(
+            one("training", material.training, tails=False),
+            one("validation", material.validation),
+            one("test", material.test),
+            {name: one(name, prompts) for name, prompts in others.items()},
+            one("greedy texts", material.validation, sampling=dataclasses.replace(sampling, temperature=0.0), texts={})
+            if pair.draft and not sampling.is_greedy
+            else None,
+        )
+
+
+def learn(
+    pair: Pair,
+    recorded: Recorded,
+    material: Splits,
+    sampling: Sampling,
+    on_progress: OnProgress = lambda step: None,
+    how: How = USUAL,
+) -> Classifier:
+    labelled = [how.label(part.recordings) for part in (recorded.training, recorded.validation, recorded.test)]
+    network, classifier, costs = _fastest_network(pair, recorded, labelled, material, sampling, how, on_progress)
+    thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
+    if classifier.knows_copies or pair.draft is None:
+        thresholds[COPIED] = planning.best_for_copies(recorded.validation, costs, classifier)
+    judged = [how.judged(part) for part in labelled]
+    tested = _tested(recorded, labelled[1], judged, costs, classifier, thresholds, network, how, on_progress)
+    return dataclasses.replace(
+        classifier,
+        card={
+            "pair": list(pair.fingerprints or ()),
+            "draft_left_out": pair.draft_left_out,
+            "features": list(features.NAMES),
+            "design": how.design,
+            "start": how.start.card.get("pair") if how.start else None,
+            "looks_at": how.looks_at(network),
+            "thresholds": thresholds,
+            "cap": planning.CAP,
+            "sampling": sampling.to_dict(),
+            "machine": pair.target.facts.device_name,
+            "prompts": {name: len(getattr(material, name)) for name in PARTS},
+            "shared": material.shared(),
+            "data": {name: _digest(getattr(material, name)) for name in PARTS},
+            "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
+            "metrics": dataclasses.asdict(_measured(classifier, judged[2])),
+            "costs": costs.for_one(),
+            GREEDY: for_greedy(recorded.greedy, sampling, costs, classifier) if recorded.greedy else None,
+            **tested,
+            "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
+        },
+    )
+
+
+def _tested(
+    recorded: Recorded,
+    held_out: Labelled,
+    judged: Sequence[Labelled],
+    costs: CostModel,
+    classifier: Classifier,
+    thresholds: dict[str, float],
+    network: Network,
+    how: How,
+    on_progress: OnProgress,
+) -> dict[str, Any]:
+    """Return the parts of the card that say how well it judges."""
+    test = recorded.test
+    of_copies = {COPIED: planning.sweep_of_copies(test, costs, classifier)} if COPIED in thresholds else {}
+    judge = Judge(test, judged[2], costs, *_asking(test, thresholds, rule_of(how.design)))
+    return {
+        "ablations": _ablations(judged, ABLATIONS_OF_COPIES if test.is_alone else ABLATIONS, on_progress),
+        "learning": curve(
+            recorded.training.recordings,
+            how.label,
+            how.can_teach,
+            classifier,
+            lambda part: how.train(network, part, held_out),
+            judge,
+        ),
+        "predicted": _predicted(test, costs, classifier, thresholds),
+        "elsewhere": {
+            name: _elsewhere(study, how.judged(how.label(study.recordings)), costs, classifier, thresholds)
+            for name, study in recorded.others.items()
+        },
+        "sweep": (of_copies if test.is_alone else planning.sweep(test, costs, classifier) | of_copies),
+    }
+
+
+def _asking(test: Study, thresholds: dict[str, float], rule: str) -> tuple[Callable[[Classifier], Counts], Sight]:
+    """Return the replay of the strategy that asks a classifier, and what the strategy sees."""
+    if test.is_alone:
+        choice = planning.judged(thresholds[COPIED])
+        return lambda classifier: test.play(choice, judge=judge_of(classifier)), "nothing"
+    stop = partial(RULES[rule], thresholds[rule], planning.CAP)
+    return lambda classifier: test.count(stop, test.estimates(classifier)), "estimate"
+
+
+def _fastest_network(
+    pair: Pair,
+    recorded: Recorded,
+    labelled: Sequence[Labelled],
+    material: Splits,
+    sampling: Sampling,
+    how: How,
+    on_progress: OnProgress,
+) -> tuple[Network, Classifier, CostModel]:
+    """Train every network of the design, and keep the one that replay finds fastest at this machine's prices."""
+    networks = how.networks(is_alone=pair.draft is None)
+    candidates = how.train_each(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
+    for network, candidate in zip(networks, candidates, strict=True):
+        pair.hold(network.name, candidate)
+    names = [network.name for network in networks]
+    prices = probing.probe_each(pair, material.validation, sampling, names, partial(_measuring, on_progress))
+    if len(networks) == 1:
+        return networks[0], candidates[0], prices[0]
+    classifier, costs = fastest(recorded.validation, list(zip(candidates, prices, strict=True)))
+    network = next(n for n, each in zip(networks, candidates, strict=True) if each is classifier)
+    return network, classifier, costs
+
+
+def fastest(study: Study, candidates: Sequence[tuple[Classifier, CostModel]]) -> tuple[Classifier, CostModel]:
+    """Return the candidate with which the priced rule is fastest in replay. Each candidate's own cost counts."""
+
+    def speed(candidate: tuple[Classifier, CostModel]) -> float:
+        classifier, costs = candidate
+        price = planning.price_of_a_token(study, costs, classifier)
+        counts = study.count(lambda: Priced(price, planning.CAP), study.estimates(classifier))
+        return costs.tokens_per_s(counts, "estimate")
+
+    return max(candidates, key=speed)
+
+
+def _elsewhere(
+    study: Study, labelled: Labelled, costs: CostModel, classifier: Classifier, thresholds: dict[str, float]
+) -> dict[str, Any]:
+    found = _measured(classifier, labelled)
+    return {
+        "prompts": len(study.recordings),
+        "auc": found.auc,
+        "calibration_error": found.calibration_error,
+        "predicted": _predicted(study, costs, classifier, thresholds),
+    }
+
+
+def _digest(prompts: Sequence[Prompt]) -> str:
+    """Hash of the prompts' ids and texts."""
+    return hashlib.sha256(json.dumps([[prompt.id, prompt.content] for prompt in prompts]).encode()).hexdigest()
+
+
+def _recorded(on_progress: OnProgress, name: str, due: int, done: int) -> None:
+    on_progress(Step(f"recording {name}", done, due))
+
+
+def _measuring(on_progress: OnProgress, done: int, due: int) -> None:
+    on_progress(Step("measuring costs", done, due))
+
+
+def _epoch(progress: training.Progress) -> Step:
+    losses = f"loss {progress.train_loss:.3f}, held out {progress.held_out_loss:.3f}"
+    numbers = {
+        "train_loss": progress.train_loss,
+        "held_out_loss": progress.held_out_loss,
+        "held_out_f1": progress.held_out_f1,
+    }
+    return Step("training", progress.epoch, progress.epochs, losses, numbers)
+
+
+def _tuned(study: Study, costs: CostModel, classifier: Classifier) -> dict[str, float]:
+    """Thresholds: the published rule's by search, the priced rule's from its price."""
+    predictions = planning.predict(study, costs, classifier)
+    searched = planning.best(predictions, "disco", rule="threshold").choice.params["threshold"]
+    return {"threshold": float(searched), "priced": planning.price_of_a_token(study, costs, classifier)}
+
+
+def for_greedy(study: Study, sampling: Sampling, costs: CostModel, classifier: Classifier) -> dict[str, Any] | None:
+    """Return the part of a card that says how the classifier estimates on greedy texts; None if they cannot tell."""
+    tokens = training.label(study.recordings)
+    if not training.can_teach(tokens):
+        return None
+    scale, shift = training.platt(classifier, tokens)
+    fitted = classifier.scaled(scale, shift)
+    return dataclasses.asdict(
+        Calibration(
+            scale,
+            shift,
+            _tuned(study, costs, fitted),
+            {PRICED: planning.sweep(study, costs, fitted)[PRICED]},
+            dataclasses.replace(sampling, temperature=0.0).to_dict(),
+            len(tokens.rows),
+        )
+    )
+
+
+def _measured(classifier: Classifier, part: Labelled) -> metrics.Metrics:
+    return metrics.measure(classifier(part.rows), part.accepted)
+
+
+def _ablations(
+    labelled: Sequence[Labelled], sets: Mapping[str, Sequence[str]], on_progress: OnProgress
+) -> dict[str, Any]:
+    rows = {}
+    for number, (name, columns) in enumerate(sets.items(), start=1):
+        found = _measured(
+            training.train(labelled[0], labelled[1], columns=columns, hidden=ABLATION_HIDDEN), labelled[2]
+        )
+        rows[name] = {"auc": found.auc, "f1": found.f1, "bce": found.bce}
+        on_progress(Step("ablations", number, len(sets)))
+    return rows
+
+
+def _predicted(
+    study: Study, costs: CostModel, classifier: Classifier, thresholds: dict[str, float]
+) -> dict[str, float]:
+    """Speed-ups over autoregressive at thresholds that were tuned on other prompts; what is called best is chosen on
+    these prompts."""
+    if study.is_alone:
+        return planning.copying(study, costs, classifier, thresholds[COPIED])
+    baseline, play = study.play(planning.ALONE), study.play
+    by_rule = planning.tuned(study, study.estimates(classifier), thresholds)
+    return {
+        "best static": max(costs.speedup(play(choice), baseline) for choice in planning.STATICS),
+        planning.HEURISTIC.strategy: costs.speedup(play(planning.HEURISTIC), baseline),
+        planning.ORACLE.strategy: costs.speedup(play(planning.ORACLE), baseline),
+        **{f"disco:{rule}": costs.speedup(counts, baseline, "estimate") for rule, counts in by_rule.items()},
+        **(planning.copying(study, costs, classifier, thresholds[COPIED]) if COPIED in thresholds else {}),
+    }
