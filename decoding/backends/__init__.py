@@ -1,1 +1,1 @@
-"""What runs a choice: the pair of models in memory, the places of a batch, and the contestants."""
+"""Backends, which run choices: the pair of models in memory, the places of a batch, and the contestants."""

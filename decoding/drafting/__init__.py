@@ -1,1 +1,1 @@
-"""What drafts are made of: the contract of a source, its driver, features, estimates, trees and copies."""
+"""Drafts: the contract of a source, the driver of all sources, features, estimates, trees and copies."""

@@ -1,1 +1,1 @@
-"""What a run tells: its events, their times, and the counts that are taken from them."""
+"""Events of a run, their times, and the counts that are taken from them."""

@@ -10,10 +10,9 @@ import pytest
 
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.papers import FIGURES
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import Drawn
-from decoding.papers.figures import base, ssd_4_speed, ssd_theory
+from decoding.papers.figures import FIGURES, base, ssd_4_speed, ssd_theory
 from decoding.papers.files.plate import look
 from decoding.papers.outcomes import Outcomes, Tally, total
 from decoding.papers.settings import BRANCHES_EACH

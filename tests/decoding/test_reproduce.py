@@ -20,12 +20,12 @@ import torch
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.drafting.records import Record
-from decoding.papers import FIGURES, bootstrap, figures_in
+from decoding.papers import bootstrap
 from decoding.papers.chances import held_back, outcomes_of
 from decoding.papers.drawing import draw, phases, phases_due
 from decoding.papers.evidence import Evidence
 from decoding.papers.figure import Asked, Drawn, Figure, described, filled
-from decoding.papers.figures import base, disco_3, disco_classifier
+from decoding.papers.figures import FIGURES, base, disco_3, disco_classifier, figures_in
 from decoding.papers.files import FILES
 from decoding.papers.files.plate import COLOURS, GREY, Dot, Text, plate
 from decoding.papers.methods import methods
