@@ -126,7 +126,7 @@ class SourceDrafter(Drafter):
         fed = align(model, [*text, *copied] if copied else text)
         stop: StopReason | None = None
         while stop is None:
-            step = self._step(text, tokens, (yield model, fed, 1), choices)
+            step = self._step(text, tokens, (yield model, fed, 1), choices, len(copied))
             tokens.append(step.token)
             rows.append(step.scores)
             fed = [step.token]
@@ -155,15 +155,17 @@ class SourceDrafter(Drafter):
         assert ask == STEP, "after its first token a draft grows token by token"
         return "length" if drafted == room else None
 
-    def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, choices: Choices | None) -> DraftStep:
-        """Draft the token that follows these."""
+    def _step(
+        self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, choices: Choices | None, copied: int = 0
+    ) -> DraftStep:
+        """Draft the token that follows these, of which the first may be copied."""
         if choices:
             launched = choices.launch(logits)
             token, *seen = launched.values.tolist()
             step = DraftStep(text, tuple(tokens), int(token), launched.scores, launched.preferences, seen=seen)
         else:
             chosen = self.dice.choose(logits, [tokens])
-            step = DraftStep(text, tuple(tokens), int(chosen.ids), chosen.scores, chosen.preferences)
+            step = DraftStep(text, tuple(tokens), int(chosen.ids), chosen.scores, chosen.preferences, (), copied)
         if step.token < 0:
             raise broken()
         return step
