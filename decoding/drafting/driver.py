@@ -205,7 +205,10 @@ class SourceDrafter(Drafter):
         room = min(ask.length, self.view.room, model.context - len(text))
         if room <= 0:
             return EMPTY
-        assert isinstance(model, ReadsBlocks), "this draft model foretells one position a pass"
+        if not self.source.blocks:
+            raise BadStrategy("A source that drafts blocks, which no recording can tell, says so: `blocks = True`.")
+        if not isinstance(model, ReadsBlocks):
+            raise BadStrategy("This strategy drafts several tokens in a pass, and this draft model foretells only one.")
         tokens: list[int] = []
         rows: list[Tensor] = []
         logits = yield BlockPass(model), align(model, text), room

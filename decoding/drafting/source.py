@@ -163,6 +163,7 @@ class Source(ABC):
     lookahead: int = 0  # the most tokens of this round's draft, or levels of its tree
     estimates: Sequence[float] = ()  # probability that each token of a draft with copies is accepted, if it knows
     crowd: Crowd = ALONE  # the texts that are decoded together with this one
+    blocks: ClassVar[bool] = False  # whether it drafts blocks: no recording tells what they would hold
 
     @property
     def rests(self) -> bool:

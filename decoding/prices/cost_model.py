@@ -89,10 +89,6 @@ class CostModel:
         known = self.context
         return known.further(seconds, texts, context, known.draft) if known and context is not None else seconds
 
-    def block(self, texts: int, length: int) -> float:
-        """Seconds of a pass that gives distributions for so many positions of each text at once."""
-        return self.draft(texts, texts * length)
-
     def prepare(self, rows: float) -> float:
         """Seconds of one step of so many branches."""
         return on_line(self.branches, rows) if self.branches else self.draft(1, rows)

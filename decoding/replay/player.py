@@ -18,6 +18,7 @@ from decoding.core.crowd import Crowd
 from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
 from decoding.drafting.tree_shapes import TreeShape
+from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 
@@ -100,7 +101,8 @@ class Playing:
         if isinstance(ask, Copy):
             self.copied, self.agreed = len(ask.tokens), self._agreeing(ask.tokens)
             ask = next_of(asking)
-        assert not isinstance(ask, Block), "recordings hold what a draft says token by token"
+        if isinstance(ask, Block):
+            raise BadStrategy("A source of blocks cannot be replayed: recordings hold a draft token by token.")
         self.first_rows = self.late + self.copied
         if isinstance(ask, Step) and ask.parents:
             yield from self._grow(asking, ask)

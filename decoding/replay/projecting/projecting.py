@@ -108,6 +108,8 @@ class Material:
         [usual] = parse_choices(kind)
         if self.is_alone and usual.spec.needs_draft:
             return "it needs a draft, and none was recorded"
+        if usual.spec.blocks:
+            return "no recording tells what its blocks would hold"
         if not RANKED[kind]:
             return "a search has no settings of it to try"
         if self.classifier is None and usual.classifier is not None:
