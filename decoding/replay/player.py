@@ -39,6 +39,7 @@ class Pass(NamedTuple):
     tokens: int  # that it drafts
     rows: int = 1  # that it reads, besides those that it has not read yet
     late: int = 0  # tokens that it must read first, beyond the one that follows a draft that was accepted whole
+    is_level: bool = False  # whether its tokens are a level of a tree
 
 
 @dataclass
@@ -122,6 +123,16 @@ class Playing:
         """Tokens of this round's draft."""
         return self.copied + self.drafted
 
+    def pass_s(self, one: Pass, costs: CostModel, texts: int) -> float:
+        """Seconds of a pass of so many texts that this one shares with no other: of a look at each token, or of its
+        place in a tree, and of what the model reads late."""
+        each = costs.in_tree if one.is_level else costs.look(self.source.sees)
+        return each * one.tokens + (costs.late_row(texts) * one.late if one.late else 0.0)
+
+    def round_s(self, costs: CostModel) -> float:
+        """Seconds of a round that this text shares with no other: of growing a tree, or of weighing a copy."""
+        return costs.tree * bool(self.tree) + costs.mixing * self.source.weighs
+
     def judge(self) -> int:
         """Take the verdict, which comes now. Return how many tokens it accepts."""
         accepted, path = self._verdict()
@@ -199,7 +210,7 @@ class Playing:
         for rows, tokens in levels:
             self.passes += 1
             self.drafted += tokens
-            yield Pass(tokens, rows)
+            yield Pass(tokens, rows, is_level=True)
 
     def _shaped(self, asking: Asking, step: Ask | str, room: int) -> Iterator[tuple[int, int]]:
         """Yield rows and tokens of each level of a tree whose shape the source knows."""
