@@ -14,7 +14,20 @@ from decoding.dice.choosing import Choices, Choosing
 from decoding.dice.dice import Dice, broken
 from decoding.dice.verify import Verdict
 from decoding.drafting.features import DraftStep, Fate, Feature
-from decoding.drafting.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
+from decoding.drafting.source import (
+    STEP,
+    Ask,
+    Asking,
+    Block,
+    Copy,
+    Foresee,
+    Judgement,
+    Source,
+    Step,
+    View,
+    next_of,
+    until_refused,
+)
 from decoding.drafting.tree import Grown, listing
 from decoding.errors import BadStrategy
 from decoding.models.runner import BlockPass, ModelRunner, ReadsBlocks, Steps, Tree, TreePass, align, read_prompt
@@ -254,11 +267,3 @@ class SourceDrafter(Drafter):
         if self.model is None:
             raise BadStrategy("A strategy says needs_draft=False and asks the draft model. Remove that from its file.")
         return self.model
-
-
-def until_refused(most: int) -> Asking:
-    """Ask for tokens up to the first one that the target will refuse."""
-    for _ in range(most):
-        if not (yield STEP):
-            return "rule"
-    return "limit"
