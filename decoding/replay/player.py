@@ -210,7 +210,7 @@ class Playing:
         for rows, tokens in levels:
             self.passes += 1
             self.drafted += tokens
-            yield Pass(tokens, rows, is_level=True)
+            yield Pass(tokens, rows, self.late_rows if self.passes == 1 else 0, is_level=True)
 
     def _shaped(self, asking: Asking, step: Ask | str, room: int) -> Iterator[tuple[int, int]]:
         """Yield rows and tokens of each level of a tree whose shape the source knows."""

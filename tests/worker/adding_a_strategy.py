@@ -1,7 +1,8 @@
-"""Run by test_adding_a_strategy.py, where `line-breaks` of docs/extending.md is one of the strategies."""
+"""Run by test_adding_a_strategy.py, where `one-more` of docs/extending.md is one of the strategies."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -10,11 +11,20 @@ import torch
 from django.test import Client
 
 from decoding.choice import choose
+from decoding.core.loop import Batch
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.recording import record
+from decoding.prices.counts import Counts
 from decoding.prices.fit import counted
-from decoding.replay.planning import Study, predict
+from decoding.prices.machine_card import published
+from decoding.replay import planning_at_load
+from decoding.replay.at_load import play
+from decoding.replay.planning import Study, predict, study
+from decoding.replay.planning_at_load import predict_at_load
+from decoding.replay.player import replay
+from decoding.replay.projecting import projecting
+from decoding.trace.events import Drafted, Recorder
 from tests.decoding.models import LLAMA, save
 from tests.decoding.test_comparison import pair as small_pair
 from tests.decoding.test_planning import prompts as small_prompts
@@ -23,10 +33,12 @@ from tests.golden.documents import COSTS
 from webapp.accounts.models import User
 from webapp.comparisons.report import report
 from webapp.core.looks import LooksFinder
+from worker.terminal.catalogue import catalogue
 from worker.terminal.compare import main
 
-MINE = choose("line-breaks", {"after": 5})
-SAMPLING = Sampling(temperature=0.8, max_new_tokens=40)
+MINE, ALONE = choose("one-more", {"cap": 5}), choose("autoregressive")
+SAMPLING = Sampling(temperature=0.8, max_new_tokens=80)
+GREEDY = Sampling(max_new_tokens=20)
 
 
 def spell(tokens) -> str:
@@ -34,63 +46,117 @@ def spell(tokens) -> str:
     return "".join("\n" if token % 3 == 0 else "x" for token in tokens)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_replay_counts_what_a_live_run_does(seed: int) -> None:
-    world = World.of_tables(14, seed, noise=0.7, words=spell)
-    decoded, live = world.run(MINE, [3, 1], SAMPLING, seed)
-    with torch.inference_mode():
-        recording = record(
-            "p", [3, 1], decoded.tokens, draft=world.draft, dice=dice_for(SAMPLING, 14, seed),
-            end_tokens=(), max_new_tokens=40,
-        )  # fmt: skip
-    counts = Study([recording], spell).play(MINE)
-    assert counts == counted(live.events)
-    assert {1, 5} <= set(counts.rounds)
+@pytest.fixture(scope="module")
+def recorded():
+    return study(small_pair(), small_prompts(4), GREEDY, tails=True)
 
 
-def test_the_planner_prices_its_grid() -> None:
-    from decoding.replay.planning import study
+@pytest.fixture(scope="module")
+def lived():
+    """Texts that it wrote, with what was counted, and their recordings."""
+    found, recordings = Counts(), []
+    for seed in range(8):
+        world = World.of_tables(9, seed, noise=0.7, words=spell)
+        decoded, live = world.run(MINE, [3, 1], SAMPLING, seed)
+        assert decoded == world.run(ALONE, [3, 1], SAMPLING, seed)[0]
+        found.add(counted(live.events))
+        with torch.inference_mode():
+            recordings.append(
+                record(
+                    "p", [3, 1], decoded.tokens, draft=world.draft, dice=dice_for(SAMPLING, 9, seed),
+                    end_tokens=(), max_new_tokens=SAMPLING.max_new_tokens,
+                )
+            )  # fmt: skip
+    return found, Study(recordings, spell)
 
-    rows = predict(study(small_pair(), small_prompts(4), Sampling(max_new_tokens=20), tails=True), COSTS)
-    assert [row.choice.params["after"] for row in rows if row.choice.strategy == "line-breaks"] == [*range(2, 9)]
+
+def test_its_text_is_the_targets_and_a_replay_counts_what_its_live_runs_did(lived) -> None:
+    live, study = lived
+    replayed = study.play(MINE)
+    for count in ("tokens", "rounds", "accepted", "copied", "copied_rounds", "trees", "in_trees", "branched"):
+        assert getattr(replayed, count) == getattr(live, count)
+    assert min(live.copied_rounds, live.trees, live.draft_passes) > 3 and max(live.rounds) > 3
 
 
-def test_the_terminal_runs_it(tmp_path: Path, capsys) -> None:
+def test_what_its_model_must_read_after_copies_is_paid_for_at_load_as_for_one_user(lived) -> None:
+    texts = lived[1].texts()
+    ends = [
+        sum(request.end for request in play(texts, MINE.sources(), dataclasses.replace(COSTS, late=late), 1).requests)
+        for late in (0.0, 1.0)
+    ]
+    assert ends[1] - ends[0] == pytest.approx(replay(texts, MINE.sources()).late_rows) and ends[1] > ends[0]
+
+
+def test_among_eight_texts_each_is_written_as_without_the_others() -> None:
+    shared, batch, texts = World.of_tables(5, 0), Batch(), []
+    for number in range(8):
+        world = World(shared.target.model.new_runner(), shared.draft.model.new_runner(), words=spell)
+        texts.append(world.sequence(MINE, [number % 5, 1, 2], SAMPLING, number, None, Recorder()))
+        batch.admit(texts[-1])
+    while batch.sequences:
+        batch.step()
+    for number, text in enumerate(texts):
+        assert text.decoded == World.of_tables(5, 0).run(ALONE, [number % 5, 1, 2], SAMPLING, number)[0]
+    rounds = [event for text in texts for event in text.sink.events if isinstance(event, Drafted)]
+    assert {(bool(event.rows), event.source) for event in rounds} == {(0, "copied"), (0, "fresh"), (1, "fresh")}
+
+
+def test_the_planner_prices_its_grid_for_one_user_and_for_eight(recorded) -> None:
+    rows = predict(recorded, COSTS)
+    assert [row.choice.params["cap"] for row in rows if row.choice.strategy == "one-more"] == [*range(2, 9)]
+    together = dataclasses.replace(COSTS, steps={1: ((1, 2.0),), 8: ((8, 4.0),)})
+    found = predict_at_load(planning_at_load.Material(recorded, together), [1, 8])
+    assert all(any(row.choice.strategy == "one-more" for row in rows) for rows in found.values())
+
+
+def test_it_is_projected_onto_other_machines(recorded) -> None:
+    material = projecting.Material.of(recorded, small_pair().vocab, None)
+    card = published()["llama-70b-1b-h100"]
+    assert {"one-more"} <= material.settings().keys()
+    assert material.speed(MINE, card, 1) > 0 and material.speed(MINE, card, card.batches[-1]) > 0
+
+
+def test_the_terminal_runs_it_for_one_user_and_for_eight(tmp_path: Path, capsys) -> None:
     save(tmp_path / "target", "llama", **LLAMA)
     save(tmp_path / "draft", "llama", **{**LLAMA, "num_hidden_layers": 1})
-    (tmp_path / "prompts.txt").write_text("w1 w2 w3\nw4 w5\n")
+    (tmp_path / "prompts.txt").write_text("".join(f"w{n} w{n + 1} w{n}\n" for n in range(1, 9)))
     files = [str(part) for role in ("target", "draft") for part in (f"--{role}", tmp_path / role)]
     files += ["--prompts", str(tmp_path / "prompts.txt"), "--json", str(tmp_path / "result.json")]
-    assert main([*files, "--max-new-tokens", "8", "--strategies", "autoregressive,line-breaks:3"]) == 0
-    result = json.loads((tmp_path / "result.json").read_text())
-    assert [row["label"] for row in result["strategies"]] == ["autoregressive", "line-breaks:3"]
-    assert "▬" in capsys.readouterr().out
+    asked = ["--max-new-tokens", "8", "--concurrency", "1,8", "--strategies", "autoregressive,one-more:3"]
+    assert main([*files, *asked]) == 0
+    rows = {row["label"]: row for row in json.loads((tmp_path / "result.json").read_text())["strategies"]}
+    assert {"one-more:3", "one-more:3 @8"} <= rows.keys()
+    assert all(row["audit"]["identical"] + row["audit"]["tie"] == 8 for row in rows.values())
+    assert "▬" in capsys.readouterr().out and "one-more" in catalogue()
 
 
 def test_the_service_runs_it_shows_it_and_answers_what_if(launch, make_worker) -> None:
-    asked = [{"strategy": "line-breaks", "params": {"after": n}} for n in (3, 6)]
+    asked = [{"strategy": "one-more", "params": {"cap": n}} for n in (3, 6)]
     comparison = launch(texts=6, strategies=[*asked, {"strategy": "static", "params": {"lookahead": 3}}])
     make_worker().look()
     comparison.job.refresh_from_db()
     assert comparison.job.state == "succeeded", comparison.job.reason
     labels = [row["label"] for row in report(comparison)["strategies"]]
-    assert labels == ["autoregressive", "line-breaks:3", "line-breaks:6", "static:3"]
+    assert labels == ["autoregressive", "one-more:3", "one-more:6", "static:3"]
 
     alice = Client()
     alice.force_login(User.objects.get(username="alice"))
-    told = alice.get(f"/api/v1/comparisons/{comparison.pk}/what-if/?strategy=line-breaks&after=4").json()
-    assert told["simulated"] is True and told["label"] == "line-breaks:4"
+    for users in (1, 8):
+        address = f"/api/v1/comparisons/{comparison.pk}/what-if/?strategy=one-more&cap=4&users={users}"
+        told = alice.get(address).json()
+        assert told["simulated"] is True and told["label"].startswith("one-more:4")
+    told = alice.get(f"/api/v1/comparisons/{comparison.pk}/what-if/?strategy=one-more&cap=4").json()
     assert [point["value"] for point in told["curve"]["points"]] == [*range(1, 21)]
     simulated = {row["label"]: row["simulated"] for row in told["measured"]}
-    assert simulated["line-breaks:3"] and simulated["line-breaks:6"]
+    assert simulated["one-more:3"] and simulated["one-more:6"]
 
     page = alice.get(f"/comparisons/{comparison.pk}/").content.decode()
-    assert 'data-knobs="line-breaks"' in page and "#line-breaks" in page
-    assert 'value="line-breaks"' in alice.get("/comparisons/new/").content.decode()
-    assert "line-breaks" in alice.get("/api/v1/schema/").content.decode()
+    assert 'data-knobs="one-more"' in page and "#one-more" in page
+    assert 'value="one-more"' in alice.get("/comparisons/new/").content.decode()
+    assert "one-more" in alice.get("/api/v1/schema/").content.decode()
 
 
 def test_its_mark_and_colour_are_among_the_static_files() -> None:
     found = LooksFinder()
     assert "M-8,-3H8V3H-8Z" in Path(found.find("marks.svg")).read_text()
-    assert ".s-line-breaks" in Path(found.find("css/strategies.css")).read_text()
+    assert ".s-one-more" in Path(found.find("css/strategies.css")).read_text()

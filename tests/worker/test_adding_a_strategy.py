@@ -31,8 +31,8 @@ def with_strategies(folder: Path, *command: str) -> subprocess.CompletedProcess[
     )
 
 
-def test_the_example_runs_in_terminal_service_replay_plan_and_what_if(tmp_path: Path) -> None:
-    (tmp_path / "line_breaks.py").write_text(example())
+def test_the_example_runs_in_terminal_service_replay_plan_projection_and_what_if(tmp_path: Path) -> None:
+    (tmp_path / "one_more.py").write_text(example())
     done = with_strategies(
         tmp_path, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/worker/adding_a_strategy.py"
     )
