@@ -311,7 +311,7 @@ class _Simulated:
     @classmethod
     def of(cls, pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, fixed: Choice, users: int) -> _Simulated:
         recorded = study(pair, prompts, sampling, tails=True)
-        joint = measure(pair, Places(pair.target.model, pair.require_draft("SSD").model), users, sampling)
+        joint = measure(pair, users, sampling)
         return cls(pair, fixed, [track_of(recording) for recording in recorded.recordings], joint)
 
     def over_fixed(self, own: Choice, prices: CostModel, users: int) -> tuple[float, float]:

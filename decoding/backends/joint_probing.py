@@ -1,8 +1,10 @@
-"""Measure what passes cost that several texts share, within seconds: the real loop, with drafts of fixed lengths."""
+"""Probing: what passes cost that several texts share, measured within seconds in the real loop, with drafts of fixed
+lengths; and texts whose drafts are prescribed, for any probe."""
 
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from decoding.backends.any_tokens import AnyTokens
+from decoding.backends.serving import Place, Places
 from decoding.core.ending import Ending
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence as Text
@@ -21,18 +23,19 @@ from decoding.dice.dice import NOISE_BLOCK, dice_for
 from decoding.disco.classifier import Classifier
 from decoding.disco.estimating import estimate_of
 from decoding.drafting.driver import SourceDrafter
-from decoding.drafting.features import Feature
-from decoding.drafting.source import Chain, View
+from decoding.drafting.source import Copying, Source, View
 from decoding.models.devices import Launched
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import fitted, rising
+from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Recorder, Verified
 from decoding.trace.timing import Clock
 
 if TYPE_CHECKING:
     from decoding.backends.pair import Pair
-    from decoding.backends.serving import Place, Places
+    from decoding.dice.dice import Dice
     from decoding.dice.sampling import Sampling
+    from decoding.drafting.features import Feature
 
 LOOKAHEADS = (0, 1, 3, 7)
 PROMPTS = (2, 32, 128)  # tokens
@@ -44,13 +47,41 @@ LENGTH = 96  # tokens of the texts, as in the middle of a usual answer
 GROWTH = 2 * (COLD + ROUNDS) * (1 + max(LOOKAHEADS))  # at most, in a turn: among so many texts, and among all
 ROOM = 2 * max(*PROMPTS, *PIECES)  # tokens of a place; `LENGTH` and its growth fit too
 NOTHING = CostModel({})
+ENDLESS = Ending(frozenset())
 
 
-class Fixed(Chain):
-    """Drafts so many tokens in each round, whatever it sees of them."""
+class AnyTokens(Copying):
+    """Proposes so many tokens in each round. What they are does not change how long their verification takes."""
 
-    def __init__(self, lookahead: int) -> None:
-        self.lookahead = lookahead
+    lookahead = sys.maxsize
+
+    def __init__(self, lengths: Iterator[int]) -> None:
+        self._lengths = lengths
+
+    def follow(self, text: Sequence[int]) -> None:
+        self._last = text[-1]
+
+    def copied(self) -> Sequence[int]:
+        return [self._last] * next(self._lengths)
+
+
+def text_of(
+    pair: Pair,
+    place: Place,
+    prompt: Sequence[int],
+    dice: Dice,
+    source: Source,
+    clock: Clock,
+    *,
+    feature: Feature | None = None,
+    ending: Ending = ENDLESS,
+    most: int = 10**6,
+) -> Text:
+    """Make a text for which this source drafts, with the pair's draft model unless it copies."""
+    view = View(ends=() if source.copies else ending.end_tokens, vocab=dice.vocab, now=clock.now)
+    choosing = pair.choosings.of(dice.sampling, feature.look if feature else None)
+    drafter = SourceDrafter(source, view, dice, None if source.copies else place.draft, feature, choosing)
+    return Text(prompt, most, ending, place.target, drafter, dice, Recorder(), clock)
 
 
 @dataclass
@@ -64,17 +95,19 @@ class Times:
 
 def measure(
     pair: Pair,
-    places: Places,
     most: int,
     sampling: Sampling,
+    *,
+    places: Places | None = None,
     classifier: Classifier | None = None,
     room: int = ROOM,
     like: CostModel = NOTHING,
 ) -> CostModel:
     """Measure 1, 2, 4, … texts, up to `most` of them, in places for so many tokens. With a classifier, a draft step
-    includes its looks. What is not measured here costs as in `like`.
+    includes its looks. What is not measured here costs as in `like`, for whose texts these prices are.
 
     All settings take turns, so that a busy moment falls on a few rounds of each."""
+    places = places or Places(pair.target.model, pair.draft.model if pair.draft else None)
     probing = Probing(pair, places, most, sampling, classifier, room)
     for _ in range(TURNS):
         probing.take_turn()
@@ -127,7 +160,7 @@ class Probing:
             for size in sizes
         }
         pieces = [(length, statistics.median(seconds)) for length, seconds in self._pieces.items()]
-        return replace(
+        found = replace(
             like,
             target={
                 size: rising({size * (k + 1): self._times[size, k].verifying for k in LOOKAHEADS}) for size in sizes
@@ -140,6 +173,7 @@ class Probing:
             noise=(NOISE_BLOCK, max(0.0, statistics.median(self._noise))),
             context=like.context and like.context._replace(tokens=LENGTH + GROWTH / 2),
         )
+        return found.at(like.context.tokens) if like.context else found
 
     def _usual(self, part: str, size: int, lookahead: int) -> float:
         return float(statistics.median(getattr(self._times[size, lookahead], part)))
@@ -229,22 +263,12 @@ def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
 
 
 def _text(
-    pair: Pair,
-    place: Place,
-    lookahead: int,
-    number: int,
-    sampling: Sampling,
-    clock: Clock,
+    pair: Pair, place: Place, lookahead: int, number: int, sampling: Sampling, clock: Clock,
     feature: Feature | None = None,
-) -> Text:
-    """A text that does not end. What it says does not matter: a pass takes the same time."""
+) -> Text:  # fmt: skip
+    """Make a text that does not end. What it says does not matter: a pass takes the same time."""
     contexts = [runner.context for runner in (place.target, place.draft) if runner]
     length = max(1, min(LENGTH, min(contexts) - GROWTH))
     prompt = [(7 * number + 3 * at) % pair.vocab for at in range(length)]
-    dice = dice_for(sampling, pair.vocab, number)
-    view = View(vocab=pair.vocab, now=clock.now)
-    drafter = SourceDrafter(AnyTokens(repeat(lookahead)), view, dice)  # of a target alone
-    if place.draft:
-        choosing = pair.choosings.of(sampling, None)
-        drafter = SourceDrafter(Fixed(lookahead), view, dice, place.draft, feature, choosing)
-    return Text(prompt, 10**6, Ending(frozenset()), place.target, drafter, dice, Recorder(), clock)
+    source = SameLength(lookahead) if place.draft else AnyTokens(repeat(lookahead))
+    return text_of(pair, place, prompt, dice_for(sampling, pair.vocab, number), source, clock, feature=feature)

@@ -11,7 +11,6 @@ from typing import Any
 
 from decoding.backends.joint_probing import measure
 from decoding.backends.pair import Pair
-from decoding.backends.serving import Places
 from decoding.choice import Choice
 from decoding.core.load import Load
 from decoding.core.loop import never
@@ -48,9 +47,7 @@ def plan_at_load(
     cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
     """Make the plan. `classifier` names the one that DISCO asks; `on_progress` gets the samples done and due."""
-    places = Places(pair.target.model, pair.draft.model if pair.draft else None)
-    joint = measure(pair, places, max(users), sampling, like=costs)
-    joint = joint.at(costs.context.tokens) if costs.context else joint
+    joint = measure(pair, max(users), sampling, like=costs)
     asked = None if classifier is None else pair.classifier(classifier, sampling)
     simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
     ahead = None if study.is_alone else AheadAtLoad(simulating, joint)

@@ -13,16 +13,15 @@ from itertools import cycle, islice, product
 
 import torch
 
-from decoding.backends.any_tokens import AnyTokens
+from decoding.backends.joint_probing import AnyTokens, text_of
 from decoding.backends.pair import Pair
+from decoding.backends.serving import Place
 from decoding.choice import Choice, choose
-from decoding.core import sequence
 from decoding.core.ending import Ending
 from decoding.core.loop import OnProgress, decode, unheard
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.estimating import estimate_of
-from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Confidence, DraftStep, Feature
 from decoding.drafting.source import Chain, Judgement, Source, View
 from decoding.drafting.tree_shapes import PRIOR, RANKS, ShapedTree, TreeShape, best_shape
@@ -256,22 +255,21 @@ def _traced(comparison: Comparison, prompt: Prompt, choice: Choice) -> list[Even
 
 def drafted(comparison: Comparison, prompt: Prompt, source: Source, feature: Feature | None = None) -> list[Event]:
     """Decode a sample with the drafts of this source, and return its events."""
-    pair, sampling, recorder = comparison.models, comparison.sampling, Recorder()
-    dice, clock = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0)), Clock()
+    pair, sampling = comparison.models, comparison.sampling
+    if not source.copies:
+        pair.require_draft("Measuring what drafting costs")
     ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
-    model = None if source.copies else pair.require_draft("Measuring what drafting costs")
-    choosing = pair.choosings.of(sampling, feature.look if feature else None)
-    view = View(ends=() if source.copies else ends, vocab=dice.vocab, now=clock.now)
-    probed = sequence.Sequence(
-        prompt=comparison.tokens(prompt),
-        max_new_tokens=sampling.max_new_tokens,
+    probed = text_of(
+        pair,
+        Place(pair.target, pair.draft),
+        comparison.tokens(prompt),
+        dice_for(sampling, pair.vocab, comparison.seed(prompt, 0)),
+        source,
+        Clock(),
+        feature=feature,
         ending=Ending(ends, sampling.stop, pair.tokenizer.decode),
-        target=pair.target,
-        drafter=SourceDrafter(source, view, dice, model, feature, choosing),
-        dice=dice,
-        sink=recorder,
-        clock=clock,
+        most=sampling.max_new_tokens,
     )
     with memory_for(Key(ALONE, prompt, 0)), torch.inference_mode():
         decode(probed, comparison.cancelled)
-    return recorder.events
+    return probed.sink.events  # type: ignore[attr-defined,no-any-return]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from decoding.backends.any_tokens import AnyTokens
+from decoding.backends.joint_probing import AnyTokens
 from decoding.backends.pair import Pair
 from decoding.core.loop import OnProgress, unheard
 from decoding.disco.prices import COPIED, PRICED, Prices, prices_at

@@ -32,6 +32,7 @@ from decoding.measure.speedups import Race
 from decoding.measure.summary import Judged, judge, report
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
+from decoding.prices.cost_model import Context, CostModel
 from decoding.prompts.chat.messages import Chat
 from decoding.prompts.prompt import Prompt
 from decoding.trace.events import Recorder, Started
@@ -182,9 +183,15 @@ def test_caches_hold_the_longest_text_of_the_comparison_and_grow_for_a_longer_on
 def test_prices_of_shared_passes_are_measured_in_small_caches() -> None:
     world = pair()
     places = Places(world.target.model, world.draft.model if world.draft else None)
-    assert measure(world, places, 2, SAMPLINGS["greedy"]).target.keys() == {1, 2}
+    assert measure(world, 2, SAMPLINGS["greedy"], places=places).target.keys() == {1, 2}
     place = places.take(2, ROOM)
     assert place and place.target.context == ROOM < world.target.context
+
+
+def test_prices_of_shared_passes_are_for_texts_as_long_as_those_of_one_text() -> None:
+    one = CostModel({1: [(1, 1.0)]}, context=Context(10_000, 10_000, target=0.1, draft=0.01))
+    together = measure(pair(), 2, SAMPLINGS["greedy"], like=one)
+    assert together.context == one.context and together.verify(2, 2) > 2 * 0.1 * 9_000 and together.draft(1) > 90
 
 
 def test_a_conversation_whose_answers_are_not_known_yet_has_room_for_the_whole_context() -> None:

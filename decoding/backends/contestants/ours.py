@@ -109,7 +109,7 @@ class Ours(Contestant):
         name, pair = request.choice.classifier, self._pair
         classifier = None if name is None else pair.classifier(name)
         room = room_for(request.longest)
-        return measure(pair, self.places, most, request.sampling, classifier, room)
+        return measure(pair, most, request.sampling, places=self.places, classifier=classifier, room=room)
 
     def _most(self, choice: Choice, load: Load, longest: int) -> int:
         """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches. The

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 from decoding.backends.joint_probing import measure
 from decoding.backends.pair import Pair
-from decoding.backends.serving import Places
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Comparison
@@ -33,9 +32,7 @@ def card_of(
     prices = prices_beside(costs, _prepared(pair, prompts, sampling))
     target, steps = {1: _line(costs.verify, 1, ROWS)}, {1: _steps(costs, prices)}
     if more := [batch for batch in batches if batch > 1]:
-        places = Places(pair.target.model, pair.require_draft("A machine card").model)
-        joint = measure(pair, places, max(more), sampling, like=costs)
-        joint = joint.at(costs.context.tokens) if costs.context else joint
+        joint = measure(pair, max(more), sampling, like=costs)
         target |= {batch: _line(joint.verify, batch, ROWS) for batch in more}
         # Branches of several texts are priced as so many texts.
         steps |= {batch: _line(lambda _, rows: joint.draft(rows), batch, (1, *BRANCHES)) for batch in more}
