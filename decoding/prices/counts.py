@@ -16,7 +16,7 @@ class Counts:
     drafts: int = 0  # rounds in which the draft model ran
     draft_passes: int = 0
     catch_ups: int = 0  # first draft passes with two rows: the draft had not seen the last accepted token
-    late_rows: int = 0  # further rows of first draft passes: tokens that another source had added
+    late_rows: int = 0  # further rows of first draft passes, after rounds without one or a copy
     mixed: int = 0  # rounds that weighed a copy against the draft model
     trees: int = 0  # rounds whose draft was a tree
     in_trees: int = 0  # drafted tokens of trees

@@ -98,7 +98,7 @@ def counted(trace: Trace) -> Counts:
 
 
 def _note(counts: Counts, one: Round, *, is_tree: bool = False) -> Counts:
-    counts.note(one.drafted, one.verdict.accepted, one.passes, 1 + one.is_behind, is_tree=is_tree)
+    counts.note(one.drafted, one.verdict.accepted, one.passes, one.read, is_tree=is_tree)
     return counts
 
 
@@ -114,16 +114,7 @@ def with_trees(costs: CostModel, trees: Iterable[Trace]) -> CostModel:
 
 def with_mixes(costs: CostModel, mixes: Iterable[Trace], sees: str = "nothing") -> CostModel:
     """Add the seconds that rounds of a mix of copies and drafts took beyond their passes and looks."""
-    left: list[float] = []
-    for trace in mixes:
-        late = 1  # tokens that the draft model has not read
-        for number, one in enumerate(rounds(trace)):
-            count, passes = one.drafted, one.passes
-            rows = late + count - passes if passes else 0
-            (counts := Counts()).note(count, 0, passes, rows, is_tree=False)
-            if number:
-                left.append(one.took_s - costs.seconds(counts, sees))
-            late = 1 + (one.verdict.accepted == count) if passes else late + one.verdict.accepted + 1
+    left = [one.took_s - costs.seconds(_note(Counts(), one), sees) for one in later_rounds(mixes)]
     return replace(costs, mixing=max(0.0, statistics.median(left)) if left else 0.0)
 
 

@@ -101,8 +101,7 @@ class Playing:
             self.copied, self.agreed = len(ask.tokens), self._agreeing(ask.tokens)
             ask = next_of(asking)
         assert not isinstance(ask, Block), "recordings hold what a draft says token by token"
-        # Rows beyond two are priced where another source has added tokens.
-        self.first_rows = self.late + self.copied if self.source.copies else min(2, self.late)
+        self.first_rows = self.late + self.copied
         if isinstance(ask, Step) and ask.parents:
             yield from self._grow(asking, ask)
         elif isinstance(ask, Step):

@@ -21,7 +21,7 @@ from decoding.disco.estimating import estimate_of
 from decoding.disco.recording import Recording, record
 from decoding.drafting.features import DraftStep, Feature
 from decoding.drafting.records import Record, RecordedText
-from decoding.drafting.source import Chain, Judgement
+from decoding.drafting.source import Chain, Judgement, View
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, counted
@@ -126,6 +126,29 @@ def test_passes_whose_tokens_the_target_never_sees_count_live_and_replayed(sampl
     assert counts.draft_passes == counted(live.events).draft_passes > 2 * counts.drafted > 0
     unseen = replay(texts, partial(Discarding, 5))
     assert unseen.rounds == {0: NEW} and 4 * unseen.drafts < unseen.draft_passes and unseen.drafts == NEW - 1
+
+
+class Pausing(SameLength):
+    """Drafts in every third round."""
+
+    round = 0
+
+    def begin(self, view: View) -> None:
+        self.round += 1
+        self.lookahead = 0 if self.round % 3 else 3
+
+
+@pytest.mark.parametrize("make", [partial(Pausing, 3), partial(Trimming, 5)], ids=["pausing", "trimming"])
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
+def test_rows_that_the_draft_must_read_first_count_live_and_replayed(make, sampling: Sampling) -> None:  # type: ignore[no-untyped-def]
+    made = world()
+    _, live = made.run(lambda parts: drafter_for(parts, make()), [3, 1], sampling)
+    counts = replay([RecordedText(recorded(made, sampling).record)], make)
+    assert counts == counted(live.events)
+    if make.func is Pausing:
+        assert 0 < counts.drafts == counts.catch_ups <= counts.late_rows
+    else:
+        assert counts.catch_ups == 0, "it has read all that the target accepted"
 
 
 def test_copied_tokens_take_no_pass_of_the_draft_model() -> None:
