@@ -242,9 +242,9 @@ def test_a_replay_copies_and_drafts_what_a_live_run_does(sampling: Sampling) -> 
         study = Study([recorded(World.of_tables(5, seed), sampling, seed)])
         live = counted(World.of_tables(5, seed).run(chained, [3, 1], sampling, seed)[1].events)
         played = replay(study.texts(study.confidences), chain, COSTS)
-        assert played.copied > 0 and played.draft_passes > 0
-        assert (played.tokens, played.rounds, played.accepted, played.copied) == (
-            (live.tokens, live.rounds, live.accepted, live.copied)
+        assert played.drafted > played.draft_passes > 0
+        assert (played.tokens, played.rounds, played.accepted, played.draft_passes) == (
+            (live.tokens, live.rounds, live.accepted, live.draft_passes)
         )
 
 
@@ -282,7 +282,7 @@ def test_a_lead_is_the_same_on_every_device(token: int) -> None:
 def test_the_replayed_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sources() -> None:
     study = Study([recorded(World.of_tables(4, 1), GREEDY)])
     played = study.play(BOUND, costs=COSTS)
-    assert played.copied > 0 and played.draft_passes > 0
+    assert played.drafted > played.draft_passes > 0
     drafted = sum(count * rounds for count, rounds in played.rounds.items())
     assert played.accepted >= drafted - played.rounds.total()
 
@@ -291,7 +291,7 @@ def test_a_replayed_hybrid_learns_from_earlier_texts_and_pays_for_what_the_model
     study = Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(6)])
     counts = study.play(HYBRID, costs=COSTS)
     assert counts.tokens == sum(len(each.matches) for each in study.recordings)
-    assert counts.copied > 0 and counts.draft_passes > 0 and counts.late_rows > 0
+    assert counts.drafted > counts.draft_passes > 0 and counts.late_rows > 0
     assert COSTS.seconds(counts, "confidence") > COSTS.seconds(replace(counts, late_rows=0), "confidence")
 
 
