@@ -178,11 +178,12 @@ def test_between_two_numbers_of_texts_a_pass_has_as_many_rows() -> None:
 def test_a_text_among_alike_ones_meets_the_prices_of_their_passes(texts: int, rows: int) -> None:
     costs = CostModel(
         {n: [(n * each, 0.01 + 0.001 * n * each**0.5) for each in (1, 3, 9)] for n in (1, 4, 16)},
-        {n: [(n, 0.001 * n**0.5)] for n in (1, 4, 16)},
+        {n: [(n * each, 0.001 * (n * each) ** 0.5) for each in (1, 6, 24)] for n in (1, 4, 16)},
         begin=[(1, 0.001), (16, 0.002)],
     )
     one = costs.of_each(texts)
     assert one.verify(1, rows) == pytest.approx(costs.verify(texts, texts * rows))
+    assert costs.draft(texts) == costs.draft(texts, texts)
     assert one.drafted(1, rows) == pytest.approx(costs.drafted(texts, rows))
 
 

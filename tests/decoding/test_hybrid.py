@@ -16,6 +16,7 @@ from decoding.backends.registry import Parts
 from decoding.choice import choose
 from decoding.core.drafter import Drafter
 from decoding.dice.sampling import Sampling
+from decoding.disco import features
 from decoding.drafting.estimates import Knowledge
 from decoding.drafting.features import DraftStep, Lead, lead
 from decoding.drafting.source import Asking, Given, Judgement, View, next_of
@@ -30,7 +31,7 @@ from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.events import Drafted, Verified
 from tests.decoding.test_replay_and_disco import recorded
 from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
-from tests.decoding.worlds import World, tables
+from tests.decoding.worlds import World, looking_at, tables
 
 HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")
 JUDGED = choose("hybrid", {"classifier": "newest"})
@@ -268,6 +269,36 @@ def test_a_replay_shows_the_leads_that_a_live_draft_has(sampling: Sampling) -> N
     replay(study.texts(study.shown("lead")), lambda: Spied(Knowledge()), COSTS)
     assert shown == pytest.approx(live, abs=1e-5) and len({*shown}) > 5
     assert all(0.5 <= lead <= 1.0 for lead in shown)
+
+
+@pytest.mark.parametrize("seen", [features.NAMES, features.QUICK, features.GLANCE], ids=["full", "quick", "glance"])
+def test_after_a_copy_a_live_draft_has_the_estimates_that_a_replay_has_there(seen: Sequence[str]) -> None:
+    classifier, copied = looking_at(seen), 0
+    shown: list[tuple[int, tuple[int, ...], list[float]]] = []  # by draft: where it began, its copy, its estimates
+
+    class Spied(CopyThenDraft):
+        sees = "estimate"
+
+        def takes(self, estimates: Sequence[float]) -> tuple[int, int]:
+            taken, drafted = super().takes(estimates)
+            shown.append((self._start, self._found[:taken], []))
+            return taken, drafted
+
+        def stops(self, seen: float, now: int) -> bool:
+            shown[-1][2].append(seen)
+            return super().stops(seen, now)
+
+    for seed in range(6):
+        shown.clear()
+        World.of_tables(5, seed).run(lambda parts: parts.drafter(Spied(Knowledge()), classifier), [3, 1], GREEDY)
+        study = Study([recorded(World.of_tables(5, seed), GREEDY)])
+        [recording], [rows] = study.recordings, study.estimates(classifier)
+        for start, copy, estimates in shown:
+            place = start + len(copy)
+            if recording.tokens[start:place] == [*copy] and len(estimates) == 2:
+                copied += len(copy) > 0
+                assert estimates == pytest.approx(rows[place - recording.prompt_tokens][:2], abs=1e-5)
+    assert copied > 3
 
 
 @pytest.mark.parametrize("token", [2, 0], ids=["the best", "another, as ratio dice may draw"])
