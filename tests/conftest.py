@@ -37,6 +37,12 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", folder], check=True)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    laws = parser.getgroup("laws", "cases that the laws draw (tests/laws)")
+    laws.addoption("--deep", action="store_true", help="draw thousands of cases, others each time")
+    laws.addoption("--case", default="", metavar="JSON", help="hold a law against this case alone")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
     """Modules and tests stay to the end. The garbage collector took 40 % of the CPU time of collecting them."""

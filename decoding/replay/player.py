@@ -109,7 +109,7 @@ class Playing:
             yield from self._grow(asking, ask)
         elif isinstance(ask, Step):
             yield from self._go_on(asking)
-        if not self.tree:
+        if self.drafted and not self.tree:
             self.drafted = min(self.drafted, self.source.keeps(self.drafted))
         self._ready = self._clock.now()
 
