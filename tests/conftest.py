@@ -22,6 +22,11 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Folders whose tests start commands, engines or trainings.
+MACHINES = {Path(__file__).parent / name for name in ("launcher", "starter", "terminal", "worker")}
+LAWS = {Path(__file__).parent / "webapp" / name for name in ("test_isolation.py", "test_schema.py")}
+NEEDS = {program.mark for program in PROGRAMS} | {"db", "django_db", "gpu", "peer", "proxy", "slow", "transactional_db"}
+pytest_plugins = ["tests.clock"]
 skipped: Counter[Program] = Counter()
 
 
@@ -48,10 +53,27 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("drafthouse").addoption(
+        "--quick", action="store_true", help="run laws, parts and smoke tests: what needs no machine but those"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Modules with slow tests come first: else the longest of them would begin last, and one core wait for it."""
+    if config.getoption("quick"):
+        config.hook.pytest_deselected(items=[item for item in items if not is_quick(item)])
+        items[:] = filter(is_quick, items)
     long = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in long)
+
+
+def is_quick(item: pytest.Item) -> bool:
+    """Tell whether a test is a law, a part, which needs neither a database nor another program, or a smoke test."""
+    if item.get_closest_marker("smoke") or item.path in LAWS:
+        return True
+    needs = {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
+    return not needs & NEEDS and not MACHINES & {*item.path.parents}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

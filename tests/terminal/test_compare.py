@@ -78,6 +78,7 @@ def test_greedy_text_is_the_targets_under_every_strategy(compared: dict[str, Any
     }
 
 
+@pytest.mark.smoke
 def test_the_trace_adds_up_to_the_document(box: Path, compared: dict[str, Any]) -> None:
     events = [json.loads(line) for line in (box / "trace.jsonl").read_text().splitlines()]
     for row in compared["strategies"]:

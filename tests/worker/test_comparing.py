@@ -52,6 +52,7 @@ def is_whole(sample: Sample) -> bool:
     return [event["seq"] for event in part.events] == list(range(1, sample.last_seq + 1)) and tokens <= set(part.words)
 
 
+@pytest.mark.smoke
 def test_a_comparison_runs_to_its_end(launch, make_worker):
     comparison = launch(texts=2, repeats=2)
     make_worker().look()
@@ -83,6 +84,7 @@ def test_models_stay_loaded_from_job_to_job(launch, make_worker, engine):
     assert (state(comparison), engine.pid) == ("succeeded", before)
 
 
+@pytest.mark.smoke
 def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_worker, engine):
     comparison = launch(texts=6, tokens=96)
     engine.after(2, lambda: os.kill(engine.pid, signal.SIGKILL))

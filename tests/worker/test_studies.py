@@ -52,6 +52,7 @@ def done(study: Study) -> Study:
     return study
 
 
+@pytest.mark.smoke
 def test_an_oracle_counts_what_the_draft_could_have_done(launch, make_worker):
     study = launch(ORACLE, lookahead=3)
     make_worker().look()

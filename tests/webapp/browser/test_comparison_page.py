@@ -43,6 +43,7 @@ def choose(page, run: int) -> None:
     page.check(f"[data-lane='{run}'] input", force=True)
 
 
+@pytest.mark.smoke
 def test_rounds_arrive_and_neither_a_reload_nor_a_late_tab_misses_any(open_page, worker):
     page = open_page(path_of(worker))
     mode(page, "live")

@@ -100,6 +100,7 @@ def test_a_failed_run_is_understood_and_tried_again_with_two_clicks(open_page, w
     assert stranger.count == (2, 0)
 
 
+@pytest.mark.smoke
 def test_a_comparison_of_a_pair_is_launched_with_two_clicks(open_page, worker):
     stranger = Stranger(open_page("/comparisons/"))
     stranger.click("text=New comparison")
