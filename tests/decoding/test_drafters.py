@@ -16,8 +16,8 @@ from decoding.drafting.source import END, STEP, Ask, Asking, Block, Copy, Copyin
 from decoding.errors import BadStrategy
 from decoding.models.table import TableRunner
 from decoding.trace.events import Drafted, StopReason
-from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.decoding.worlds import World, state_of, tables
+from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
 
 
 class Repeats(Copying):

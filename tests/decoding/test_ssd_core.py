@@ -24,8 +24,8 @@ from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.transport.messages import Recipe
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
-from tests.decoding.test_strategies import LENGTH, VOCAB, follows, law_of_three
 from tests.decoding.worlds import Solo, World, state_of, tables
+from tests.kit.law import LENGTH, VOCAB, follows, law_of_three
 
 GREEDY = Sampling(max_new_tokens=50)
 SSD = parse_choices(

@@ -24,8 +24,8 @@ from tests.decoding.test_comparison import Letters
 from tests.decoding.test_load import drawing_at
 from tests.decoding.test_ssd_beside import alike
 from tests.decoding.test_ssd_beside_at_load import SAMPLINGS, run, texts
-from tests.decoding.test_strategies import VOCAB, follows, law_of_three
 from tests.decoding.worlds import World, some_classifier, state_of, tables
+from tests.kit.law import VOCAB, follows, law_of_three
 
 CPU = torch.device("cpu")
 ALONE = choose("autoregressive")
