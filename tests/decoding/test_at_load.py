@@ -31,11 +31,11 @@ from decoding.strategies.budget import Budget
 from decoding.strategies.schedule import Scheduled
 from decoding.strategies.static import SameLength
 from decoding.strategies.vllm_adaptive import AdaptiveVerification
-from tests.decoding.test_comparison import Letters, pair
 from tests.decoding.test_load import PROMPTS, drawing_at
 from tests.decoding.worlds import some_classifier, state_of, tables, verdict_on
 from tests.golden.documents import COSTS
 from tests.kit.law import VOCAB, follows, law_of_three
+from tests.kit.pairs import Letters, pair
 
 # A row costs 1 ms on top of 10, a draft step 1 ms, the rest of a round 1 ms: few rows are cheap, many are not.
 SIZES = (1, 2, 4, 8, 16)

@@ -13,13 +13,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.backends.pair import Pair
 from decoding.choice import parse_choices
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, OutOfMemory
-from decoding.measure.comparison import Comparison, Warmed
+from decoding.measure.comparison import Warmed
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, order
 from decoding.measure.summary import report
@@ -29,34 +28,7 @@ from decoding.trace.events import Event, EventSink, Finished, Recorder
 from tests.decoding import models
 from tests.decoding.rehearsal import Rehearsal, rehearse
 from tests.decoding.worlds import state_of, tables
-
-LETTERS = "abcdefghijkl"
-CHOICES = parse_choices("autoregressive,static:3,threshold:0.4,oracle")
-PROMPTS = [Prompt("one", "ab", "x"), Prompt("two", "c", "y"), Prompt("three", "dd", "x")]
-
-
-class Letters:
-    def encode(self, text: str) -> list[int]:
-        return [LETTERS.index(letter) for letter in text]
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        return "".join(LETTERS[token] for token in tokens)
-
-
-def pair(target: TableRunner | None = None, context: int = 4096) -> Pair:
-    own, draft = tables(len(LETTERS), 7)
-    return Pair(
-        target=target or TableRunner(own, context, state_of),
-        draft=TableRunner(draft, context, state_of),
-        tokenizer=Letters(),
-        end_tokens=frozenset(),
-        dtype=torch.float64,
-    )
-
-
-def comparison(sampling: Sampling | None = None, **settings: object) -> Comparison:
-    settings = {"pair": pair(), "prompts": PROMPTS, "choices": CHOICES} | settings
-    return Comparison(sampling=sampling or Sampling(max_new_tokens=12), **settings)  # type: ignore[arg-type]
+from tests.kit.pairs import CHOICES, LETTERS, PROMPTS, comparison, pair
 
 
 def test_strategies_are_interleaved_prompt_by_prompt_in_changing_order() -> None:

@@ -36,9 +36,9 @@ from decoding.prompts.chat.messages import Chat
 from decoding.prompts.prompt import Prompt
 from decoding.trace.events import Recorder, Started
 from decoding.trace.timing import Clock
-from tests.decoding.test_comparison import LETTERS, Letters, comparison, pair
 from tests.decoding.worlds import BY_LOAD, OURS, SHARES_ROWS, World, some_classifier, state_of, tables
 from tests.kit.law import VOCAB, Draw, follows, law_of_three
+from tests.kit.pairs import LETTERS, Letters, comparison, pair
 
 PROMPTS = [Prompt(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))]
 SAMPLINGS = {

@@ -37,8 +37,8 @@ from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
 from decoding.replay.workload import Recipe
 from decoding.trace.events import Drafted, Event, Verified
-from tests.decoding.test_comparison import pair
 from tests.decoding.worlds import World, some_classifier
+from tests.kit.pairs import pair
 
 ASKED = Asked("--pair starter --limit 4")
 PROMPT = [3, 1]
