@@ -20,6 +20,7 @@ VOCAB, LENGTH = 3, 3
 
 
 def law_of_three(table: torch.Tensor, *prompt: int) -> dict[tuple[int, ...], float]:
+    """Probability of every three tokens after a prompt."""
     p = torch.softmax(table, -1)
     return {
         words: math.prod(float(p[state_of([*prompt, *words[:i]]), word]) for i, word in enumerate(words))
@@ -40,7 +41,7 @@ def follows(law: dict[tuple[int, ...], float], draw: Draw, draws: int) -> bool:
 
 
 def chi_square(counts: Counter[tuple[int, ...]], law: dict[tuple[int, ...], float]) -> float:
-    """It lies below 54.05 for 99.9 % of fair draws of three tokens: 26 degrees of freedom."""
+    """Distance of draws from a law: below 54.05 for 99.9 % of fair draws of three tokens, 26 degrees of freedom."""
     draws = counts.total()
     return sum((counts[words] - draws * share) ** 2 / (draws * share) for words, share in law.items())
 

@@ -16,13 +16,13 @@ from decoding.prompts.prompt import Prompt
 from tests.decoding.worlds import state_of, tables
 
 LETTERS = "abcdefghijkl"
-
 CHOICES = parse_choices("autoregressive,static:3,threshold:0.4,oracle")
-
 PROMPTS = [Prompt("one", "ab", "x"), Prompt("two", "c", "y"), Prompt("three", "dd", "x")]
 
 
 class Letters:
+    """A tokenizer of which every letter is a token."""
+
     def encode(self, text: str) -> list[int]:
         return [LETTERS.index(letter) for letter in text]
 
@@ -31,6 +31,7 @@ class Letters:
 
 
 def pair(target: TableRunner | None = None, context: int = 4096) -> Pair:
+    """A target of letters, or another, and a draft that resembles the target."""
     own, draft = tables(len(LETTERS), 7)
     return Pair(
         target=target or TableRunner(own, context, state_of),
@@ -42,6 +43,7 @@ def pair(target: TableRunner | None = None, context: int = 4096) -> Pair:
 
 
 def comparison(sampling: Sampling | None = None, **settings: object) -> Comparison:
+    """A comparison of four strategies on three prompts, except for what the settings say."""
     settings = {"pair": pair(), "prompts": PROMPTS, "choices": CHOICES} | settings
     return Comparison(sampling=sampling or Sampling(max_new_tokens=12), **settings)  # type: ignore[arg-type]
 
@@ -50,6 +52,7 @@ SHARED = Sampling(temperature=1.0, max_new_tokens=30)
 
 
 def prompts(count: int, split: str = "", seed: int = 0) -> list[Prompt]:
+    """Prompts of four random letters."""
     dice = random.Random(seed)
     return [Prompt(f"{split}{i}", "".join(dice.choices(LETTERS, k=4)), split=split) for i in range(count)]
 
