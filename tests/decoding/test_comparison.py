@@ -29,6 +29,7 @@ from tests.decoding import models
 from tests.decoding.rehearsal import Rehearsal, rehearse
 from tests.decoding.worlds import state_of, tables
 from tests.kit.pairs import CHOICES, LETTERS, PROMPTS, comparison, pair
+from tests.kit.runners import RoundsDifferently
 
 
 def test_strategies_are_interleaved_prompt_by_prompt_in_changing_order() -> None:
@@ -193,18 +194,6 @@ def test_a_prompt_that_cannot_be_decoded_is_named_and_left_out(prompt: Prompt, s
     assert {key.prompt.id for key, _ in made.left_out} == {prompt.id} and sentence in str(made.left_out[0][1])
     with pytest.raises(BadPrompt, match=sentence):
         made.run_whole()
-
-
-class RoundsDifferently(TableRunner):
-    """A target whose pass over several rows does not quite repeat its pass over one, like any on real hardware."""
-
-    def __init__(self, table: Tensor, error: float) -> None:
-        super().__init__(table, 4096, state_of)
-        self.error = error
-
-    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
-        logits = super().extend(tokens, need)
-        return logits if need == 1 else logits + self.error * torch.arange(self.vocab_size)
 
 
 @pytest.mark.parametrize(("tie", "error", "outcome"), [(1e-15, 1e-14, "tie"), (0.5, 1.0, "divergent")])

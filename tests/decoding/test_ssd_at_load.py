@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from decoding.backends.pair import Pair
 from decoding.choice import Choice, parse_choices
@@ -25,8 +24,7 @@ from decoding.drafting.ssd_settings import Settings, WantedBackup
 from decoding.errors import BrokenModel
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import stints
-from decoding.models.runner import Feed
-from decoding.models.table import TableModel, TableRunner
+from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan
@@ -60,17 +58,6 @@ PATHS = [
 
 def ssd(text: str = "ssd:4,branches=12,backup=neural") -> Choice:
     return parse_choices(text)[0]
-
-
-@dataclasses.dataclass(frozen=True)
-class Counting(TableModel):
-    """A table that remembers how many texts shared each pass, and how many rows the pass had."""
-
-    passes: list[tuple[int, int]] = dataclasses.field(default_factory=list)
-
-    def extend_all(self, feeds: abc.Sequence[Feed]) -> list[Tensor]:
-        self.passes.append((len(feeds), sum(len(tokens) for _, tokens, _ in feeds)))
-        return super().extend_all(feeds)
 
 
 def batch_of(world: World, choice: Choice, sampling: Sampling, count: int) -> list[Sequence]:

@@ -43,11 +43,11 @@ from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Drafted, Event, EventSink, Recorder, Verified
 from decoding.trace.timing import Clock
 from tests.decoding.test_load import drawing_at
-from tests.decoding.test_ssd_at_load import Counting
 from tests.decoding.test_ssd_beside import ANYWHERE, alike, table_draft
 from tests.decoding.worlds import World, some_classifier, state_of, tables
 from tests.kit.law import VOCAB, follows, law_of_three
 from tests.kit.pairs import Letters
+from tests.kit.runners import Counting
 
 ALONE, BESIDE, *OTHERS = parse_choices(
     "autoregressive,ssd:4,branches=16,backup=neural,placement=beside,ssd:3,branches=9,placement=beside,"
