@@ -21,8 +21,8 @@ from decoding.replay import weighing
 from decoding.replay.planning import Study, price_of_a_token, study, sweep
 from decoding.ssd.policy.ssd_policy import TokenPrices
 from decoding.trace.events import Recorder
-from tests.decoding.test_load import fragile
 from tests.decoding.worlds import some_classifier
+from tests.kit.loads import fragile
 from tests.kit.pairs import SHARED, pair, prompts
 
 COSTS = CostModel.of_one(

@@ -42,10 +42,10 @@ from decoding.ssd.transport.messages import (
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Drafted, Event, EventSink, Recorder, Verified
 from decoding.trace.timing import Clock
-from tests.decoding.test_load import drawing_at
 from tests.decoding.test_ssd_beside import ANYWHERE, alike, table_draft
 from tests.decoding.worlds import World, some_classifier, state_of, tables
 from tests.kit.law import VOCAB, follows, law_of_three
+from tests.kit.loads import drawing_at
 from tests.kit.pairs import Letters
 from tests.kit.runners import Counting
 
