@@ -33,9 +33,9 @@ from decoding.replay.what_if.places import Places
 from decoding.replay.what_if.recorded import Recorded as WhatIf
 from decoding.trace.events import Drafted, Event, Recorder, Verified, to_dict
 from tests.decoding.test_hybrid import chain, chained
-from tests.decoding.test_replay_and_disco import CAP
 from tests.decoding.worlds import World
 from tests.kit.loads import CHEAP
+from tests.kit.recordings import CAP
 
 LENGTH, USERS = 40, 3
 SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.9, max_new_tokens=LENGTH)]

@@ -28,9 +28,9 @@ from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.test_replay_and_disco import recorded
 from tests.decoding.worlds import World, tables
 from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
+from tests.kit.recordings import recorded
 
 HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")
 JUDGED = choose("hybrid", {"classifier": "newest"})

@@ -40,11 +40,11 @@ from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.accounting import count, rates
 from decoding.trace.events import Anticipated, Drafted, Event, Recorder
 from tests.decoding.test_ssd_core import SSD
-from tests.decoding.test_ssd_simulator import tracked
 from tests.decoding.worlds import World, of_its_own, some_classifier, state_of, tables
 from tests.kit.law import VOCAB, follows, law_of_three
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, drawing_at, texts
 from tests.kit.pairs import LETTERS, Letters, comparison
+from tests.kit.recordings import tracked
 
 OPEN = parse_choices("ssd:4,ssd:3,branches=9,backup=by-batch")  # they choose the backup by what they measure
 PATHS = [
