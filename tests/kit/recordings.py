@@ -21,9 +21,11 @@ from decoding.replay.ssd.track import Track
 from decoding.trace.events import Event
 from tests.decoding.worlds import World
 
+PROMPT = [3, 1]
 CAP = 8
 NEW = 40
 SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
+PATHS = [LikeliestPaths(6, 2), LikeliestPaths(3, 4), LikeliestPaths(3, 1)]
 
 
 def world(seed: int = 3, ends: Sequence[int] = ()) -> World:
@@ -33,11 +35,11 @@ def world(seed: int = 3, ends: Sequence[int] = ()) -> World:
 
 
 def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -> Recording:
-    decoded, _ = made.run(choose("autoregressive"), [3, 1], sampling, seed)
+    decoded, _ = made.run(choose("autoregressive"), PROMPT, sampling, seed)
     with torch.inference_mode():
         return record(
             "p",
-            [3, 1],
+            PROMPT,
             decoded.tokens,
             draft=made.draft,
             dice=dice_for(sampling, made.vocab, seed),
@@ -48,15 +50,9 @@ def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -
         )
 
 
-PATHS = [LikeliestPaths(6, 2), LikeliestPaths(3, 4), LikeliestPaths(3, 1)]
-
-
 def many(sampling: Sampling, seeds: range) -> list[Recording]:
     made = world()
     return [recorded(made, sampling, seed, depth=0) for seed in seeds]
-
-
-PROMPT = [3, 1]
 
 
 def tracked(world: World, sampling: Sampling, seed: int, classifier: Classifier | None = None, cap: int = 8) -> Track:
