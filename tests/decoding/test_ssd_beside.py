@@ -26,9 +26,9 @@ from decoding.ssd.transport.draft_process import Cores, DraftProcess, Patience, 
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
 from tests.decoding import models
 from tests.decoding.patient import Patient, Striking
-from tests.decoding.test_ssd_process import LINUX
 from tests.decoding.worlds import World, state_of, tables
 from tests.kit.pairs import Letters
+from tests.kit.processes import LINUX
 
 PROMPT = [5, 17, 3, 60]
 SAMPLINGS = {

@@ -12,9 +12,9 @@ import pytest
 
 from decoding.choice import Choice
 from decoding.ssd.transport.draft_process import divide
+from tests.kit.processes import family
 from tests.webapp import make
 from tests.worker.conftest import prompts
-from tests.worker.test_ssd import family
 from webapp.core.problems import NotFound
 from webapp.entries import services as entries
 from webapp.jobs import services as jobs
