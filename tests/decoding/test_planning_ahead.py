@@ -28,8 +28,8 @@ from decoding.replay.workload import planned_ahead, samples_ahead
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.strategies import STRATEGIES
 from decoding.trace.accounting import rates
-from tests.decoding.test_ssd_beside import table_draft
 from tests.decoding.worlds import some_classifier
+from tests.kit.beside import table_draft
 from tests.kit.pairs import LETTERS, pair
 from tests.kit.processes import LINUX
 
