@@ -26,6 +26,7 @@ ANYWHERE = Cores(2)  # tests run where there is room
 
 
 def table_draft(vocab: int, seed: int, **shape: float) -> TableRunner:
+    """The draft of a world of tables, made in whatever process asks."""
     return TableRunner(tables(vocab, seed, **shape)[1], state_of=state_of)
 
 
@@ -55,6 +56,7 @@ def run(
     sink: Callable[[], Recorder] = Recorder,
     prompts: Sequence[Sequence[int]] = PROMPTS,
 ) -> Found:
+    """Decode prompts in one batch, and return each one's answer and events."""
     requests = [
         Request(choice.at(at), prompt, sampling, seed, Ending(frozenset())) for seed, prompt in enumerate(prompts)
     ]
@@ -68,6 +70,7 @@ def run(
 
 
 def texts(found: Found) -> dict[tuple[int, ...], object]:
+    """What was decoded for each prompt: its tokens, or the error."""
     return {
         prompt: answer.tokens if isinstance(answer, Decoded) else str(answer) for prompt, (answer, _) in found.items()
     }

@@ -30,10 +30,12 @@ class CopyThenDraft(BestSource):
 
 
 def chain() -> CopyThenDraft:
+    """A source that copies and drafts in turn."""
     return CopyThenDraft(Knowledge())
 
 
 def chained(parts: Parts) -> Drafter:
+    """A drafter for that source, to run in a world."""
     return parts.drafter(chain())
 
 

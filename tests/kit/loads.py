@@ -33,10 +33,12 @@ SAMPLINGS = {
 
 
 def texts(samples: abc.Sequence[Sample]) -> dict[tuple[str, str], tuple[int, ...]]:
+    """Tokens of each strategy and prompt, whatever the load."""
     return {(sample.strategy.split(" @")[0], sample.prompt): sample.tokens for sample in samples}
 
 
 def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: object) -> list[Sample]:
+    """Decode eight prompts with each choice, at its load."""
     world = pair()
     world.hold("", some_classifier())
     made = comparison(sampling, choices=choices, **{"pair": world, "prompts": PROMPTS, **settings})

@@ -63,6 +63,7 @@ def played(together: Sequence[ModelRunner], plain: Model) -> Iterator[tuple[torc
 
 
 def shape(**changed: int) -> Shape:
+    """Shape of a small llama with some settings changed."""
     found = shape_of(LLAMA | {"model_type": "llama"} | changed)
     assert found
     return found

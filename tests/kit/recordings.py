@@ -29,12 +29,14 @@ PATHS = [LikeliestPaths(6, 2), LikeliestPaths(3, 4), LikeliestPaths(3, 1)]
 
 
 def world(seed: int = 3, ends: Sequence[int] = ()) -> World:
+    """Tables of 14 tokens."""
     made = World.of_tables(14, seed, noise=0.9)
     made.end_tokens = frozenset(ends)
     return made
 
 
 def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -> Recording:
+    """Record the text that any strategy writes in this world, with trees."""
     decoded, _ = made.run(choose("autoregressive"), PROMPT, sampling, seed)
     with torch.inference_mode():
         return record(
@@ -51,6 +53,7 @@ def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -
 
 
 def many(sampling: Sampling, seeds: range) -> list[Recording]:
+    """Record a text for each seed, without tails."""
     made = world()
     return [recorded(made, sampling, seed, depth=0) for seed in seeds]
 
@@ -89,9 +92,11 @@ LIVE = {
 
 
 def lived(world: World, choice: object, sampling: Sampling, seed: int) -> tuple[list[int], Sequence[Event]]:
+    """Decode, and return tokens and events."""
     decoded, recorder = world.run(choice, PROMPT, sampling, seed)
     return decoded.tokens, recorder.events
 
 
 def expected(world: World, text: Sequence[int], sampling: Sampling) -> Outcomes:
+    """Outcomes of a text as theory has them."""
     return outcomes_of(world.target, world.draft, PROMPT, text, sampling)[1.0]
