@@ -39,8 +39,7 @@ from decoding.ssd.transport.messages import Asked, Recipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.accounting import count, rates
 from decoding.trace.events import Anticipated, Drafted, Event, Recorder
-from tests.decoding.test_ssd_core import SSD
-from tests.decoding.worlds import World, of_its_own, some_classifier, state_of, tables
+from tests.decoding.worlds import SSD, World, of_its_own, some_classifier, state_of, tables
 from tests.kit.law import VOCAB, follows, law_of_three
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, drawing_at, texts
 from tests.kit.pairs import LETTERS, Letters, comparison

@@ -17,16 +17,12 @@ from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.runner import align
 from decoding.models.table import TableRunner
 from decoding.trace.events import Drafted, Event, Finished, Started, Verified
-from tests.decoding.worlds import COPYING, OURS, RANKED, World, state_of, tables
+from tests.decoding.worlds import COPYING, OURS, RANKED, World, label, state_of, tables
 from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
 
 GREEDY = Sampling(max_new_tokens=40)
 SHARED = Sampling(temperature=1.0, dice="shared", max_new_tokens=40)
 RATIO = Sampling(temperature=1.0, dice="ratio", max_new_tokens=40)
-
-
-def label(value: object) -> str | None:
-    return value.label if isinstance(value, Choice) else None
 
 
 def name(value: object) -> str | None:
