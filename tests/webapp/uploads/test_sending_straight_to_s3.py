@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.utils import timezone
 
-from tests.webapp.uploads.test_sending_files import manifest, sha
+from tests.kit.uploads import manifest, sha
 from webapp.uploads import services, store
 from webapp.uploads.models import Chunk
 
