@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.golden.record import FOLDER, name_of
+from tests.kit.comparisons import decoded_at
 from tests.webapp.browser.conftest import EXPECTED, STRATEGIES
 from tests.webapp.browser.lab import PHONE, PIXELS, grave_faults_of_both_themes
-from tests.webapp.comparisons.test_report import decoded_at
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
 from webapp.registry.models import Prompt
