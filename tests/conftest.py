@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.programs import PROGRAMS, Program, locate
+from tests.programs import POSTGRES, PROGRAMS, Program, locate
+from tests.webapp.postgres import Server
 
 # Read by torch when it is first imported, here or in a command that a test starts: with its default, one thread per
 # core, small tensors and parallel tests get in each other's way.
@@ -40,6 +41,27 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("no disk can be mounted here")
     yield folder
     subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.fixture(scope="session")
+def started_postgres() -> Iterator[Server]:
+    """The PostgreSQL server of all tests of this process."""
+    if locate(POSTGRES) is None:
+        pytest.skip(POSTGRES.missing)
+    server = Server.made()
+    server.start()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def server(started_postgres: Server) -> Server:
+    """That server, with a database of the test's own. The test may stop it, and then it is started for the next one."""
+    if not started_postgres.is_running:
+        started_postgres.start()
+    server = Server(started_postgres.home)
+    server.url = server.database()
+    return server
 
 
 @pytest.hookimpl(wrapper=True)
