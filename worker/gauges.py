@@ -3,15 +3,18 @@ A reading that a system lacks is empty."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 try:
     import psutil
 except ImportError:  # a command shows its --help before anything is installed
-    psutil = None
+    psutil = None  # type: ignore[assignment]
 
+HAS_PSUTIL = psutil is not None
 PROC, SYS = Path("/proc"), Path("/sys")
 
 
@@ -120,7 +123,7 @@ def process_at(port: int) -> int | None:
     """Find the process that listens at a port of this machine; None if the system does not let us see it."""
     with suppress(psutil.Error):
         every = psutil.net_connections("tcp")
-        return next((one.pid for one in every if one.status == psutil.CONN_LISTEN and one.laddr.port == port), None)
+        return next((one.pid for one in every if one.status == psutil.CONN_LISTEN and one.laddr[1:] == (port,)), None)
     return None
 
 
@@ -133,5 +136,5 @@ def command_of(pid: int) -> str:
 
 def temperature_c() -> float | None:
     """Temperature of the hottest sensor."""
-    sensors = getattr(psutil, "sensors_temperatures", dict)()
+    sensors: Mapping[str, Sequence[Any]] = getattr(psutil, "sensors_temperatures", dict)()
     return max((one.current for each in sensors.values() for one in each), default=None)

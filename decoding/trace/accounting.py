@@ -56,9 +56,8 @@ class Round:
         """Committed tokens that the draft model has not read after this round."""
         if not self.passes:
             return self.unread + self.verdict.accepted + 1
-        is_trimmed = (
-            not self.draft.rows and self.passes > self.drafted
-        )  # its last token was read, whatever was accepted
+        has_rows = self.draft is not None and self.draft.rows
+        is_trimmed = not has_rows and self.passes > self.drafted  # its last token was read, whatever was accepted
         return 1 + (self.verdict.outcome == "bonus" and not is_trimmed)
 
     @property

@@ -19,8 +19,8 @@ from decoding.replay.planning import Prediction, Study, static
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, Finished, Source, Started, Verified
-from tests.decoding.test_replay_and_disco import CAP, NEW, SAMPLINGS, recorded, world
 from tests.decoding.worlds import some_classifier, stopped_by
+from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
 
 
 def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:

@@ -27,11 +27,11 @@ from decoding.replay.planning import Study
 from decoding.replay.player import RecordedDraft, replay
 from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
-from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.test_replay_and_disco import recorded
-from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.decoding.worlds import World, looking_at, tables
+from tests.kit.copies import CopyThenDraft, chain, chained
+from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
+from tests.kit.recordings import recorded
 
 HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")
 JUDGED = choose("hybrid", {"classifier": "newest"})
@@ -41,31 +41,6 @@ SAMPLINGS = [
     Sampling(repetition_penalty=1.4, max_new_tokens=50),
     Sampling(temperature=0.9, dice="shared", max_new_tokens=50, repetition_penalty=1.2),
 ]
-
-
-class CopyThenDraft(BestSource):
-    """Copies two tokens wherever it can, and lets the model draft two more."""
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        super().__init__(knowledge)
-        self.copier = SuffixDecoding(0.0, 20)
-
-    def takes(self, estimates: Sequence[float]) -> tuple[int, int]:
-        super().takes(estimates)
-        self.estimates = [*estimates[:2]]
-        return min(2, len(estimates)), 2
-
-    def stops(self, seen: float, now: int) -> bool:
-        super().stops(seen, now)
-        return False
-
-
-def chain() -> CopyThenDraft:
-    return CopyThenDraft(Knowledge())
-
-
-def chained(parts: Parts) -> Drafter:
-    return parts.drafter(chain())
 
 
 @pytest.mark.parametrize(

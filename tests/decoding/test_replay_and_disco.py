@@ -22,7 +22,6 @@ from decoding.disco.recording import Recording, record
 from decoding.drafting.features import DraftStep, Feature
 from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import Chain, Judgement, View
-from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, counted
 from decoding.replay.planning import Study
@@ -31,36 +30,11 @@ from decoding.strategies.disco import RULES
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted
 from tests.decoding.worlds import World, drafter_for, looking_at, some_classifier, stopped_by
+from tests.kit.recordings import CAP, NEW, SAMPLINGS, many, recorded, world
 
-CAP = 8
-NEW = 40
-SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
 ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
 
 
-def world(seed: int = 3, ends: Sequence[int] = ()) -> World:
-    made = World.of_tables(14, seed, noise=0.9)
-    made.end_tokens = frozenset(ends)
-    return made
-
-
-def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -> Recording:
-    decoded, _ = made.run(choose("autoregressive"), [3, 1], sampling, seed)
-    with torch.inference_mode():
-        return record(
-            "p",
-            [3, 1],
-            decoded.tokens,
-            draft=made.draft,
-            dice=dice_for(sampling, made.vocab, seed),
-            end_tokens=made.end_tokens,
-            max_new_tokens=sampling.max_new_tokens,
-            tail_depth=depth,
-            trees=PATHS,
-        )
-
-
-PATHS = [LikeliestPaths(6, 2), LikeliestPaths(3, 4), LikeliestPaths(3, 1)]
 PRICE = 0.3
 PLAIN = parse_choices(
     "static:5,autoregressive,heuristic:3,oracle:8,threshold:0.35,cap=8,threshold:0.35,cap=8,adaptive=true,"
@@ -370,8 +344,3 @@ def test_a_column_that_never_changed_in_training_moves_nothing() -> None:
     heard = part.rows.clone()
     heard[:, features.NAMES.index("echo_3")] = 1.0
     assert torch.equal(classifier(heard), classifier(part.rows))
-
-
-def many(sampling: Sampling, seeds: range) -> list[Recording]:
-    made = world()
-    return [recorded(made, sampling, seed, depth=0) for seed in seeds]

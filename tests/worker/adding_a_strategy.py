@@ -16,10 +16,10 @@ from decoding.disco.recording import record
 from decoding.prices.fit import counted
 from decoding.replay.planning import Study, predict
 from tests.decoding.models import LLAMA, save
-from tests.decoding.test_comparison import pair as small_pair
-from tests.decoding.test_planning import prompts as small_prompts
 from tests.decoding.worlds import World
 from tests.golden.documents import COSTS
+from tests.kit.pairs import pair as small_pair
+from tests.kit.pairs import prompts as small_prompts
 from webapp.accounts.models import User
 from webapp.comparisons.report import report
 from webapp.core.looks import LooksFinder
