@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.programs import PROGRAMS, Program, locate
+from tests.programs import POSTGRES, PROGRAMS, Program, locate
+from tests.webapp.postgres import Server
 
 # Read by torch when it is first imported, here or in a command that a test starts: with its default, one thread per
 # core, small tensors and parallel tests get in each other's way.
@@ -22,6 +23,11 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Folders whose tests start commands, engines or trainings.
+MACHINES = {Path(__file__).parent / name for name in ("launcher", "starter", "terminal", "worker")}
+LAWS = {Path(__file__).parent / "webapp" / name for name in ("test_isolation.py", "test_schema.py")}
+NEEDS = {program.mark for program in PROGRAMS} | {"db", "django_db", "gpu", "peer", "proxy", "slow", "transactional_db"}
+pytest_plugins = ["tests.clock"]
 skipped: Counter[Program] = Counter()
 
 
@@ -37,6 +43,27 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", folder], check=True)
 
 
+@pytest.fixture(scope="session")
+def started_postgres() -> Iterator[Server]:
+    """The PostgreSQL server of all tests of this process."""
+    if locate(POSTGRES) is None:
+        pytest.skip(POSTGRES.missing)
+    server = Server.made()
+    server.start()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def server(started_postgres: Server) -> Server:
+    """That server, with a database of the test's own. The test may stop it, and then it is started for the next one."""
+    if not started_postgres.is_running:
+        started_postgres.start()
+    server = Server(started_postgres.home)
+    server.url = server.database()
+    return server
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
     """Modules and tests stay to the end. The garbage collector took 40 % of the CPU time of collecting them."""
@@ -48,10 +75,30 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    ours = parser.getgroup("drafthouse")
+    ours.addoption(
+        "--quick", action="store_true", help="run laws, parts and smoke tests alone"
+    )
+    ours.addoption("--deep", action="store_true", help="draw thousands of cases for tests/laws, others each time")
+    ours.addoption("--case", default="", metavar="JSON", help="hold a law against this case alone")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Modules with slow tests come first: else the longest of them would begin last, and one core wait for it."""
+    if config.getoption("quick"):
+        config.hook.pytest_deselected(items=[item for item in items if not is_quick(item)])
+        items[:] = filter(is_quick, items)
     long = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in long)
+
+
+def is_quick(item: pytest.Item) -> bool:
+    """Tell whether a test is a law, a part, which needs neither a database nor another program, or a smoke test."""
+    if item.get_closest_marker("smoke") or item.path in LAWS:
+        return True
+    needs = {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
+    return not needs & NEEDS and not MACHINES & {*item.path.parents}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -24,13 +24,20 @@ CHECKS: dict[str, list[str]] = {
 }
 # A third of the suite's time is waiting for other processes, so three at once keep two cores busy. Modules stay whole
 # and begin in the order of tests/conftest.py: the long ones first.
-TOGETHER = ["-n", "3", "--dist", "loadscope", "--no-loadscope-reorder"]
+TOGETHER = ["-n", "3", "--dist", "loadscope", "--no-loadscope-reorder", "--time-left"]
+TOGETHER += ["-o", "console_output_style=classic"]  # pytest's own percents would stand beside ours
+OPTIONS = {"--quick", "--deep", "--slowest"}  # of tests/conftest.py and tests/clock.py, which keep the run whole
 FEW = 3  # failed tests that run once more, alone
 HELP = f"""\
-usage: ./drafthouse test [PYTEST ARGUMENT …]
+usage: ./drafthouse test [--quick | --deep] [--slowest] [PYTEST ARGUMENT …]
 
 Run {", ".join(CHECKS)} and every test.
-With arguments, run pytest alone with these: ./drafthouse test tests/decoding -k stopping
+
+  --quick     of the tests only laws, parts and 12 smoke tests of machines: before each commit
+  --deep      thousands of cases for each law in place of hundreds
+  --slowest   show at the end which tests, fixtures and modules took the most CPU seconds
+
+With other arguments, run pytest alone with these: ./drafthouse test tests/decoding -k stopping
 
 If at most {FEW} tests fail, they run once more, alone. Those that pass then are named: they depend on what runs beside
 them, and are to be mended.
@@ -49,10 +56,10 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     os.chdir(ROOT)
     installing.main()
-    if arguments:
+    if set(arguments) - OPTIONS:
         os.execv(PYTHON, [PYTHON, "-m", "pytest", *arguments])
     failed = [name for name, command in CHECKS.items() if not passes(name, command)]
-    if not all_pass(ROOT, TOGETHER):
+    if not all_pass(ROOT, [*TOGETHER, *arguments]):
         failed.append("pytest")
     if failed:
         sys.exit(f"Failed: {', '.join(failed)}.")

@@ -109,14 +109,14 @@ class Playing:
             yield from self._grow(asking, ask)
         elif isinstance(ask, Step):
             yield from self._go_on(asking)
-        if not self.tree:
+        if self.drafted and not self.tree:
             self.drafted = min(self.drafted, self.source.keeps(self.drafted))
         self._ready = self._clock.now()
 
     @property
     def late_rows(self) -> int:
-        """Rows of the first pass beyond two, where another source had added tokens."""
-        return max(0, self.first_rows - 2) if self.source.copies else 0
+        """Rows of the first pass beyond two."""
+        return max(0, self.first_rows - 2)
 
     @property
     def size(self) -> int:
@@ -262,7 +262,14 @@ def _counted(playing: Playing, clock: Clock, costs: CostModel | None) -> Counts:
         accepted = playing.judge()
         if costs:
             clock.seconds += costs.fixed(1) + costs.mixing * playing.source.weighs
-        _note(counts, playing, accepted)
+        counts.note(
+            playing.size,
+            accepted,
+            playing.passes,
+            playing.first_rows,
+            is_tree=bool(playing.tree),
+            is_mixed=playing.source.weighs,
+        )
         at += accepted + 1
     return counts
 
@@ -270,23 +277,6 @@ def _counted(playing: Playing, clock: Clock, costs: CostModel | None) -> Counts:
 def _pass_s(playing: Playing, costs: CostModel, *, is_first: bool) -> float:
     first = costs.beginning(1) + costs.catching_up(playing.first_rows) if is_first else 0.0
     return first + costs.draft(1) + costs.look(playing.source.sees)
-
-
-def _note(counts: Counts, playing: Playing, accepted: int) -> None:
-    size, passes = playing.size, playing.passes
-    copied = size if playing.recorded.record.is_copied else playing.copied
-    counts.rounds[size] += 1
-    counts.accepted += accepted
-    counts.mixed += playing.source.weighs
-    counts.copied += copied
-    counts.copied_rounds += copied > 0 and copied == size
-    if passes:
-        counts.catch_ups += playing.first_rows > 1
-        counts.late_rows += playing.late_rows
-    if playing.tree:
-        counts.trees += size > 0
-        counts.in_trees += size
-        counts.branched += size - passes
 
 
 class PlayedRound(NamedTuple):

@@ -27,6 +27,8 @@ LLAMA: dict[str, Any] = {
     "num_key_value_heads": 2,
     "max_position_embeddings": 128,
 }
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+YARN = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 100.0, "original_max_position_embeddings": 32}
 GPT2: dict[str, Any] = {"vocab_size": 97, "n_embd": 48, "n_layer": 3, "n_head": 6, "n_positions": 128}
 
 
@@ -67,6 +69,14 @@ def save_tokenizer(folder: Path, size: int) -> None:
     words = Tokenizer(WordLevel({"<end>": 0} | {f"w{i}": i for i in range(1, size)}, unk_token="<end>"))
     words.pre_tokenizer = WhitespaceSplit()
     PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<end>").save_pretrained(folder)
+
+
+def another_order_of_words(model: Path) -> None:
+    """Let two words of a saved tokenizer change places."""
+    tokenizer = json.loads((model / "tokenizer.json").read_text())
+    words = tokenizer["model"]["vocab"]
+    words["w5"], words["w6"] = words["w6"], words["w5"]
+    (model / "tokenizer.json").write_text(json.dumps(tokenizer))
 
 
 def fast_runner(folder: Path, **options: Any) -> FastRunner:

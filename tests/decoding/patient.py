@@ -10,7 +10,7 @@ import torch
 
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.draft_process import DraftProcess
-from tests.decoding.test_ssd_process import DEADLINE, state
+from tests.kit.processes import DEADLINE, state
 
 
 class Patient:

@@ -24,9 +24,9 @@ from decoding.models.runner import run_alone
 from decoding.trace.events import Recorder, Verified
 from tests.decoding.models import LLAMA, fast_runner, save
 from tests.decoding.rehearsal import captured_runner, on_a_gpu, rehearse
-from tests.decoding.runners.test_static_passes import LONG, TEXT
 from tests.decoding.waiting import refusing_waits
 from tests.decoding.worlds import World
+from tests.kit.passes import LONG, TEXT
 
 ALONE = choose("autoregressive")
 SETTINGS: list[dict[str, Any]] = [

@@ -31,31 +31,12 @@ from decoding.strategies.budget import Budget
 from decoding.strategies.schedule import Scheduled
 from decoding.strategies.static import SameLength
 from decoding.strategies.vllm_adaptive import AdaptiveVerification
-from tests.decoding.test_comparison import Letters, pair
-from tests.decoding.test_load import PROMPTS, drawing_at
-from tests.decoding.test_strategies import VOCAB, follows, law_of_three
 from tests.decoding.worlds import some_classifier, state_of, tables, verdict_on
-from tests.golden.documents import COSTS
+from tests.kit.law import VOCAB, follows, law_of_three
+from tests.kit.loads import CHEAP, DEAR, PROMPTS, SIZES, drawing_at, like_one
+from tests.kit.pairs import Letters, pair
 
-# A row costs 1 ms on top of 10, a draft step 1 ms, the rest of a round 1 ms: few rows are cheap, many are not.
-SIZES = (1, 2, 4, 8, 16)
-CHEAP = CostModel(
-    target={n: [(rows, 0.010 + 0.001 * rows) for rows in (n, 4 * n, 8 * n)] for n in SIZES},
-    steps={n: [(n, 0.001)] for n in SIZES},
-    rest=[(n, 0.001) for n in SIZES],
-)
-DEAR = CostModel(
-    target={n: [(rows, 0.010 * rows) for rows in (n, 4 * n, 8 * n)] for n in SIZES},
-    steps={n: [(n, 0.001 * n)] for n in SIZES},
-    rest=[(n, 0.0) for n in SIZES],
-)
 MIDDLING = dataclasses.replace(DEAR, target={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
-
-
-def like_one(shared: CostModel, one: CostModel = COSTS) -> CostModel:
-    """Passes that texts share at these prices, and what one text does at its own."""
-    passes = {name: getattr(shared, name) for name in ("target", "steps", "begin", "rest", "prompts")}
-    return dataclasses.replace(one, **passes)
 
 
 TEXT = RecordedText(Record.of([True, True, False, True, True, True, False, True] * 4, 40), prompt_tokens=5)

@@ -32,10 +32,10 @@ from decoding.replay.what_if.at_load import AtLoad, simulate_at_load
 from decoding.replay.what_if.places import Places
 from decoding.replay.what_if.recorded import Recorded as WhatIf
 from decoding.trace.events import Drafted, Event, Recorder, Verified, to_dict
-from tests.decoding.test_at_load import CHEAP
-from tests.decoding.test_hybrid import chain, chained
-from tests.decoding.test_replay_and_disco import CAP
 from tests.decoding.worlds import World
+from tests.kit.copies import chain, chained
+from tests.kit.loads import CHEAP
+from tests.kit.recordings import CAP
 
 LENGTH, USERS = 40, 3
 SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.9, max_new_tokens=LENGTH)]

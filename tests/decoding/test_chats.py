@@ -29,7 +29,7 @@ from decoding.models.checkpoints import Tokenizer as Encoder
 from decoding.prompts.chat.renderer import MEMORY, SANDBOX, Renderer
 from decoding.prompts.chat.template import template_of
 from decoding.prompts.prompt import Prompt, decode, read_prompts
-from tests.decoding.test_comparison import comparison, pair
+from tests.kit.pairs import comparison, pair
 
 FILES = Path(__file__).parent / "prompt_files"
 PLAIN = "{% for m in messages %}{{ m.role[0] }}{{ m.content }}{% endfor %}{{ 'a' if add_generation_prompt }}"

@@ -13,13 +13,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.backends.pair import Pair
 from decoding.choice import parse_choices
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, OutOfMemory
-from decoding.measure.comparison import Comparison, Warmed
+from decoding.measure.comparison import Warmed
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, order
 from decoding.measure.summary import report
@@ -29,34 +28,8 @@ from decoding.trace.events import Event, EventSink, Finished, Recorder
 from tests.decoding import models
 from tests.decoding.rehearsal import Rehearsal, rehearse
 from tests.decoding.worlds import state_of, tables
-
-LETTERS = "abcdefghijkl"
-CHOICES = parse_choices("autoregressive,static:3,threshold:0.4,oracle")
-PROMPTS = [Prompt("one", "ab", "x"), Prompt("two", "c", "y"), Prompt("three", "dd", "x")]
-
-
-class Letters:
-    def encode(self, text: str) -> list[int]:
-        return [LETTERS.index(letter) for letter in text]
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        return "".join(LETTERS[token] for token in tokens)
-
-
-def pair(target: TableRunner | None = None, context: int = 4096) -> Pair:
-    own, draft = tables(len(LETTERS), 7)
-    return Pair(
-        target=target or TableRunner(own, context, state_of),
-        draft=TableRunner(draft, context, state_of),
-        tokenizer=Letters(),
-        end_tokens=frozenset(),
-        dtype=torch.float64,
-    )
-
-
-def comparison(sampling: Sampling | None = None, **settings: object) -> Comparison:
-    settings = {"pair": pair(), "prompts": PROMPTS, "choices": CHOICES} | settings
-    return Comparison(sampling=sampling or Sampling(max_new_tokens=12), **settings)  # type: ignore[arg-type]
+from tests.kit.pairs import CHOICES, LETTERS, PROMPTS, comparison, pair
+from tests.kit.runners import RoundsDifferently
 
 
 def test_strategies_are_interleaved_prompt_by_prompt_in_changing_order() -> None:
@@ -221,18 +194,6 @@ def test_a_prompt_that_cannot_be_decoded_is_named_and_left_out(prompt: Prompt, s
     assert {key.prompt.id for key, _ in made.left_out} == {prompt.id} and sentence in str(made.left_out[0][1])
     with pytest.raises(BadPrompt, match=sentence):
         made.run_whole()
-
-
-class RoundsDifferently(TableRunner):
-    """A target whose pass over several rows does not quite repeat its pass over one, like any on real hardware."""
-
-    def __init__(self, table: Tensor, error: float) -> None:
-        super().__init__(table, 4096, state_of)
-        self.error = error
-
-    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
-        logits = super().extend(tokens, need)
-        return logits if need == 1 else logits + self.error * torch.arange(self.vocab_size)
 
 
 @pytest.mark.parametrize(("tie", "error", "outcome"), [(1e-15, 1e-14, "tie"), (0.5, 1.0, "divergent")])

@@ -19,7 +19,7 @@ from decoding.measure.comparison import Comparison
 from decoding.measure.summary import report
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Finished, Recorder, Started
-from tests.decoding.test_comparison import PROMPTS, pair
+from tests.kit.pairs import PROMPTS, pair
 
 ROOT = Path(__file__).parents[2]
 PARROT = '''

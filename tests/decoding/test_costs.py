@@ -19,8 +19,8 @@ from decoding.replay.planning import Prediction, Study, static
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, Finished, Source, Started, Verified
-from tests.decoding.test_replay_and_disco import CAP, NEW, SAMPLINGS, recorded, world
 from tests.decoding.worlds import some_classifier, stopped_by
+from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
 
 
 def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
@@ -114,7 +114,8 @@ def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
 
 @pytest.mark.parametrize("spent", [{2: 12_000, 4: 9_000}, {2: 1_000, 4: 5_000}], ids=["falling", "from below zero"])
 def test_whatever_noise_does_to_long_and_short_drafts_no_price_is_negative_and_none_is_nothing(spent) -> None:
-    trace: list[Event] = [Verified(0, 0, 1, "correction", 0, 0, 1_000)]
+    first = Drafted(0, 1, 1, (1,), (), (), "limit", "fresh", 1, 0, 0)
+    trace: list[Event] = [first, Verified(0, 0, 1, "correction", 0, 0, 1_000)]
     for number, (count, cost) in enumerate(spent.items(), start=1):
         start, end = number * 100_000, number * 100_000 + cost
         trace.append(Drafted(number, 1, count, (1,) * count, (), (), "limit", "fresh", count, start, end))
@@ -210,12 +211,12 @@ def test_prices_are_read_as_they_were_written_and_as_earlier_versions_wrote_them
 
 
 def long_text(prompt: int, rounds: int = 12) -> list[Event]:
-    """Verifications of 1 ms and 1 µs for each token before them, every second with a draft of 2 tokens of 0.1 ms each
+    """Verifications of 1 ms and 1 µs for each token before them, two of three with a draft of 2 tokens of 0.1 ms each
     and 0.1 µs for each token."""
     events, now, context = list[Event]([Started(prompt, 0)]), 0, prompt
     for number in range(1, rounds + 1):
         free, each = now, 100_000 + 100 * context
-        if number % 2:
+        if number % 3:
             now += 2 * each
             events.append(Drafted(number, context, 2, (1, 1), (), (), "limit", "fresh", 2, free, now))
         asked, now = now, now + 1_000_000 + 1_000 * context

@@ -17,9 +17,8 @@ from decoding.training.designs import NETWORKS, How
 from decoding.training.learning import enough
 from decoding.training.making import make_classifier
 from decoding.training.splits import Splits
-from tests.decoding.test_comparison import pair
-from tests.decoding.test_planning import ALL, SHARED
-from tests.decoding.test_replay_and_disco import SAMPLINGS, many
+from tests.kit.pairs import ALL, SHARED, pair
+from tests.kit.recordings import SAMPLINGS, many
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.training import making
 from decoding.training.ceiling import ceiling
 from decoding.training.splits import Splits
-from tests.decoding.test_comparison import pair
-from tests.decoding.test_planning import ALL, SHARED, prompts
+from tests.kit.pairs import ALL, SHARED, pair, prompts
 from worker.terminal.ending import ended
 
 

@@ -10,8 +10,8 @@ import torch
 from decoding.disco import features, metrics, training
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.errors import BadStrategy
-from tests.decoding.test_replay_and_disco import SAMPLINGS, many
 from tests.decoding.worlds import some_classifier
+from tests.kit.recordings import SAMPLINGS, many
 
 
 def trained(columns: Sequence[str] = features.NAMES) -> tuple[Classifier, training.Labelled, list[training.Progress]]:

@@ -19,8 +19,8 @@ from decoding.errors import BadStrategy
 from decoding.models.table import TableRunner
 from decoding.replay.player import replay
 from decoding.trace.events import Drafted, StopReason
-from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.decoding.worlds import World, state_of, tables
+from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
 
 
 class Repeats(Copying):

@@ -16,8 +16,7 @@ from decoding.models.checkpoints import Loaded, load
 from decoding.models.gguf.writing import export_of, write
 from tests.decoding.bpe import CUTS, HARD, save_with_bpe
 from tests.decoding.llama_server import VARIABLE, LlamaServer, llama_server, program
-from tests.decoding.models import GPT2, LLAMA
-from tests.decoding.runners.test_families import LLAMA3, YARN
+from tests.decoding.models import GPT2, LLAMA, LLAMA3, YARN
 
 BINARY = program()
 pytestmark = [

@@ -17,8 +17,7 @@ from decoding.dice.sampling import Sampling
 from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.shape import shape_of
 from decoding.ssd.transport.two_lanes import Lane, Lanes
-from tests.decoding.test_comparison import pair
-from tests.decoding.test_planning import prompts
+from tests.kit.pairs import pair, prompts
 
 TINY = PAIRS["tiny"]
 CPU = torch.device("cpu")

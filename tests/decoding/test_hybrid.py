@@ -27,11 +27,11 @@ from decoding.replay.planning import Study
 from decoding.replay.player import RecordedDraft, replay
 from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
-from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.test_replay_and_disco import recorded
-from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.decoding.worlds import World, looking_at, tables
+from tests.kit.copies import CopyThenDraft, chain, chained
+from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
+from tests.kit.recordings import recorded
 
 HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")
 JUDGED = choose("hybrid", {"classifier": "newest"})
@@ -41,31 +41,6 @@ SAMPLINGS = [
     Sampling(repetition_penalty=1.4, max_new_tokens=50),
     Sampling(temperature=0.9, dice="shared", max_new_tokens=50, repetition_penalty=1.2),
 ]
-
-
-class CopyThenDraft(BestSource):
-    """Copies two tokens wherever it can, and lets the model draft two more."""
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        super().__init__(knowledge)
-        self.copier = SuffixDecoding(0.0, 20)
-
-    def takes(self, estimates: Sequence[float]) -> tuple[int, int]:
-        super().takes(estimates)
-        self.estimates = [*estimates[:2]]
-        return min(2, len(estimates)), 2
-
-    def stops(self, seen: float, now: int) -> bool:
-        super().stops(seen, now)
-        return False
-
-
-def chain() -> CopyThenDraft:
-    return CopyThenDraft(Knowledge())
-
-
-def chained(parts: Parts) -> Drafter:
-    return parts.drafter(chain())
 
 
 @pytest.mark.parametrize(
@@ -243,9 +218,9 @@ def test_a_replay_copies_and_drafts_what_a_live_run_does(sampling: Sampling) -> 
         study = Study([recorded(World.of_tables(5, seed), sampling, seed)])
         live = counted(World.of_tables(5, seed).run(chained, [3, 1], sampling, seed)[1].events)
         played = replay(study.texts(study.confidences), chain, COSTS)
-        assert played.copied > 0 and played.draft_passes > 0
-        assert (played.tokens, played.rounds, played.accepted, played.copied) == (
-            (live.tokens, live.rounds, live.accepted, live.copied)
+        assert played.drafted > played.draft_passes > 0
+        assert (played.tokens, played.rounds, played.accepted, played.draft_passes) == (
+            (live.tokens, live.rounds, live.accepted, live.draft_passes)
         )
 
 
@@ -313,7 +288,7 @@ def test_a_lead_is_the_same_on_every_device(token: int) -> None:
 def test_the_replayed_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sources() -> None:
     study = Study([recorded(World.of_tables(4, 1), GREEDY)])
     played = study.play(BOUND, costs=COSTS)
-    assert played.copied > 0 and played.draft_passes > 0
+    assert played.drafted > played.draft_passes > 0
     drafted = sum(count * rounds for count, rounds in played.rounds.items())
     assert played.accepted >= drafted - played.rounds.total()
 
@@ -322,7 +297,7 @@ def test_a_replayed_hybrid_learns_from_earlier_texts_and_pays_for_what_the_model
     study = Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(6)])
     counts = study.play(HYBRID, costs=COSTS)
     assert counts.tokens == sum(len(each.matches) for each in study.recordings)
-    assert counts.copied > 0 and counts.draft_passes > 0 and counts.late_rows > 0
+    assert counts.drafted > counts.draft_passes > 0 and counts.late_rows > 0
     assert COSTS.seconds(counts, "confidence") > COSTS.seconds(replace(counts, late_rows=0), "confidence")
 
 

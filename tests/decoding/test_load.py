@@ -15,8 +15,8 @@ from decoding.backends.contestants.ours import SHARE_FOR_CACHES
 from decoding.backends.joint_probing import ROOM, measure
 from decoding.backends.pair import Pair
 from decoding.backends.serving import Place, Places, serve
-from decoding.choice import Choice, choose, parse_choices
-from decoding.core.ending import Decoded, Ending
+from decoding.choice import choose, parse_choices
+from decoding.core.ending import Ending
 from decoding.core.load import ONE, Arrived, Load, Queue, loads
 from decoding.core.loop import PIECE, Batch, never
 from decoding.core.sequence import Sequence
@@ -37,27 +37,10 @@ from decoding.prompts.chat.messages import Chat
 from decoding.prompts.prompt import Prompt
 from decoding.trace.events import Recorder, Started
 from decoding.trace.timing import Clock
-from tests.decoding.test_comparison import LETTERS, Letters, comparison, pair
-from tests.decoding.test_strategies import VOCAB, Draw, follows, law_of_three
-from tests.decoding.worlds import BY_LOAD, OURS, SHARES_ROWS, World, some_classifier, state_of, tables
-
-PROMPTS = [Prompt(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))]
-SAMPLINGS = {
-    "greedy": Sampling(max_new_tokens=12),
-    "shared": Sampling(max_new_tokens=12, temperature=0.9, dice="shared"),
-    "ratio": Sampling(max_new_tokens=12, temperature=0.9, dice="ratio"),
-}
-
-
-def texts(samples: abc.Sequence[Sample]) -> dict[tuple[str, str], tuple[int, ...]]:
-    return {(sample.strategy.split(" @")[0], sample.prompt): sample.tokens for sample in samples}
-
-
-def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: object) -> list[Sample]:
-    world = pair()
-    world.hold("", some_classifier())
-    made = comparison(sampling, choices=choices, **{"pair": world, "prompts": PROMPTS, **settings})
-    return [sample for group in made.run() for sample in group]
+from tests.decoding.worlds import BY_LOAD, OURS, SHARES_ROWS, World, state_of, tables
+from tests.kit.law import VOCAB, follows, law_of_three
+from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, drawing_at, fragile, texts
+from tests.kit.pairs import Letters, comparison, pair
 
 
 @pytest.mark.parametrize("name", SAMPLINGS)
@@ -105,18 +88,6 @@ def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
         assert len(running.text) > length, "it went on meanwhile"
     assert len(passes) == -(-sum(length - 1 for length in long) // PIECE)
     assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
-
-
-def drawing_at(pair: Pair, choice: Choice, sampling: Sampling, load: Load, ends: frozenset[int] = frozenset()) -> Draw:
-    """Decode a prompt once for each seed at a load, and count the first three tokens."""
-
-    def draw(seeds: range) -> Counter[tuple[int, ...]]:
-        requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(ends)) for seed in seeds]
-        answers = [answer for _, answer in pair.contestant(choice).run(requests, lambda _: Recorder(), never, load)]
-        assert len(answers) == len(seeds)
-        return Counter(tuple(answer.tokens[:3]) for answer in answers if isinstance(answer, Decoded))
-
-    return draw
 
 
 def test_three_tokens_under_load_follow_the_targets_joint_distribution() -> None:
@@ -234,15 +205,6 @@ def test_caches_that_are_there_already_take_no_room_from_later_blocks() -> None:
     world.contestants[ours.__name__] = ours.Ours(world, free=lambda device: memory - taken)
     samples = decoded([choose("static").at(Load(5))], SAMPLINGS["greedy"], pair=world, repeats=2)
     assert taken and [at_once([s for s in samples if s.repeat == repeat]) for repeat in range(2)] == [3, 3]
-
-
-def fragile() -> Pair:
-    """A pair whose target answers NaN after the letter k, which it never writes itself."""
-    table, draft = tables(len(LETTERS), 7)
-    for each in (table, draft):
-        each[:, LETTERS.index("k")] = -1e9
-    table[LETTERS.index("k")] = torch.nan
-    return Pair(TableRunner(table), TableRunner(draft), Letters(), frozenset(), torch.float64)
 
 
 @pytest.mark.parametrize("load", [ONE, Load(4), Load(rate=400)], ids=str)

@@ -16,6 +16,7 @@ from decoding.errors import BadPrompt, BadStrategy
 from decoding.strategies.lookup import PromptLookup
 from decoding.trace.events import Drafted
 from tests.decoding.worlds import World
+from tests.kit.copies import some_text
 
 GREEDY = Sampling(max_new_tokens=60)
 
@@ -39,15 +40,6 @@ def copy_of(source: Source, view: View) -> tuple[Sequence[int], str]:
         tokens, ask = [*ask.tokens], next_of(asking)
     assert isinstance(ask, str)
     return tokens, ask
-
-
-def some_text(dice: random.Random, length: int, vocab: int) -> list[int]:
-    """Random tokens, of which some pieces are copied from before, so that long n-grams match too."""
-    text = [dice.randrange(vocab) for _ in range(8)]
-    while len(text) < length:
-        start = dice.randrange(len(text))
-        text += text[start : start + dice.randrange(1, 9)] if dice.random() < 0.5 else [dice.randrange(vocab)]
-    return text[:length]
 
 
 @pytest.mark.parametrize(("lookahead", "ngram"), [(10, 2), (1, 1), (3, 5), (20, 3), (64, 32)])

@@ -19,8 +19,8 @@ from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import Method, shared
 from decoding.vocabularies.spelling import Spelling
-from tests.decoding.test_strategies import LENGTH, VOCAB, drawing, follows, label, law_of_three
-from tests.decoding.worlds import RANKED, STATES, World, state_of, tables
+from tests.decoding.worlds import RANKED, STATES, World, label, state_of, tables
+from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
 
 GREEDY = Sampling(max_new_tokens=40)
 SHARED = Sampling(temperature=1.0, dice="shared", max_new_tokens=40)

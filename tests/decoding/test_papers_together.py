@@ -21,9 +21,8 @@ from decoding.papers.together import Together
 from decoding.prices.cost_model import CostModel
 from decoding.replay.planning import study
 from decoding.replay.ssd.recording import track_of
-from tests.decoding.test_at_load import CHEAP
-from tests.decoding.test_comparison import pair
-from tests.decoding.test_load import PROMPTS
+from tests.kit.loads import CHEAP, PROMPTS
+from tests.kit.pairs import pair
 
 
 def ran(texts: int, speeds: dict[str, float]) -> Ran:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import random
 from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
@@ -25,24 +24,13 @@ from decoding.disco.training import Labelled, label, train
 from decoding.errors import BadPrompts, BadStrategy, Cancelled
 from decoding.measure.comparison import Comparison
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import Prompt
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import CAP, Study, best, predict, price_of_a_token, study
 from decoding.replay.probing import probe
 from decoding.strategies.disco import Priced
 from decoding.training.making import Step, fastest, make_classifier
 from decoding.training.splits import Splits
-from tests.decoding.test_comparison import LETTERS, pair
-
-SHARED = Sampling(temperature=1.0, max_new_tokens=30)
-
-
-def prompts(count: int, split: str = "", seed: int = 0) -> list[Prompt]:
-    dice = random.Random(seed)
-    return [Prompt(f"{split}{i}", "".join(dice.choices(LETTERS, k=4)), split=split) for i in range(count)]
-
-
-ALL = prompts(40, "train", 1) + prompts(20, "validation", 2) + prompts(20, "test", 3)
+from tests.kit.pairs import ALL, SHARED, pair, prompts
 
 
 @pytest.fixture(scope="module")

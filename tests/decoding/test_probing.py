@@ -16,8 +16,8 @@ from decoding.replay import probing
 from decoding.replay.probing import Answers, EveryLength, Timed, TimedRule, every_length
 from decoding.strategies.disco import Priced
 from decoding.trace.events import Drafted
-from tests.decoding.test_comparison import pair
 from tests.decoding.worlds import World, some_classifier, stopped_by
+from tests.kit.pairs import pair
 
 
 def test_every_number_of_rows_from_1_to_24_is_timed() -> None:

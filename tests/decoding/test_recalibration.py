@@ -24,9 +24,9 @@ from decoding.replay.player import RecordedDraft, replay
 from decoding.strategies.budget import Budget
 from decoding.strategies.disco import AsTrained, Below, Priced
 from decoding.trace.events import Drafted
-from tests.decoding.test_replay_and_disco import recorded, world
-from tests.decoding.test_strategies import VOCAB, follows
 from tests.decoding.worlds import World, state_of, stopped_by, tables, verdict_on
+from tests.kit.law import VOCAB, follows
+from tests.kit.recordings import recorded, world
 
 LAW_LENGTH, BEFORE = 3, 4  # tokens whose joint law is tested, and tokens before them
 

@@ -21,7 +21,7 @@ from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.drafting.records import Record
 from decoding.papers import bootstrap
-from decoding.papers.chances import held_back, outcomes_of
+from decoding.papers.chances import held_back
 from decoding.papers.drawing import draw, phases, phases_due
 from decoding.papers.evidence import Evidence
 from decoding.papers.figure import Asked, Drawn, Figure, described, filled
@@ -29,7 +29,7 @@ from decoding.papers.figures import FIGURES, base, disco_3, disco_classifier, fi
 from decoding.papers.files import FILES
 from decoding.papers.files.plate import COLOURS, GREY, Dot, Text, plate
 from decoding.papers.methods import methods
-from decoding.papers.outcomes import Outcomes, Tally, play, total
+from decoding.papers.outcomes import Tally, play, total
 from decoding.papers.recordings import PromptSet
 from decoding.papers.runs import Ran
 from decoding.papers.settings import of_papers
@@ -37,11 +37,11 @@ from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
 from decoding.replay.workload import Recipe
 from decoding.trace.events import Drafted, Event, Verified
-from tests.decoding.test_comparison import pair
 from tests.decoding.worlds import World, some_classifier
+from tests.kit.pairs import pair
+from tests.kit.recordings import expected, lived
 
 ASKED = Asked("--pair starter --limit 4")
-PROMPT = [3, 1]
 LOOKAHEAD, EACH = 3, 2
 FAN = (EACH,) * (LOOKAHEAD + 1)
 SSD = choose("ssd", {"lookahead": LOOKAHEAD, "branches": sum(FAN), "fanout": "/".join(map(str, FAN)),
@@ -49,20 +49,11 @@ SSD = choose("ssd", {"lookahead": LOOKAHEAD, "branches": sum(FAN), "fanout": "/"
 RANDOM = choose("ssd", {**SSD.params, "backup": "random"})
 
 
-def lived(world: World, choice: object, sampling: Sampling, seed: int) -> tuple[list[int], Sequence[Event]]:
-    decoded, recorder = world.run(choice, PROMPT, sampling, seed)
-    return decoded.tokens, recorder.events
-
-
 def counted(events: Sequence[Event]) -> tuple[int, int, int]:
     """Hits, misses and accepted tokens."""
     drafts = [event for event in events if isinstance(event, Drafted)]
     accepted = sum(event.accepted for event in events if isinstance(event, Verified))
     return sum(d.source == "hit" for d in drafts), sum(d.source == "miss" for d in drafts), accepted
-
-
-def expected(world: World, text: Sequence[int], sampling: Sampling) -> Outcomes:
-    return outcomes_of(world.target, world.draft, PROMPT, text, sampling)[1.0]
 
 
 def test_greedy_outcomes_equal_a_live_run_hit_by_hit() -> None:

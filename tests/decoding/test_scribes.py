@@ -25,7 +25,7 @@ from decoding.errors import BadPrompt, BadPrompts
 from decoding.measure.comparison import Comparison
 from decoding.prompts.prompt import Prompt
 from decoding.replay.scribes import Scribes, Work, copies_for, serve, write
-from tests.decoding.test_comparison import pair
+from tests.kit.pairs import pair
 from worker.terminal.trace import Trace
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=20)

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from decoding.backends.pair import Pair
 from decoding.choice import Choice, parse_choices
@@ -25,8 +24,7 @@ from decoding.drafting.ssd_settings import Settings, WantedBackup
 from decoding.errors import BrokenModel
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import stints
-from decoding.models.runner import Feed
-from decoding.models.table import TableModel, TableRunner
+from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan
@@ -41,12 +39,11 @@ from decoding.ssd.transport.messages import Asked, Recipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.accounting import count, rates
 from decoding.trace.events import Anticipated, Drafted, Event, Recorder
-from tests.decoding.test_comparison import LETTERS, Letters, comparison
-from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, drawing_at, texts
-from tests.decoding.test_ssd_core import SSD
-from tests.decoding.test_ssd_simulator import tracked
-from tests.decoding.test_strategies import VOCAB, follows, law_of_three
-from tests.decoding.worlds import World, of_its_own, some_classifier, state_of, tables
+from tests.decoding.worlds import SSD, World, of_its_own, some_classifier, state_of, tables
+from tests.kit.law import VOCAB, follows, law_of_three
+from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, drawing_at, texts
+from tests.kit.pairs import LETTERS, Letters, comparison
+from tests.kit.recordings import tracked
 
 OPEN = parse_choices("ssd:4,ssd:3,branches=9,backup=by-batch")  # they choose the backup by what they measure
 PATHS = [
@@ -60,17 +57,6 @@ PATHS = [
 
 def ssd(text: str = "ssd:4,branches=12,backup=neural") -> Choice:
     return parse_choices(text)[0]
-
-
-@dataclasses.dataclass(frozen=True)
-class Counting(TableModel):
-    """A table that remembers how many texts shared each pass, and how many rows the pass had."""
-
-    passes: list[tuple[int, int]] = dataclasses.field(default_factory=list)
-
-    def extend_all(self, feeds: abc.Sequence[Feed]) -> list[Tensor]:
-        self.passes.append((len(feeds), sum(len(tokens) for _, tokens, _ in feeds)))
-        return super().extend_all(feeds)
 
 
 def batch_of(world: World, choice: Choice, sampling: Sampling, count: int) -> list[Sequence]:

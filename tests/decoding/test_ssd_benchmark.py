@@ -13,9 +13,8 @@ from benchmarks.ssd import main
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Comparison
-from tests.decoding.test_comparison import pair
-from tests.decoding.test_planning import prompts
 from tests.decoding.worlds import some_classifier
+from tests.kit.pairs import pair, prompts
 
 SAMPLING = Sampling(temperature=1.0, max_new_tokens=16)
 IN_TURN = {"placement": "in-turn"}

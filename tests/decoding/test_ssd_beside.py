@@ -8,12 +8,10 @@ import signal
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import ClassVar, cast
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from decoding.backends.pair import Pair
 from decoding.choice import choose, parse_choices
@@ -22,13 +20,13 @@ from decoding.errors import BadDevice, OutOfMemory
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
-from decoding.ssd.transport.draft_process import Cores, DraftProcess, Patience, placed, runner_in
+from decoding.ssd.transport.draft_process import DraftProcess, Patience, placed, runner_in
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
-from tests.decoding import models
 from tests.decoding.patient import Patient, Striking
-from tests.decoding.test_comparison import Letters
-from tests.decoding.test_ssd_process import LINUX
 from tests.decoding.worlds import World, state_of, tables
+from tests.kit.beside import ANYWHERE, alike, table_draft
+from tests.kit.pairs import Letters
+from tests.kit.processes import LINUX
 
 PROMPT = [5, 17, 3, 60]
 SAMPLINGS = {
@@ -39,11 +37,6 @@ SAMPLINGS = {
 ALONE, STATIC = choose("autoregressive"), choose("static")
 DISCO = choose("ssd-disco", {"placement": "beside"})
 BESIDE, IN_TURN = (choose("ssd", {"placement": placement}) for placement in ("beside", "in-turn"))
-ANYWHERE = Cores(2)  # tests run where there is room
-
-
-def table_draft(vocab: int, seed: int, **shape: float) -> TableRunner:
-    return TableRunner(tables(vocab, seed, **shape)[1], state_of=state_of)
 
 
 def draft_without_room() -> TableRunner:
@@ -61,16 +54,6 @@ class Slow(TableRunner):
 
 def slow_draft() -> TableRunner:
     return Slow(tables(12, 7)[1], state_of=state_of)
-
-
-def alike(root: Path) -> tuple[Path, Path]:
-    """Save a target, and a draft that resembles it: the same weights, perturbed."""
-    target, draft = (models.save(root / role, "llama", seed=1, **models.LLAMA) for role in ("target", "draft"))
-    weights = load_file(draft / "model.safetensors")
-    dice = torch.Generator().manual_seed(2)
-    shaken = {name: w + 0.03 * torch.randn(w.shape, generator=dice) for name, w in weights.items()}
-    save_file(shaken, draft / "model.safetensors", {"format": "pt"})
-    return target, draft
 
 
 @pytest.fixture(scope="module")

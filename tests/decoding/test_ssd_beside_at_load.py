@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -14,11 +14,10 @@ import torch
 
 from decoding.backends.contestants.base import Request
 from decoding.backends.pair import Pair
-from decoding.choice import Choice, parse_choices
+from decoding.choice import parse_choices
 from decoding.core.drafter import EMPTY
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import ONE, Load
-from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import Settings
 from decoding.errors import BrokenModel, DraftLost
@@ -40,24 +39,19 @@ from decoding.ssd.transport.messages import (
     unpack_draft,
 )
 from decoding.ssd.transport.speculators import Speculators
-from decoding.trace.events import Drafted, Event, EventSink, Recorder, Verified
+from decoding.trace.events import Drafted, Event, Recorder, Verified
 from decoding.trace.timing import Clock
-from tests.decoding.test_comparison import Letters
-from tests.decoding.test_load import drawing_at
-from tests.decoding.test_ssd_at_load import Counting
-from tests.decoding.test_ssd_beside import ANYWHERE, alike, table_draft
-from tests.decoding.test_strategies import VOCAB, follows, law_of_three
 from tests.decoding.worlds import World, some_classifier, state_of, tables
+from tests.kit.beside import ANYWHERE, PROMPTS, SAMPLINGS, alike, run, table_draft, texts
+from tests.kit.law import VOCAB, follows, law_of_three
+from tests.kit.loads import drawing_at
+from tests.kit.pairs import Letters
+from tests.kit.runners import Counting
 
 ALONE, BESIDE, *OTHERS = parse_choices(
     "autoregressive,ssd:4,branches=16,backup=neural,placement=beside,ssd:3,branches=9,placement=beside,"
     "ssd:3,branches=9,backup=by-batch,placement=beside,ssd-disco:5,branches=9,placement=beside"
 )
-SAMPLINGS = {
-    "greedy": Sampling(max_new_tokens=30),
-    "shared": Sampling(temperature=0.8, dice="shared", max_new_tokens=30, repetition_penalty=1.1),
-}
-PROMPTS = [[5, 7, 3, number] for number in range(8)]
 
 
 class Asking(DraftProcess):
@@ -93,35 +87,6 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 def process() -> Iterator[Asking]:
     with Asking(partial(table_draft, 12, 7), ANYWHERE) as process:
         yield process
-
-
-Found = dict[tuple[int, ...], tuple[Decoded | BrokenModel, Recorder]]
-
-
-def run(
-    pair: Pair,
-    choice: Choice,
-    sampling: Sampling,
-    at: Load,
-    sink: Callable[[], Recorder] = Recorder,
-    prompts: Sequence[Sequence[int]] = PROMPTS,
-) -> Found:
-    requests = [
-        Request(choice.at(at), prompt, sampling, seed, Ending(frozenset())) for seed, prompt in enumerate(prompts)
-    ]
-    recorders: dict[int, Recorder] = {id(request): sink() for request in requests}
-
-    def sink_for(request: Request) -> EventSink:
-        return recorders[id(request)]
-
-    answers = pair.contestant(choice).run(requests, sink_for, never, at)
-    return {tuple(request.prompt): (answer, recorders[id(request)]) for request, answer in answers}
-
-
-def texts(found: Found) -> dict[tuple[int, ...], object]:
-    return {
-        prompt: answer.tokens if isinstance(answer, Decoded) else str(answer) for prompt, (answer, _) in found.items()
-    }
 
 
 def reasons(events: Sequence[Event]) -> list[str]:

@@ -21,8 +21,8 @@ from decoding.ssd.transport.messages import Asked, Recipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Drafted, Verified
 from tests.decoding.patient import Patient
-from tests.decoding.test_ssd_process import LINUX
 from tests.decoding.worlds import Solo, World, some_classifier, state_of, tables
+from tests.kit.processes import LINUX
 
 VOCAB, PROMPT, NEW = 14, [3, 1], 40
 SAMPLINGS = {

@@ -24,15 +24,10 @@ from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.transport.messages import Recipe
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
-from tests.decoding.test_strategies import LENGTH, VOCAB, follows, law_of_three
-from tests.decoding.worlds import Solo, World, state_of, tables
+from tests.decoding.worlds import SSD, Solo, World, state_of, tables
+from tests.kit.law import LENGTH, VOCAB, follows, law_of_three
 
 GREEDY = Sampling(max_new_tokens=50)
-SSD = parse_choices(
-    "ssd:4,backup=neural,ssd:4,fanout=uniform,backup=ngram,ssd:3,fanout=measured,backup=random,"
-    "ssd:3,fanout=5/4/3/0+12/0/0/0,ssd:4,branches=1,C=0.3,ssd:4,branches=4,backup=copy,ssd:4,branches=4,backup=copy-or-random,ssd:1,branches=40,ssd-disco:6,branches=8,ssd-disco:2,"
-    "ssd-disco:4,branches=4,backup=copy"
-)
 
 
 def label(choice: Choice) -> str:

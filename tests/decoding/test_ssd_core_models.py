@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 import torch
@@ -16,6 +16,7 @@ from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.messages import Recipe
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
 from tests.decoding.worlds import Solo
+from tests.kit.runners import Watched
 
 MAKERS: dict[str, Callable[[Path], ModelRunner]] = {
     "fast llama": lambda folder: fast_runner(save(folder, "llama", **LLAMA)),
@@ -28,21 +29,6 @@ MAKERS: dict[str, Callable[[Path], ModelRunner]] = {
 @pytest.fixture(scope="module", params=MAKERS)
 def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ModelRunner:
     return MAKERS[request.param](tmp_path_factory.mktemp("model"))
-
-
-class Watched:
-    """A runner that remembers how many tokens it was given at a time."""
-
-    def __init__(self, runner: ModelRunner) -> None:
-        self.runner = runner
-        self.fed: list[int] = []
-
-    def extend(self, tokens: Sequence[int], need: int = 1) -> torch.Tensor:
-        self.fed.append(len(tokens))
-        return self.runner.extend(tokens, need)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.runner, name)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])

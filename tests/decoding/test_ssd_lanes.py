@@ -31,9 +31,8 @@ from decoding.trace.events import Anticipated, Drafted, Event, Recorder, Verifie
 from decoding.trace.timing import Clock
 from tests.decoding import models
 from tests.decoding.rehearsal import captured_runner, on_a_gpu
-from tests.decoding.test_comparison import pair
-from tests.decoding.test_planning import prompts
 from tests.decoding.worlds import World, some_classifier, state_of, tables
+from tests.kit.pairs import pair, prompts
 
 CPU = torch.device("cpu")
 VOCAB, PROMPT = 14, [3, 1]

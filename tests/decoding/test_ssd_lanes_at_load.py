@@ -20,12 +20,11 @@ from decoding.models.table import TableRunner
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
 from tests.decoding import models
 from tests.decoding.rehearsal import captured_runner, on_a_gpu
-from tests.decoding.test_comparison import Letters
-from tests.decoding.test_load import drawing_at
-from tests.decoding.test_ssd_beside import alike
-from tests.decoding.test_ssd_beside_at_load import SAMPLINGS, run, texts
-from tests.decoding.test_strategies import VOCAB, follows, law_of_three
 from tests.decoding.worlds import World, some_classifier, state_of, tables
+from tests.kit.beside import SAMPLINGS, alike, run, texts
+from tests.kit.law import VOCAB, follows, law_of_three
+from tests.kit.loads import drawing_at
+from tests.kit.pairs import Letters
 
 CPU = torch.device("cpu")
 ALONE = choose("autoregressive")

@@ -25,10 +25,9 @@ from decoding.models.table import TableRunner
 from decoding.prompts.prompt import Prompt
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
 from decoding.ssd.transport.mailbox import Mailbox
+from tests.kit.processes import DEADLINE, LINUX, state
 
 ROOT = Path(__file__).resolve().parents[2]
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, or chooses cores")
-DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
 
 OWNER = """
 import os, signal, sys
@@ -50,15 +49,6 @@ DEEDS = {
         "os.kill(process.pid, signal.SIGSTOP); os.kill(os.getpid(), signal.SIGKILL)"
     ),
 }
-
-
-def state(pid: int) -> str:
-    """Return R, S, T …; empty if no such process exists, or only its name is left."""
-    try:
-        letter = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[0]
-    except OSError:
-        return ""
-    return "" if letter == "Z" else letter
 
 
 def until_gone(pid: int) -> None:

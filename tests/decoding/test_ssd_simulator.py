@@ -13,17 +13,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from decoding.choice import Choice, choose
-from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
-from decoding.disco.recording import record
-from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.drafting.records import Record
 from decoding.drafting.ssd_settings import Settings, WantedBackup
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prices_from
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
-from decoding.replay.ssd.recording import plan_for, track_of
+from decoding.replay.ssd.recording import plan_for
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.ssd.track import Track
 from decoding.trace.accounting import PHASES, rounds
@@ -31,33 +27,14 @@ from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 from decoding.trace.theory import Speculation, tokens_per_round
 from tests.decoding import models
 from tests.decoding.worlds import World, some_classifier
+from tests.kit.recordings import LIVE, PROMPT, tracked
 
 NEW = 40
 VOCAB = 14
-PROMPT = [3, 1]
 SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
 ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
 
 EVEN = replace(CostModel.of_one((0.0, 1.0, 1.0), 0.1), branches=[(1, 0.1)], opening=0.1)
-
-
-def tracked(world: World, sampling: Sampling, seed: int, classifier: Classifier | None = None, cap: int = 8) -> Track:
-    """Return the text that any strategy writes in this world, and the draft along it."""
-    decoded, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed)
-    vocab = min(world.target.vocab_size, world.draft.vocab_size)
-    with torch.inference_mode():
-        recording = record(
-            "p",
-            PROMPT,
-            decoded.tokens,
-            draft=world.draft,
-            dice=dice_for(sampling, vocab, seed),
-            end_tokens=world.end_tokens,
-            max_new_tokens=sampling.max_new_tokens,
-            tail_depth=cap + 1,
-        )
-    said = estimates(classifier, rounds_from_everywhere(recording, cap + 1)).tolist() if classifier else ()
-    return track_of(recording, said)
 
 
 def told(traces: Iterable[Sequence[Event]]) -> list[Event]:
@@ -101,20 +78,6 @@ def choice_of(settings: Settings) -> Choice:
 
 def even(lookahead: int, branches: int) -> Plan:
     return plan_for(Settings(lookahead, branches, "uniform", "neural"), VOCAB)
-
-
-LIVE = {
-    "uniform": Settings(4, 12, "uniform", "neural"),
-    "few": Settings(3, 3, "uniform", "neural"),
-    "short": Settings(1, 2, "geometric", "neural"),
-    "deep": Settings(6, 20, "geometric", "neural"),
-    "measured": Settings(4, 8, "measured", "neural"),
-    "lists": Settings(2, 6, "3/2/1+6/0/0", "neural"),
-    "ngram": Settings(4, 10, "geometric", "ngram"),
-    "random": Settings(3, 9, "measured", "random"),
-    "copy": Settings(4, 10, "geometric", "copy"),
-    "copy-or-random": Settings(4, 10, "geometric", "copy-or-random"),
-}
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -12,7 +9,6 @@ import torch
 
 from decoding.backends.registry import Parts
 from decoding.choice import Choice, choose
-from decoding.core.drafter import Drafter
 from decoding.core.ending import Ending
 from decoding.dice.sampling import Sampling
 from decoding.drafting.features import DraftStep, Feature
@@ -21,15 +17,12 @@ from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.runner import align
 from decoding.models.table import TableRunner
 from decoding.trace.events import Drafted, Event, Finished, Started, Verified
-from tests.decoding.worlds import COPYING, OURS, RANKED, World, state_of, tables
+from tests.decoding.worlds import COPYING, OURS, RANKED, World, label, state_of, tables
+from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
 
 GREEDY = Sampling(max_new_tokens=40)
 SHARED = Sampling(temperature=1.0, dice="shared", max_new_tokens=40)
 RATIO = Sampling(temperature=1.0, dice="ratio", max_new_tokens=40)
-
-
-def label(value: object) -> str | None:
-    return value.label if isinstance(value, Choice) else None
 
 
 def name(value: object) -> str | None:
@@ -91,42 +84,6 @@ def test_a_penalty_sees_only_the_context_so_greedy_text_stays_the_targets(choice
     sampling = Sampling(repetition_penalty=1.5, max_new_tokens=40)
     world = World.of_tables(12, 2)
     assert world.run(choice, [3, 1], sampling)[0] == world.run(choose("autoregressive"), [3, 1], sampling)[0]
-
-
-VOCAB, LENGTH = 3, 3
-
-
-def law_of_three(table: torch.Tensor, *prompt: int) -> dict[tuple[int, ...], float]:
-    p = torch.softmax(table, -1)
-    return {
-        words: math.prod(float(p[state_of([*prompt, *words[:i]]), word]) for i, word in enumerate(words))
-        for words in itertools.product(range(VOCAB), repeat=LENGTH)
-    }
-
-
-Draw = Callable[[range], Counter[tuple[int, ...]]]  # counts what is decoded with these seeds
-
-
-def follows(law: dict[tuple[int, ...], float], draw: Draw, draws: int) -> bool:
-    """Tell whether what is drawn follows a law of three tokens.
-
-    Where a clock decides, as in hits and prices, the same seeds give other draws each time, and 1 of 1,000 fair ones
-    look wrong. So draws that look wrong are made anew, 4 times as many, and have to look right then: 1 fair draw of
-    1,000,000 is refused, and a biased one looks worse the more is drawn."""
-    return any(chi_square(draw(seeds), law) < 54.05 for seeds in (range(draws), range(draws, 5 * draws)))
-
-
-def chi_square(counts: Counter[tuple[int, ...]], law: dict[tuple[int, ...], float]) -> float:
-    """It lies below 54.05 for 99.9 % of fair draws of three tokens: 26 degrees of freedom."""
-    draws = counts.total()
-    return sum((counts[words] - draws * share) ** 2 / (draws * share) for words, share in law.items())
-
-
-def drawing(
-    world: World, choice: Choice | Callable[[Parts], Source | Drafter], prompt: Sequence[int], sampling: Sampling
-) -> Draw:
-    """Decode a prompt in a world once for each seed, and count the first three tokens."""
-    return lambda seeds: Counter(tuple(world.run(choice, prompt, sampling, seed)[0].tokens[:LENGTH]) for seed in seeds)
 
 
 def test_draws_of_another_law_are_refused() -> None:

@@ -19,8 +19,8 @@ from decoding.dice.sampling import Sampling
 from decoding.models.checkpoints import load
 from decoding.trace.events import Drafted, Finished, Recorder, Started, Verified
 from tests.decoding import models
-from tests.decoding.test_comparison import Letters
 from tests.decoding.worlds import OURS, RANKED, World
+from tests.kit.pairs import Letters
 
 PROMPT = [5, 17, 3, 60]
 GREEDY = Sampling(max_new_tokens=40)

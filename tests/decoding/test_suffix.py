@@ -13,8 +13,8 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.suffixes import Suffixes
 from decoding.strategies.suffix import MOST_TEXTS, Memory, Remembering, SuffixDecoding
 from decoding.trace.events import Drafted
-from tests.decoding.test_lookup import some_text
 from tests.decoding.worlds import World
+from tests.kit.copies import some_text
 
 
 def repeated(text: Sequence[int]) -> int:

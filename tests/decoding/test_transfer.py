@@ -16,8 +16,7 @@ from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay.planning import study
-from tests.decoding.test_comparison import pair
-from tests.decoding.test_planning import SHARED, prompts
+from tests.kit.pairs import SHARED, pair, prompts
 
 COSTS = CostModel.of_one((0.0, *(1.0 + 0.05 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02)
 FIGURE = FIGURES["disco-transfer"]

@@ -12,7 +12,7 @@ from decoding.drafting.tree_shapes import TreeShape
 from decoding.prices.cost_model import CostModel
 from decoding.replay.planning import Study
 from decoding.replay.tree_worth import shape_of, tree_worth, with_row_price
-from tests.decoding.test_replay_and_disco import recorded, world
+from tests.kit.recordings import recorded, world
 
 COSTS = CostModel.of_one((0.0, 10.0, 10.1), draft=1.0, draft_round=0.0, catch_up=0.0, round=0.0)
 

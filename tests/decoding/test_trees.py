@@ -13,10 +13,10 @@ from decoding.dice.verify import by_tree
 from decoding.errors import BadStrategy
 from decoding.models.table import TableRunner
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.test_comparison import Letters
-from tests.decoding.test_load import drawing_at
-from tests.decoding.test_strategies import VOCAB, follows, law_of_three
 from tests.decoding.worlds import World, state_of, tables
+from tests.kit.law import VOCAB, follows, law_of_three
+from tests.kit.loads import drawing_at
+from tests.kit.pairs import Letters
 
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=40),

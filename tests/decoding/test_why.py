@@ -17,7 +17,7 @@ from decoding.measure.summary import report
 from decoding.measure.texts import Texts
 from decoding.strategies import BASELINE
 from decoding.trace.events import Anticipated, Delivered, Drafted, Event, Finished, Reported, Started, Verified
-from tests.decoding.test_load import SAMPLINGS, decoded
+from tests.kit.loads import SAMPLINGS, decoded
 
 TOKENS = (1, 2, 3, 4, 5, 6, 7, 8)
 ROW = 100  # ns: a verification of one row

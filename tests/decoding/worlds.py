@@ -31,6 +31,7 @@ from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.messages import Asked, Recipe
 from decoding.ssd.transport.speculators import Speculators
+from decoding.ssd.transport.two_lanes import Lanes
 from decoding.strategies.disco import RULES
 from decoding.trace.events import Recorder, to_dict
 from decoding.trace.timing import Clock
@@ -44,6 +45,11 @@ COPYING = parse_choices(
     "lookup:4,ngram=3,suffix:0.05,cap=6,suffix:0.05,cap=6,classifier=newest,lookup:6,threshold=0.05,classifier=newest"
 )
 OURS = [choose("autoregressive"), *RANKED, *COPYING]
+SSD = parse_choices(
+    "ssd:4,backup=neural,ssd:4,fanout=uniform,backup=ngram,ssd:3,fanout=measured,backup=random,"
+    "ssd:3,fanout=5/4/3/0+12/0/0/0,ssd:4,branches=1,C=0.3,ssd:4,branches=4,backup=copy,ssd:4,branches=4,backup=copy-or-random,ssd:1,branches=40,ssd-disco:6,branches=8,ssd-disco:2,"
+    "ssd-disco:4,branches=4,backup=copy"
+)
 # Their drafts depend on neighbours, earlier texts or prices, so under ratio dice their texts do too.
 BY_LOAD = parse_choices(
     "budget,budget:mode=trim,budget:mode=both,schedule:1:4/3:2/64:0,vllm-adaptive:3,tree,tree:3x2,hybrid"
@@ -51,6 +57,11 @@ BY_LOAD = parse_choices(
 # Its draft is shorter after a hit than after a miss, and which of them it is depends on the rows that others take. So
 # under ratio dice, where a text depends on the lengths of its drafts, neighbours change its text, though never its law.
 SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choice.classifier is not None]
+
+
+def label(value: object) -> str | None:
+    """Name of a choice, for the cases of a test."""
+    return value.label if isinstance(value, Choice) else None
 
 
 def some_classifier(seed: int = 0) -> Classifier:
@@ -123,6 +134,7 @@ class World:
     bridge: Bridge | None = None  # if the draft has another tokenizer
     clock: Callable[[], Clock] = Clock
     memory: dict[str, Any] | None = None  # that its texts share; None: they share nothing
+    lanes: Lanes | None = None  # if one thread drives target and draft at once
 
     @property
     def vocab(self) -> int:
@@ -181,6 +193,7 @@ class World:
             lambda name: some_classifier(),
             self.choosings(self.draft.vocab_size if self.bridge else dice.vocab, self.draft.device),
             self.draft_process,
+            lanes=self.lanes,
             words=self.words,
             bridge=self.bridge,
             memory={} if self.memory is None else self.memory,

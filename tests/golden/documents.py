@@ -37,10 +37,9 @@ from decoding.replay.what_if.recorded import Recorded
 from decoding.replay.what_if.simulation import simulate
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Prompted, to_dict
-from tests.decoding.test_comparison import pair
-from tests.decoding.test_planning import prompts
 from tests.decoding.worlds import World, some_classifier
 from tests.golden import live
+from tests.kit.pairs import pair, prompts
 
 Rows = dict[str, Any]
 

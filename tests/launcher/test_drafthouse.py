@@ -73,6 +73,7 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Box:
     return box
 
 
+@pytest.mark.smoke
 def test_the_first_start_prepares_everything_and_says_so(tmp_path: Path) -> None:
     code, out, err = Box(tmp_path).run("compare", "--pair", "starter")
     assert (code, out) == (7, "1.0 / --pair starter\n")

@@ -1,10 +1,14 @@
-"""Tests that fail beside others and pass alone are named, and fail no build; all others do."""
+"""What the command for tests does beside running them: it names unsteady tests, and shows where the time goes."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.everything import FEW, all_pass
+from tests.clock import time_left
+from tests.everything import FEW, ROOT, all_pass
 
 pytestmark = pytest.mark.usefixtures("in_a_project_of_its_own")
 
@@ -14,6 +18,7 @@ def in_a_project_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     for name in ("PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "DJANGO_SETTINGS_MODULE"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
 def write(folder: Path, *bodies: str) -> None:
@@ -67,3 +72,101 @@ def test_workers_that_collect_different_tests_fail_the_build_at_once(
     assert not all_pass(tmp_path, ["-n", "2"])
     told = capfd.readouterr()
     assert "Different tests were collected" in told.out and "once more" not in told.out + told.err
+
+
+DEAR = r"""
+import subprocess
+import sys
+import time
+
+import pytest
+
+BURN = "import time\nwhile time.process_time() < 0.4: pass\nprint(flush=True)\ninput()"
+
+
+def burn():
+    end = time.process_time() + 0.4
+    while time.process_time() < end:
+        pass
+
+
+def started():
+    process = subprocess.Popen([sys.executable, "-c", BURN], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    return process
+
+
+@pytest.fixture(scope="module")
+def living():
+    process = started()
+    yield
+    process.communicate(b"\n")
+    burn()
+
+
+@pytest.fixture
+def each(living):
+    burn()
+
+
+def test_of_its_own(each):
+    burn()
+
+
+def test_of_a_process(each):
+    started().communicate(b"\n")
+"""
+
+
+@pytest.mark.parametrize("together", [(), ("-n", "1")])
+def test_the_slowest_are_shown_with_the_processes_they_started(tmp_path: Path, together: tuple[str, ...]) -> None:
+    (tmp_path / "test_dear.py").write_text(DEAR)
+    command = [sys.executable, "-m", "pytest", "-p", "tests.clock", "--slowest", *together]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and " passed in " in done.stdout.splitlines()[-1], done.stdout + done.stderr
+    found = re.findall(r"^\| *(\S+) \| *(\S+) \| *\S+ \| *(\d+) \| (?:\S+::)?(\S+) \|$", done.stdout, re.M)
+    rows = {name: (round(float(own) / 0.4), round(float(child) / 0.4), int(times)) for own, child, times, name in found}
+    assert rows["living"] == (1, 1, 1) and rows["each"] == (2, 0, 2)
+    assert rows["test_of_its_own"] == (2, 0, 1) and rows["test_of_a_process"] == (1, 1, 1)
+    assert rows["test_dear.py"] == (4, 2, 2)
+
+
+def test_a_run_shows_how_far_it_is_and_what_fails_and_ends_as_pytest_does(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, PASSES, FAILS, PASSES)
+    assert not all_pass(tmp_path, ["-p", "tests.clock", "--time-left", "-n", "2"])
+    told = capfd.readouterr().out.splitlines()
+    assert [line for line in told if " of 3 tests" in line][-1].startswith("3 of 3 tests")
+    assert "failed: test_some.py::test_1" in told
+
+
+def test_what_is_left_takes_as_long_as_what_is_done_and_nothing_is_said_of_the_first_fiftieth() -> None:
+    assert time_left(60, 1, 4) == ", about 3 min left"
+    assert time_left(60, 99, 100) == ", less than 1 min left"
+    assert time_left(60, 1, 100) == ""
+
+
+ROOMS = """
+import pytest
+
+@pytest.fixture
+def db(): pass
+
+def test_part(): pass
+def test_door(db): pass
+@pytest.mark.slow
+def test_slow(): pass
+@pytest.mark.browser
+@pytest.mark.smoke
+def test_smoke(db): pass
+"""
+
+
+def test_a_quick_run_leaves_out_what_needs_a_database_or_a_machine_but_smoke_tests(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test_rooms.py").write_text(ROOMS)
+    assert all_pass(tmp_path, ["-p", "tests.conftest", "--quick", "--collect-only", "-q"])
+    told = capfd.readouterr().out
+    assert re.findall(r"::(\w+)", told) == ["test_part", "test_smoke"] and "2 deselected" in told

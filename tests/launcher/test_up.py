@@ -45,6 +45,7 @@ def order(up: Up, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[s
     return token, body
 
 
+@pytest.mark.smoke
 def test_the_first_start_has_prompts_and_a_way_in(up: Up) -> None:
     token = up.token()
     assert {d["name"] for d in up.call("datasets/", token)["results"]} >= {"Starter code", "Starter prose"}

@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from decoding.models.devices import usual_threads
-from tests.decoding.models import LLAMA, save, spoil
+from tests.decoding.models import LLAMA, another_order_of_words, save, spoil
 from webapp.core.version import version
 from worker.terminal.compare import main
 
@@ -78,6 +78,7 @@ def test_greedy_text_is_the_targets_under_every_strategy(compared: dict[str, Any
     }
 
 
+@pytest.mark.smoke
 def test_the_trace_adds_up_to_the_document(box: Path, compared: dict[str, Any]) -> None:
     events = [json.loads(line) for line in (box / "trace.jsonl").read_text().splitlines()]
     for row in compared["strategies"]:
@@ -264,13 +265,6 @@ def no_tokenizer(model: Path) -> None:
 
 def another_vocabulary(model: Path) -> None:
     save(model, "llama", **{**LLAMA, "vocab_size": 50})
-
-
-def another_order_of_words(model: Path) -> None:
-    tokenizer = json.loads((model / "tokenizer.json").read_text())
-    words = tokenizer["model"]["vocab"]
-    words["w5"], words["w6"] = words["w6"], words["w5"]
-    (model / "tokenizer.json").write_text(json.dumps(tokenizer))
 
 
 def other_words(model: Path) -> None:

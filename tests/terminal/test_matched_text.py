@@ -12,8 +12,7 @@ import pytest
 
 from decoding.choice import Choice
 from decoding.vocabularies.scores import ABOUT_COPIES
-from tests.decoding.models import LLAMA, save
-from tests.terminal.test_compare import another_order_of_words
+from tests.decoding.models import LLAMA, another_order_of_words, save
 from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare
 

@@ -6,10 +6,12 @@ import os
 import shutil
 import signal
 import subprocess
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
+from urllib.parse import urlsplit
 
 from tests.programs import POSTGRES, locate, not_root
 
@@ -24,7 +26,7 @@ class Server:
         if (programs := locate(POSTGRES)) is None:
             raise LookupError(f"{POSTGRES.missing}. {POSTGRES.advice}")
         self._programs = programs
-        self.url = f"postgres://drafthouse@/postgres?host={home}"
+        self.url = self._url_of("postgres")
         self._as_user = not_root()
 
     @classmethod
@@ -41,6 +43,16 @@ class Server:
         command = [server._programs / "initdb", "-D", server.home / "data", *options]
         subprocess.run(command, check=True, capture_output=True, **server._as_user)
         return server
+
+    def database(self, like: str = "") -> str:
+        """Make a database, empty or a copy of the one with this URL, and return its URL."""
+        import psycopg  # a machine that only decodes has none
+
+        name = f"lab_{uuid.uuid4().hex[:8]}"
+        template = f"TEMPLATE {urlsplit(like).path[1:]}" if like else ""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} {template}")
+        return self._url_of(name)
 
     def start(self) -> None:
         where = f"-c listen_addresses=127.0.0.1 -c port={self.port}" if self.port else "-c listen_addresses="
@@ -73,8 +85,12 @@ class Server:
         return (self.home / "data" / "postmaster.pid").exists()
 
     def remove(self) -> None:
-        self.stop()
+        if self.is_running:
+            self.crash()  # nobody needs what a clean end would write down
         shutil.rmtree(self.home)
+
+    def _url_of(self, database: str) -> str:
+        return f"postgres://drafthouse@/{database}?host={self.home}"
 
     def _control(self, *arguments: str | Path) -> None:
         """It comes back when the server has started, or stopped."""

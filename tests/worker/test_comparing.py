@@ -17,11 +17,11 @@ from django.db import OperationalError, connection
 from decoding.choice import choose
 from decoding.measure.sample import Audit, sample_from_events
 from decoding.trace.events import Finished, Started, Verified
+from tests.kit.comparisons import is_whole, state
 from tests.webapp import make
 from tests.worker.conftest import DEADLINE
 from tests.worker.staged import LosesItsGpu
-from webapp.comparisons import trace
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Sample
 from webapp.comparisons.report import report
 from webapp.jobs import ends
 from webapp.jobs import services as jobs
@@ -36,22 +36,11 @@ from worker.pulse import Hold
 pytestmark = pytest.mark.slow
 
 
-def state(comparison: Comparison) -> str:
-    comparison.job.refresh_from_db()
-    return comparison.job.state
-
-
 def finished() -> int:
     return Sample.objects.finished().count()
 
 
-def is_whole(sample: Sample) -> bool:
-    """Every event is there, in order, and every token of it has its text."""
-    part = trace.read(sample=sample, after=0, limit=100_000)
-    tokens = {str(token) for event in part.events for token in event.get("tokens", [])}
-    return [event["seq"] for event in part.events] == list(range(1, sample.last_seq + 1)) and tokens <= set(part.words)
-
-
+@pytest.mark.smoke
 def test_a_comparison_runs_to_its_end(launch, make_worker):
     comparison = launch(texts=2, repeats=2)
     make_worker().look()
@@ -83,6 +72,7 @@ def test_models_stay_loaded_from_job_to_job(launch, make_worker, engine):
     assert (state(comparison), engine.pid) == ("succeeded", before)
 
 
+@pytest.mark.smoke
 def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_worker, engine):
     comparison = launch(texts=6, tokens=96)
     engine.after(2, lambda: os.kill(engine.pid, signal.SIGKILL))

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.webapp.postgres import Server
-from tests.webapp.test_on_postgres import server  # noqa: F401  a fixture
 
 HERE = Path(__file__).parent
 # What a database decides: who gets a job, what a lease and a lock let through, which texts and numbers it takes, and
@@ -31,7 +30,7 @@ AGAIN = [
 
 @pytest.mark.slow
 @pytest.mark.postgres
-def test_it_behaves_the_same(server: Server) -> None:  # noqa: F811
+def test_it_behaves_the_same(server: Server) -> None:
     environment = {
         **os.environ,
         "DATABASE_URL": server.url,

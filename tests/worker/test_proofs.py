@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from decoding.errors import BadServer
+from tests.kit.processes import family
 from tests.webapp import make
 from tests.worker.conftest import prompts, until
 from tests.worker.killing import is_alive, killable_worker
-from tests.worker.test_ssd import family
 from webapp.registry.models import LanguageModel, Pair, Readiness
 from webapp.studies import services as studies
 from webapp.studies.kinds import PLAN

@@ -17,10 +17,10 @@ from tests.decoding.servers.authority import Authority
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.weights import greedy_steps, streamed_words
 from tests.decoding.servers.wire import Asked, Reply, Script, Wire, events, serving
+from tests.kit.comparisons import is_whole
 from tests.worker import killing
 from tests.worker.conftest import DEADLINE, prompts, until
 from tests.worker.killing import killable_worker
-from tests.worker.test_comparing import is_whole
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace

@@ -9,25 +9,13 @@ from pathlib import Path
 import pytest
 
 from decoding.ssd.transport.draft_process import divide
+from tests.kit.processes import family
 from tests.worker.conftest import until
 from webapp.comparisons.models import Sample
 
 SSD = {"strategy": "ssd", "params": {"placement": "beside"}}
 
 pytestmark = pytest.mark.skipif(divide() is None or not Path("/proc").exists(), reason="needs two cores, and /proc")
-
-
-def family(session: int) -> list[int]:
-    """The processes that live in an engine's session."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rpartition(") ")[2].split()
-        except OSError:
-            continue
-        if fields[0] != "Z" and int(fields[3]) == session:
-            found.append(int(folder.name))
-    return found
 
 
 def test_a_comparison_with_the_draft_beside_runs_to_its_end_and_leaves_no_draft(launch, make_worker, engine):

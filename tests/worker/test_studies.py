@@ -12,9 +12,9 @@ import pytest
 
 from decoding.choice import Choice
 from decoding.ssd.transport.draft_process import divide
+from tests.kit.processes import family
 from tests.webapp import make
 from tests.worker.conftest import prompts
-from tests.worker.test_ssd import family
 from webapp.core.problems import NotFound
 from webapp.entries import services as entries
 from webapp.jobs import services as jobs
@@ -52,6 +52,7 @@ def done(study: Study) -> Study:
     return study
 
 
+@pytest.mark.smoke
 def test_an_oracle_counts_what_the_draft_could_have_done(launch, make_worker):
     study = launch(ORACLE, lookahead=3)
     make_worker().look()

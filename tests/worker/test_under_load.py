@@ -10,8 +10,8 @@ import pytest
 
 from decoding.ssd.transport.draft_process import divide
 from tests.decoding.models import LLAMA, save, spoil
+from tests.kit.comparisons import is_whole, state
 from tests.worker.conftest import model
-from tests.worker.test_comparing import is_whole, state
 from webapp.comparisons import trace
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import report

@@ -12,7 +12,7 @@ import pytest
 from arro3.core import Array, DataType, Table, list_array
 from arro3.io import write_parquet
 
-from tests.webapp.uploads.test_sending_files import pieces, sha
+from tests.kit.uploads import pieces, sha
 from webapp.core.problems import Invalid
 from webapp.registry import prompt_sets
 from webapp.uploads import services as uploads

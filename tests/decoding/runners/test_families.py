@@ -15,10 +15,8 @@ from transformers import AutoModelForCausalLM
 from decoding.models.checkpoints import load
 from decoding.models.fast.kv import chain_rows
 from decoding.models.fast.runner import FastRunner
-from tests.decoding.models import GPT2, LLAMA, fast_runner, save
+from tests.decoding.models import GPT2, LLAMA, LLAMA3, YARN, fast_runner, save
 
-LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
-YARN = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 100.0, "original_max_position_embeddings": 32}
 WIDE = LLAMA | {"head_dim": 32}  # enough pairs for yarn's ramp to be one; each width is compiled anew
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", LLAMA),

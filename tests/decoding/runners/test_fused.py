@@ -24,22 +24,15 @@ from decoding.models.fast.attention import attend_chains
 from decoding.models.fast.fused import Kernels, chosen, in_slab, is_right, silu_gate, why_not, why_wrong
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.runner import FastRunner
-from decoding.models.fast.shape import Shape, shape_of
 from tests.decoding.models import LLAMA, fast_runner, save
 from tests.decoding.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
-from tests.decoding.runners.test_static_passes import CASES, LONG, assert_near, played, walk
+from tests.kit.passes import CASES, LONG, assert_near, played, shape, walk
 
 ROOT = Path(__file__).parents[3]
 CPU = torch.device("cpu")
 TILES = {rows: dict.fromkeys(("qkv", "out", "inner", "down", "head"), 16) for rows in products.ROWS}
 PLAIN = Kernels(silu_gate, fused.place, attend_chains, fused.product, TILES)
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
-
-
-def shape(**changed: int) -> Shape:
-    found = shape_of(LLAMA | {"model_type": "llama"} | changed)
-    assert found
-    return found
 
 
 def clock(kernel_takes: float) -> Any:
@@ -317,7 +310,7 @@ from functools import partial
 import torch
 from decoding.models.fast import fused, triton_kernels
 from decoding.models.fast.linear import Layout
-from tests.decoding.runners.test_fused import shape
+from tests.kit.passes import shape
 
 device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
@@ -390,7 +383,7 @@ ATTENDING = (
     + """
 from decoding.models.fast.attention import attend_chains
 from decoding.models.fast.linear import Layout
-from tests.decoding.runners.test_fused import shape
+from tests.kit.passes import shape
 
 narrow, wide = shape(), shape(hidden_size=144, num_key_value_heads=6)
 for dtype, form, window, which in (
@@ -503,7 +496,7 @@ from pathlib import Path
 from decoding.models.fast import triton_kernels
 from decoding.models.fast.fused import Kernels
 from tests.decoding.models import fast_runner
-from tests.decoding.runners.test_static_passes import played
+from tests.kit.passes import played
 
 model = fast_runner(Path(sys.argv[1]), static=True).model
 model.decoder.kernels = Kernels(triton_kernels.gate, triton_kernels.place)

@@ -12,8 +12,8 @@ from decoding.drafting.grown_along import grown_along
 from decoding.drafting.source import View
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.models.runner import ModelRunner, read_prompt, run_alone
-from tests.decoding.runners.test_contract import TEXT
 
+TEXT = torch.randint(0, 97, (60,), generator=torch.Generator().manual_seed(5)).tolist()
 PATHS = LikeliestPaths(depth=3, width=2)
 SHARED = Sampling(temperature=0.8, dice="shared", repetition_penalty=1.2)
 ENDS = frozenset(TEXT[:20])  # so many that some paths end

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -19,34 +18,12 @@ from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.fused import Kernels
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.passes import StaticPasses
-from decoding.models.fast.runner import FastRunner, Model
-from decoding.models.runner import ModelRunner, align
+from decoding.models.fast.runner import FastRunner
 from decoding.ssd.transport.two_lanes import Lane
-from tests.decoding.models import GPT2, LLAMA, fast_runner, save
+from tests.decoding.models import LLAMA, fast_runner, save
 from tests.decoding.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
 from tests.decoding.waiting import refusing_waits
-
-LONG = LLAMA | {"max_position_embeddings": 700}
-TEXT = torch.randint(0, 97, (650,), generator=torch.Generator().manual_seed(2)).tolist()
-CASES = {
-    "llama": LONG,
-    "mistral": LONG | {"sliding_window": 300},
-    "qwen3": LONG | {"head_dim": 16},
-    "gpt2": GPT2 | {"n_positions": 700},
-}
-
-
-def walk(runner: FastRunner) -> torch.Tensor:
-    """Take prompt, rounds of several rows, branches and adoption, across a change of buckets."""
-    got = [runner.extend(TEXT[:240], 3)]
-    for start in range(240, 600, 8):
-        got += [runner.extend(TEXT[start : start + 1]), runner.extend(TEXT[start + 1 : start + 8], 7)]
-        runner.rewind(start + 5)
-        branches = runner.fork([start + 5, start + 2])
-        got += [branches.extend([1, 2]), branches.extend([3, 4])]
-        branches.adopt(1)
-        got.append(runner.extend(align(runner, TEXT[: start + 8])))
-    return torch.cat(got)
+from tests.kit.passes import CASES, LONG, TEXT, assert_near, played, walk
 
 
 @pytest.mark.parametrize("model_type", list(CASES))
@@ -87,11 +64,6 @@ def test_a_float16_checkpoint_is_read_in_its_own_format(tmp_path: Path) -> None:
         runner = fast_runner(folder, static=True, dtype=dtype)
         assert runner.facts.dtype == "float16"
         assert_near(walk(runner), want)
-
-
-def assert_near(got: torch.Tensor, want: torch.Tensor) -> None:
-    """Compare as bfloat16 allows. NaN fails."""
-    assert (got - want).abs().mean() <= 0.03 * want.abs().max()
 
 
 def test_a_pass_on_an_urgent_stream_has_graphs_of_its_own(tmp_path: Path) -> None:
@@ -279,29 +251,6 @@ def test_a_capture_has_the_priority_of_its_stream() -> None:
     assert capturing.priority == 0
     with Lane(device, is_urgent=True).current():
         assert capturing.priority == -1
-
-
-ROUNDS = [((0, 1), (1, 5), (2, 2)), ((0, 3), (2, 1)), ((1, 1), (2, 4)), ((1, 2),), ((0, 20), (1, 2), (2, 2))]
-
-
-def played(together: Sequence[ModelRunner], plain: Model) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Return logits of three texts in a slab, and of the same texts with caches of their own. One enters with a long
-    prompt, one sits out, one is left alone, and one outgrows its place by branches."""
-    texts, model = [TEXT[:20], TEXT[5:9], TEXT[:31]], together[0].model
-    alone = [plain.new_runner() for _ in texts]
-    for runners in (together, alone):
-        for runner, text in zip(runners, texts, strict=True):
-            runner.rewind(0)
-            runner.extend(text)
-    for number, feeds in enumerate(ROUNDS):
-        if number == 2:
-            for runners in (together, alone):
-                runners[0].fork([20] * 40).extend([1] * 40)
-        tokens = {place: TEXT[number : number + count] for place, count in feeds}
-        got = model.extend_all([(together[place], tokens[place], len(tokens[place])) for place, _ in feeds])
-        for (place, count), logits in zip(feeds, got, strict=True):
-            yield logits.cpu(), alone[place].extend(tokens[place], count)
-    assert [runner.tokens for runner in together] == [runner.tokens for runner in alone]
 
 
 @pytest.mark.parametrize("model_type", list(CASES))

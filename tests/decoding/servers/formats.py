@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.decoding.servers.wire import Asked, Piece, Reply, Script, events, plain
-from tests.decoding.test_comparison import LETTERS
+from tests.kit.pairs import LETTERS
 
 Steps = Sequence[Sequence[int]]  # tokens of the prompt's pass, then of each verification
 Decode = Callable[[Sequence[int]], str]

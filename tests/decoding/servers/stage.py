@@ -25,7 +25,7 @@ from decoding.measure.schedule import Key
 from decoding.prompts.prompt import Prompt
 from decoding.trace.events import Event, Recorder
 from tests.decoding.servers.wire import Script, Wire, serving
-from tests.decoding.test_comparison import PROMPTS, Letters, pair
+from tests.kit.pairs import PROMPTS, Letters, pair
 
 GREEDY = Sampling(max_new_tokens=12)
 LETTERS = Letters()

@@ -26,7 +26,7 @@ from decoding.trace.events import Delivered, Recorder, Reported, to_dict
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
 from tests.decoding.servers.wire import Asked, Reply, Script, events, serving
-from tests.decoding.test_comparison import Letters, pair
+from tests.kit.pairs import Letters, pair
 
 POST = Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})
 LLAMA = speaking("llamacpp", honest, LETTERS.decode)

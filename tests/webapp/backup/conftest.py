@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import functools
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import psycopg
 import pytest
 
-from tests.programs import POSTGRES, locate
 from tests.webapp.backup.lab import Forks, Lab
 from tests.webapp.postgres import Server
 
@@ -25,22 +21,9 @@ def forks() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Callable[..., str]]:
+def postgres(started_postgres: Server) -> Callable[..., str]:
     """Each call makes a database, empty or a copy of another, and gives its URL."""
-    if locate(POSTGRES) is None:
-        pytest.skip(POSTGRES.missing)
-    server = Server.made()
-    server.start()
-
-    def database(like: str = "") -> str:
-        name = f"lab_{uuid.uuid4().hex[:8]}"
-        template = f"TEMPLATE {urlsplit(like).path[1:]}" if like else ""
-        with psycopg.connect(server.url, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} {template}")
-        return server.url.replace("/postgres?", f"/{name}?")
-
-    yield database
-    server.remove()
+    return started_postgres.database
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -71,6 +71,7 @@ def test_a_lab_restored_elsewhere_is_the_same(lab: Lab, tmp_path: Path, database
     assert third.chunks() == second.chunks()
 
 
+@pytest.mark.smoke
 def test_a_restored_lab_can_be_worked_with(copy: Lab) -> None:
     """Counters of rows go on where they were."""
     copy.python(

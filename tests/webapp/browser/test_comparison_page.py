@@ -11,9 +11,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.golden.record import FOLDER, name_of
+from tests.kit.comparisons import decoded_at
+from tests.kit.race import choose, path_of, shows, tokens
 from tests.webapp.browser.conftest import EXPECTED, STRATEGIES
-from tests.webapp.browser.lab import PHONE, PIXELS, grave_faults_of_both_themes
-from tests.webapp.comparisons.test_report import decoded_at
+from tests.webapp.browser.lab import PHONE, PIXELS, grave_faults_of_both_themes, mode
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
 from webapp.registry.models import Prompt
@@ -22,27 +23,7 @@ from webapp.sharing import services as sharing
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def path_of(worker) -> str:
-    return f"/comparisons/{worker.comparison.pk}/"
-
-
-def tokens(page):
-    return page.locator("#strip .token")
-
-
-def shows(page, wanted) -> None:
-    """The strip holds exactly these tokens, each once, in order."""
-    expect(tokens(page)).to_have_text([f"w{token}" for token in wanted])
-
-
-def mode(page, wanted: str) -> None:
-    expect(page.locator("#mode")).to_have_attribute("data-mode", wanted)
-
-
-def choose(page, run: int) -> None:
-    page.check(f"[data-lane='{run}'] input", force=True)
-
-
+@pytest.mark.smoke
 def test_rounds_arrive_and_neither_a_reload_nor_a_late_tab_misses_any(open_page, worker):
     page = open_page(path_of(worker))
     mode(page, "live")

@@ -7,10 +7,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.kit.race import path_of, tokens
 from tests.webapp import make
 from tests.webapp.browser.lab import CLIPBOARD, COMPARISON, copied, grave_faults, launch_by_keyboard
 from tests.webapp.browser.stranger import Stranger
-from tests.webapp.browser.test_comparison_page import path_of, tokens
 from webapp.accounts import services as accounts
 from webapp.accounts.models import Role
 from webapp.comparisons import demo
@@ -100,6 +100,7 @@ def test_a_failed_run_is_understood_and_tried_again_with_two_clicks(open_page, w
     assert stranger.count == (2, 0)
 
 
+@pytest.mark.smoke
 def test_a_comparison_of_a_pair_is_launched_with_two_clicks(open_page, worker):
     stranger = Stranger(open_page("/comparisons/"))
     stranger.click("text=New comparison")

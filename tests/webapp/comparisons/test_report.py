@@ -11,9 +11,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from decoding.choice import parse_choices
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.speedups import speedup
+from tests.kit.comparisons import decoded_at
 from tests.webapp import make
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import names_of, report, so_far, step
@@ -65,18 +65,6 @@ def test_beside_the_ratio_stands_the_difference_to_the_baseline(world):
 @pytest.fixture
 def decoded(world):
     return decoded_at(world, {"autoregressive": 100.0, "static:4": 160.0})
-
-
-def decoded_at(world, speeds):
-    by = world.actor(world.bob)
-    strategies = [{"strategy": choice.strategy, "params": choice.params} for choice in parse_choices(",".join(speeds))]
-    comparison = make.comparison(by, dataset=make.dataset(by, count=6), strategies=strategies)
-    make.decode_all(comparison)
-    for number, sample in enumerate(Sample.objects.filter(run__comparison=comparison).order_by("created")):
-        sample.numbers["decode_ns"] = round(sample.numbers["timed_tokens"] * 1e9 / (speeds[sample.run.label] + number))
-        sample.tokens_per_s = sample_from_dict(sample.numbers).tokens_per_s
-        sample.save()
-    return comparison
 
 
 def flags(world, comparison):

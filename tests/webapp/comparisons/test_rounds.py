@@ -7,8 +7,8 @@ import io
 import json
 
 import pytest
-from arro3.io import read_parquet
 
+from tests.kit.comparisons import read
 from tests.webapp import make
 from webapp.core.parquet import parquet
 
@@ -24,12 +24,6 @@ def download(world, comparison, name: str) -> bytes:
     answer = world.api(world.victor).get(f"/api/v1/comparisons/{comparison.pk}/{name}")
     assert answer["Content-Disposition"].startswith("attachment; filename=")
     return b"".join(answer.streaming_content)
-
-
-def read(content: bytes) -> list[dict]:
-    table = read_parquet(io.BytesIO(content)).read_all()
-    columns = {name: table[name].to_pylist() for name in table.schema.names}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def test_csv_and_parquet_hold_the_same_rounds_as_the_traces(world, comparison):

@@ -13,7 +13,7 @@ from decoding.replay.what_if.ahead import Stood, ahead_of, stood, surer
 from decoding.replay.what_if.places import Places
 from decoding.trace.events import Anticipated, Drafted, Prompted, Verified
 from tests.decoding.worlds import World
-from tests.webapp.comparisons.test_what_if import ask, comparison, decode, dicts, timed
+from tests.kit.what_if import ask, comparison, decode, dicts, timed
 from webapp.comparisons.models import Comparison, TraceChunk
 from webapp.comparisons.what_if.recorded import version
 

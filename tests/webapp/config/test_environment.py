@@ -63,6 +63,7 @@ def guarded() -> Iterator[Server]:
     server.remove()
 
 
+@pytest.mark.smoke
 @pytest.mark.postgres
 def test_a_password_of_any_characters_opens_the_database_from_a_variable_and_from_a_file(guarded, tmp_path):
     (tmp_path / "password").write_text(f"{ODD}\n", encoding="utf-8")

@@ -19,9 +19,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from tests.kit.web import web
 from tests.webapp.live.conftest import valkey  # noqa: F401
-from tests.webapp.postgres import Server
-from tests.webapp.test_on_postgres import web
 from tests.webapp.uploads.conftest import bucket, s3_server  # noqa: F401
 from webapp.config import readiness, status
 from webapp.core import fingerprints
@@ -155,14 +154,6 @@ def test_a_machine_with_other_secrets_is_refused_and_told_which_to_copy(transact
 # The database --------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server.made()
-    server.start()
-    yield server
-    server.remove()
-
-
 def ask(address: str) -> tuple[int, dict[str, Any]]:
     try:
         with urllib.request.urlopen(f"{address}/readyz", timeout=GENEROUS) as answer:
@@ -179,7 +170,7 @@ def test_a_database_without_tables_or_paused_or_stopped_is_told_each_by_its_sent
             assert (status, "database" in amiss(told)) == (503, True) and "migrations are not applied" in told["reason"]
         with psycopg.connect(server.url) as looking:
             (others,) = looking.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()"
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
             ).fetchone() or (0,)
         assert others < 3
         with ThreadPoolExecutor(40) as readers, server.paused():  # in this order: who reads waits until it goes on

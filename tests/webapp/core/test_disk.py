@@ -19,7 +19,7 @@ import psycopg.errors
 import pytest
 from django.db import DatabaseError, OperationalError
 
-from tests.webapp.test_on_postgres import web
+from tests.kit.web import web
 from webapp.core.disk import is_disk_full
 
 ROOT = Path(__file__).parents[3]

@@ -44,6 +44,7 @@ async def finish(job: Job, sample: Sample, last_seq: int) -> None:
     await sync_to_async(services.finish_sample)(job=job, sample=sample, last_seq=last_seq, numbers=numbers)
 
 
+@pytest.mark.smoke
 def test_who_joins_late_is_told_everything_and_then_what_comes(world, comparison, sample):
     bob = watcher(comparison, world.bob)
 

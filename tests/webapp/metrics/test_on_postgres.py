@@ -6,25 +6,16 @@ import os
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.kit.web import web
 from tests.launcher.up import until
 from tests.webapp.postgres import Server
-from tests.webapp.test_on_postgres import web
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "a token for Prometheus"
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server.made()
-    server.start()
-    yield server
-    server.remove()
 
 
 @pytest.mark.postgres

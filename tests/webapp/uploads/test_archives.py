@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import pytest
 
-from tests.webapp.uploads.test_sending_files import pieces, sha
+from tests.kit.uploads import pieces, sha
 from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job

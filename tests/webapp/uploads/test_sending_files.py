@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import resource
 from datetime import timedelta
 
@@ -11,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from tests.kit.uploads import CHUNK, manifest, sha
 from tests.webapp import make
 from webapp.uploads import chunks, services
 from webapp.uploads.models import Chunk, Upload, UploadedFile
@@ -18,21 +18,6 @@ from webapp.uploads.reading import FileReader, whole
 from webapp.uploads.storing import StoreAway
 
 pytestmark = pytest.mark.usefixtures("storage")
-CHUNK = 8 * 1024 * 1024
-
-
-def pieces(content: bytes) -> list[bytes]:
-    return [content[at : at + CHUNK] for at in range(0, len(content), CHUNK)]
-
-
-def sha(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def manifest(**files: bytes) -> dict:
-    listed = [{"path": p.replace("__", "/").replace("_", "."), "size": len(c), "chunks": [sha(x) for x in pieces(c)]}
-              for p, c in files.items()]  # fmt: skip
-    return {"name": "a folder", "files": listed}
 
 
 def put(client, upload_id, content: bytes, name: str | None = None):

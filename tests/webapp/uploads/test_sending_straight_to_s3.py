@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.utils import timezone
 
-from tests.webapp.uploads.test_sending_files import manifest, sha
+from tests.kit.uploads import manifest, sha
 from webapp.uploads import services, store
 from webapp.uploads.models import Chunk
 
@@ -39,6 +39,7 @@ def keys(bucket) -> list[str]:
     return [one.key.split("/")[0] for one in bucket.objects.all()]
 
 
+@pytest.mark.smoke
 def test_a_chunk_goes_to_the_bucket_and_counts_once_it_is_asked_for_again(world, begun, bucket):
     assert begun["is_direct"] is True
     offered = ask(world, begun).json()

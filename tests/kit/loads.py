@@ -1,0 +1,86 @@
+"""Texts decoded at a load, and prices of passes that they share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, abc
+
+import torch
+
+from decoding.backends.contestants.base import Request
+from decoding.backends.pair import Pair
+from decoding.choice import Choice
+from decoding.core.ending import Decoded, Ending
+from decoding.core.load import Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
+from decoding.measure.sample import Sample
+from decoding.models.table import TableRunner
+from decoding.prices.cost_model import CostModel
+from decoding.prompts.prompt import Prompt
+from decoding.trace.events import Recorder
+from tests.decoding.worlds import some_classifier, tables
+from tests.golden.documents import COSTS
+from tests.kit.law import Draw
+from tests.kit.pairs import LETTERS, Letters, comparison, pair
+
+PROMPTS = [Prompt(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))]
+SAMPLINGS = {
+    "greedy": Sampling(max_new_tokens=12),
+    "shared": Sampling(max_new_tokens=12, temperature=0.9, dice="shared"),
+    "ratio": Sampling(max_new_tokens=12, temperature=0.9, dice="ratio"),
+}
+
+
+def texts(samples: abc.Sequence[Sample]) -> dict[tuple[str, str], tuple[int, ...]]:
+    """Tokens of each strategy and prompt, whatever the load."""
+    return {(sample.strategy.split(" @")[0], sample.prompt): sample.tokens for sample in samples}
+
+
+def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: object) -> list[Sample]:
+    """Decode eight prompts with each choice, at its load."""
+    world = pair()
+    world.hold("", some_classifier())
+    made = comparison(sampling, choices=choices, **{"pair": world, "prompts": PROMPTS, **settings})
+    return [sample for group in made.run() for sample in group]
+
+
+def drawing_at(pair: Pair, choice: Choice, sampling: Sampling, load: Load, ends: frozenset[int] = frozenset()) -> Draw:
+    """Decode a prompt once for each seed at a load, and count the first three tokens."""
+
+    def draw(seeds: range) -> Counter[tuple[int, ...]]:
+        requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(ends)) for seed in seeds]
+        answers = [answer for _, answer in pair.contestant(choice).run(requests, lambda _: Recorder(), never, load)]
+        assert len(answers) == len(seeds)
+        return Counter(tuple(answer.tokens[:3]) for answer in answers if isinstance(answer, Decoded))
+
+    return draw
+
+
+def fragile() -> Pair:
+    """A pair whose target answers NaN after the letter k, which it never writes itself."""
+    table, draft = tables(len(LETTERS), 7)
+    for each in (table, draft):
+        each[:, LETTERS.index("k")] = -1e9
+    table[LETTERS.index("k")] = torch.nan
+    return Pair(TableRunner(table), TableRunner(draft), Letters(), frozenset(), torch.float64)
+
+
+# A row costs 1 ms on top of 10, a draft step 1 ms, the rest of a round 1 ms: few rows are cheap, many are not.
+SIZES = (1, 2, 4, 8, 16)
+CHEAP = CostModel(
+    target={n: [(rows, 0.010 + 0.001 * rows) for rows in (n, 4 * n, 8 * n)] for n in SIZES},
+    steps={n: [(n, 0.001)] for n in SIZES},
+    rest=[(n, 0.001) for n in SIZES],
+)
+DEAR = CostModel(
+    target={n: [(rows, 0.010 * rows) for rows in (n, 4 * n, 8 * n)] for n in SIZES},
+    steps={n: [(n, 0.001 * n)] for n in SIZES},
+    rest=[(n, 0.0) for n in SIZES],
+)
+
+
+def like_one(shared: CostModel, one: CostModel = COSTS) -> CostModel:
+    """Passes that texts share at these prices, and what one text does at its own."""
+    passes = {name: getattr(shared, name) for name in ("target", "steps", "begin", "rest", "prompts")}
+    return dataclasses.replace(one, **passes)

@@ -1,0 +1,69 @@
+"""Walks and rounds that every way of passing through a model has to agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from decoding.models.fast.runner import FastRunner, Model
+from decoding.models.fast.shape import Shape, shape_of
+from decoding.models.runner import ModelRunner, align
+from tests.decoding.models import GPT2, LLAMA
+
+LONG = LLAMA | {"max_position_embeddings": 700}
+TEXT = torch.randint(0, 97, (650,), generator=torch.Generator().manual_seed(2)).tolist()
+CASES = {
+    "llama": LONG,
+    "mistral": LONG | {"sliding_window": 300},
+    "qwen3": LONG | {"head_dim": 16},
+    "gpt2": GPT2 | {"n_positions": 700},
+}
+
+
+def walk(runner: FastRunner) -> torch.Tensor:
+    """Take prompt, rounds of several rows, branches and adoption, across a change of buckets."""
+    got = [runner.extend(TEXT[:240], 3)]
+    for start in range(240, 600, 8):
+        got += [runner.extend(TEXT[start : start + 1]), runner.extend(TEXT[start + 1 : start + 8], 7)]
+        runner.rewind(start + 5)
+        branches = runner.fork([start + 5, start + 2])
+        got += [branches.extend([1, 2]), branches.extend([3, 4])]
+        branches.adopt(1)
+        got.append(runner.extend(align(runner, TEXT[: start + 8])))
+    return torch.cat(got)
+
+
+def assert_near(got: torch.Tensor, want: torch.Tensor) -> None:
+    """Compare as bfloat16 allows. NaN fails."""
+    assert (got - want).abs().mean() <= 0.03 * want.abs().max()
+
+
+ROUNDS = [((0, 1), (1, 5), (2, 2)), ((0, 3), (2, 1)), ((1, 1), (2, 4)), ((1, 2),), ((0, 20), (1, 2), (2, 2))]
+
+
+def played(together: Sequence[ModelRunner], plain: Model) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Return logits of three texts in a slab, and of the same texts with caches of their own. One enters with a long
+    prompt, one sits out, one is left alone, and one outgrows its place by branches."""
+    texts, model = [TEXT[:20], TEXT[5:9], TEXT[:31]], together[0].model
+    alone = [plain.new_runner() for _ in texts]
+    for runners in (together, alone):
+        for runner, text in zip(runners, texts, strict=True):
+            runner.rewind(0)
+            runner.extend(text)
+    for number, feeds in enumerate(ROUNDS):
+        if number == 2:
+            for runners in (together, alone):
+                runners[0].fork([20] * 40).extend([1] * 40)
+        tokens = {place: TEXT[number : number + count] for place, count in feeds}
+        got = model.extend_all([(together[place], tokens[place], len(tokens[place])) for place, _ in feeds])
+        for (place, count), logits in zip(feeds, got, strict=True):
+            yield logits.cpu(), alone[place].extend(tokens[place], count)
+    assert [runner.tokens for runner in together] == [runner.tokens for runner in alone]
+
+
+def shape(**changed: int) -> Shape:
+    """Shape of a small llama with some settings changed."""
+    found = shape_of(LLAMA | {"model_type": "llama"} | changed)
+    assert found
+    return found

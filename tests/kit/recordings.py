@@ -1,0 +1,102 @@
+"""Recordings of texts in worlds of tables, for replays, classifiers and simulators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from decoding.choice import choose
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
+from decoding.disco.classifier import Classifier
+from decoding.disco.recording import Recording, record
+from decoding.disco.rules import estimates, rounds_from_everywhere
+from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.tree_shapes import LikeliestPaths
+from decoding.papers.chances import outcomes_of
+from decoding.papers.outcomes import Outcomes
+from decoding.replay.ssd.recording import track_of
+from decoding.replay.ssd.track import Track
+from decoding.trace.events import Event
+from tests.decoding.worlds import World
+
+PROMPT = [3, 1]
+CAP = 8
+NEW = 40
+SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
+PATHS = [LikeliestPaths(6, 2), LikeliestPaths(3, 4), LikeliestPaths(3, 1)]
+
+
+def world(seed: int = 3, ends: Sequence[int] = ()) -> World:
+    """Tables of 14 tokens."""
+    made = World.of_tables(14, seed, noise=0.9)
+    made.end_tokens = frozenset(ends)
+    return made
+
+
+def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -> Recording:
+    """Record the text that any strategy writes in this world, with trees."""
+    decoded, _ = made.run(choose("autoregressive"), PROMPT, sampling, seed)
+    with torch.inference_mode():
+        return record(
+            "p",
+            PROMPT,
+            decoded.tokens,
+            draft=made.draft,
+            dice=dice_for(sampling, made.vocab, seed),
+            end_tokens=made.end_tokens,
+            max_new_tokens=sampling.max_new_tokens,
+            tail_depth=depth,
+            trees=PATHS,
+        )
+
+
+def many(sampling: Sampling, seeds: range) -> list[Recording]:
+    """Record a text for each seed, without tails."""
+    made = world()
+    return [recorded(made, sampling, seed, depth=0) for seed in seeds]
+
+
+def tracked(world: World, sampling: Sampling, seed: int, classifier: Classifier | None = None, cap: int = 8) -> Track:
+    """Return the text that any strategy writes in this world, and the draft along it."""
+    decoded, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed)
+    vocab = min(world.target.vocab_size, world.draft.vocab_size)
+    with torch.inference_mode():
+        recording = record(
+            "p",
+            PROMPT,
+            decoded.tokens,
+            draft=world.draft,
+            dice=dice_for(sampling, vocab, seed),
+            end_tokens=world.end_tokens,
+            max_new_tokens=sampling.max_new_tokens,
+            tail_depth=cap + 1,
+        )
+    said = estimates(classifier, rounds_from_everywhere(recording, cap + 1)).tolist() if classifier else ()
+    return track_of(recording, said)
+
+
+LIVE = {
+    "uniform": Settings(4, 12, "uniform", "neural"),
+    "few": Settings(3, 3, "uniform", "neural"),
+    "short": Settings(1, 2, "geometric", "neural"),
+    "deep": Settings(6, 20, "geometric", "neural"),
+    "measured": Settings(4, 8, "measured", "neural"),
+    "lists": Settings(2, 6, "3/2/1+6/0/0", "neural"),
+    "ngram": Settings(4, 10, "geometric", "ngram"),
+    "random": Settings(3, 9, "measured", "random"),
+    "copy": Settings(4, 10, "geometric", "copy"),
+    "copy-or-random": Settings(4, 10, "geometric", "copy-or-random"),
+}
+
+
+def lived(world: World, choice: object, sampling: Sampling, seed: int) -> tuple[list[int], Sequence[Event]]:
+    """Decode, and return tokens and events."""
+    decoded, recorder = world.run(choice, PROMPT, sampling, seed)
+    return decoded.tokens, recorder.events
+
+
+def expected(world: World, text: Sequence[int], sampling: Sampling) -> Outcomes:
+    """Outcomes of a text as theory has them."""
+    return outcomes_of(world.target, world.draft, PROMPT, text, sampling)[1.0]

@@ -1,0 +1,105 @@
+"""Comparisons decoded in worlds of tables, as if every pass took what a cost model says."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+from decoding.choice import parse_choices
+from decoding.dice.sampling import Sampling
+from decoding.measure.sample import sample_from_events
+from decoding.prices.cost_model import CostModel
+from decoding.trace.events import Anticipated, Drafted, Finished, Prompted, Started, Verified, to_dict
+from tests.decoding.worlds import World
+from tests.webapp import make
+from webapp.comparisons import services, trace
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+
+LENGTH = 60
+COSTS = CostModel.of_one(target=(0.0, 10.0, 11.0, 12.0), draft=2.0, draft_round=0.5, catch_up=0.0, round=0.0)
+
+
+def usual(tokens):
+    return COSTS.drafted(1, tokens)
+
+
+def live(label, sampling, seed, drafting=usual):
+    world = World.of_tables(24, seed=seed, sharpness=2.0, noise=0.5)
+    world.end_tokens = frozenset({0})
+    [choice] = parse_choices(label)
+    decoded, recorder = world.run(choice, [1, 2, 3], sampling, seed)
+    return decoded, list(timed(recorder.events, drafting))
+
+
+def timed(events, drafting=usual):
+    """As if every pass took what COSTS says, and drafts what `drafting` says of their length."""
+    now, drafted, verified = 1_000_000, 0, 0
+    for event in events:
+        begun = now
+        match event:
+            case Started():
+                yield dataclasses.replace(event, prefill_ns=now)
+            case Drafted():
+                drafted = event.verified
+                now += round(1000 * drafting(event.passes if event.rows else drafted))
+                yield dataclasses.replace(event, start_ns=begun, end_ns=now)
+            case Verified():
+                now += round(1000 * COSTS.verify(1, drafted + 1))
+                yield dataclasses.replace(
+                    event, start_ns=begun, end_ns=now, wait_ns=begun - verified if verified else 0
+                )
+                drafted, verified = 0, now
+            case Anticipated():
+                now += round(1000 * COSTS.draft(1) * event.passes)
+                yield dataclasses.replace(event, start_ns=begun, end_ns=now, busy_ns=now - begun, opening_ns=0)
+            case Finished():
+                yield dataclasses.replace(event, end_ns=now)
+
+
+def dicts(events):
+    return [to_dict(event, seq) for seq, event in enumerate(events, 1)]
+
+
+def comparison(world, labels, *, prompts=3, concurrency=(), pair=None, **sampling):
+    strategies = [{"strategy": c.strategy, "params": dict(c.params)} for c in parse_choices(labels)]
+    asked = {"max_new_tokens": LENGTH, **sampling}
+    by = world.actor(world.bob)
+    of = {"pair": pair or make.pair(by), "dataset": make.dataset(by, prompts)}
+    made = make.comparison(by, **of, strategies=strategies, sampling=asked, concurrency=concurrency)
+    Job.objects.exclude(pk=made.job.pk).delete()
+    return made
+
+
+def decode(made, drafting=usual, prompts=True, matches_text=False):
+    """Every sample for real, in a world of tables. Where text is matched, no event holds the draft's probabilities."""
+    job, sampling = jobs.claim(worker="w1", queues=["cpu"]), Sampling(**{**made.sampling, "stop": ()})
+    for prompt, repeat, runs in make.remaining(made):
+        for run in runs:
+            sample = services.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
+            decoded, events = live(run.choice.settings, sampling, prompt.number, drafting)
+            if prompts and run.strategy == "autoregressive":
+                events.insert(1, Prompted((1, 2, 3), events[0].prefill_ns))
+            if matches_text:
+                events = [dataclasses.replace(e, confidence=()) if isinstance(e, Drafted) else e for e in events]
+            half = len(events) // 2
+            for first, part in ((1, dicts(events)[:half]), (half + 1, dicts(events)[half:])):
+                trace.append(sample=sample, first_seq=first, events=part)
+            numbers = sample_from_events(
+                events,
+                choice=run.choice,
+                prompt=prompt.name,
+                category="",
+                repeat=repeat,
+                tokens=decoded.tokens,
+                text="",
+            ).to_dict()
+            services.finish_sample(
+                job=job, sample=sample, last_seq=len(events), numbers=json.loads(json.dumps(numbers))
+            )
+    jobs.succeed(job=job)
+    made.job.refresh_from_db()
+
+
+def ask(client, made, query=""):
+    return client.get(f"/api/v1/comparisons/{made.pk}/what-if/?{query}")
