@@ -1,43 +1,21 @@
 """Replay at load: what a strategy does when several users ask at once, from texts that were recorded for one.
-
-The batch is played as `decoding.core.loop.Batch` plays it: joint draft steps for all that still draft, then one joint
-verification, in which a piece of each unread prompt takes part. The sources are those of the engine, and the
-times are measured costs. Standard library only.
-"""
+Standard library only."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TypeVar
 
-from decoding.choice import Choice
-from decoding.core.crowd import Crowd
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
 from decoding.prices.cost_model import CostModel
-from decoding.replay.player import Clock
-from decoding.replay.texts_at_load import Round, Sourced, Text
+from decoding.replay.player import Clock, OwnWork, Player, Playing
+from decoding.replay.texts_at_load import Round, Text
 
-
-class OwnWork(NamedTuple):
-    """Seconds of work that the texts of a batch do not share."""
-
-    token: float = 0.0  # of each drafted token: a look at it, or its place in a tree
-    round: float = 0.0  # of each round: growing a tree, or weighing two sources
-    late_row: float = 0.0  # of each token beyond the usual that the draft model must read first
-
-    @classmethod
-    def of(cls, choice: Choice, costs: CostModel, texts: int = 1) -> OwnWork:
-        """Return the work of a text under this choice, among so many."""
-        if choice.spec.branches:
-            return cls(token=costs.in_tree, round=costs.tree)
-        return cls(costs.look(choice.sees), costs.mixing if choice.spec.weighs else 0.0, costs.late_row(texts))
-
-
-NOTHING_ELSE = OwnWork()
 PIECE = 64  # tokens of prompts that one round reads, as in the loop
+AnyText = TypeVar("AnyText", bound=Text)
 
 
 @dataclass
@@ -68,39 +46,31 @@ def play(
     source: Callable[[], Source],
     costs: CostModel,
     users: int,
-    own: OwnWork = NOTHING_ELSE,
     *,
     drafts: bool = True,
 ) -> Run:
     """Play every request once, with `users` under way at any time. Requests that fill and empty the machine are not
-    counted, as in a comparison. `own` is the time of work that texts do not share, and `drafts` says whether a draft
-    model reads the prompts."""
-    crowd, clock = Crowd(costs.with_looks(own.token)), Clock()
+    counted, as in a comparison. `drafts` says whether a draft model reads the prompts."""
+    player = Player(costs, OwnWork.of(source(), costs, users), drafts=drafts)
 
-    def step(texts: Sequence[Text]) -> None:
-        reading = [text for text in texts if text.unread > 0]
-        _round(texts, crowd, costs, clock, own)
-        clock.seconds += sum(
-            costs.read(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
-        )
+    def step(texts: Sequence[Playing]) -> None:
+        ready = [text for text in texts if text.unread <= 0]
+        player.round(ready, pieces_of(texts, PIECE if ready else 10**9))
 
-    def begin(request: RecordedText, end: int) -> Text:
-        return Sourced(request, clock.seconds, end, source(), crowd, clock)
-
-    return serve(requests, begin, step, users, clock)
+    return serve(requests, lambda request, end: player.begin(request, source(), end), step, users, player.clock)
 
 
 def serve(
     requests: Sequence[RecordedText],
-    begin: Callable[[RecordedText, int], Text],
-    step: Callable[[Sequence[Text]], None],
+    begin: Callable[[RecordedText, int], AnyText],
+    step: Callable[[Sequence[AnyText]], None],
     users: int,
     clock: Clock,
 ) -> Run:
     """Let every request grow to its end among so many. `begin` makes a text of so many tokens; `step` plays a round of
     all that are under way."""
     queue = deque(stream(requests, users))
-    done, growing = dict[int, Played](), list[tuple[Text, int | None]]()
+    done, growing = dict[int, Played](), list[tuple[AnyText, int | None]]()
     while len(done) < len(requests):
         while len(growing) < users:
             request, end, number = queue.popleft()
@@ -129,42 +99,9 @@ def stream(requests: Sequence[RecordedText], users: int) -> Iterator[tuple[Recor
         yield request, request.tokens, None
 
 
-def _round(texts: Sequence[Text], crowd: Crowd, costs: CostModel, clock: Clock, own: OwnWork) -> None:
-    """Play one round of every text."""
-    ready = [text for text in texts if text.unread <= 0]
-    crowd.begin(len(ready))
-    passes = _drafted(ready, costs, clock, own)
-    pieces = pieces_of(texts, PIECE if ready else 10**9)
-    rows = sum(text.drafted + 1 for text in ready)
-    clock.seconds += costs.passing(len(ready), rows, len(pieces), sum(pieces.values()))
-    for text, count in zip(ready, passes, strict=True):
-        before = text.at
-        text.settle(count)
-        clock.seconds += costs.chances(text.request.prompt_tokens, before, text.at)
-    clock.seconds += costs.fixed(max(1, len(ready))) + own.round * len(ready)
-    for text in ready:
-        text.first = text.first or clock.seconds
-    for text, count in pieces.items():
-        text.read(count)
-    if ready:
-        crowd.played(passes)
-
-
-def _drafted(texts: Sequence[Text], costs: CostModel, clock: Clock, own: OwnWork) -> list[int]:
-    """Let all texts draft, in passes that those share which still draft. Return how many each took."""
-    steps, counts = [text.drafting() for text in texts], [0] * len(texts)
-    while passes := {number: one for number, step in enumerate(steps) if (one := next(step, None))}:
-        clock.seconds += costs.draft(len(passes))
-        clock.seconds += sum(own.token * one.tokens + own.late_row * one.late for one in passes.values())
-        for number in passes:
-            counts[number] += 1
-    clock.seconds += costs.beginning(sum(count > 0 for count in counts))
-    return counts
-
-
-def pieces_of(texts: Sequence[Text], most: int) -> dict[Text, int]:
+def pieces_of(texts: Sequence[AnyText], most: int) -> dict[AnyText, int]:
     """Tokens of prompts that one round reads, at most so many. Who came first reads first."""
-    pieces: dict[Text, int] = {}
+    pieces: dict[AnyText, int] = {}
     for text in texts:
         if text.unread > 0 and most:
             pieces[text] = min(most, text.unread)

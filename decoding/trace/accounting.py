@@ -54,7 +54,7 @@ class Round:
     @property
     def leaves_unread(self) -> int:
         """Committed tokens that the draft model has not read after this round."""
-        if not self.passes:
+        if not self.draft or not self.passes:
             return self.unread + self.verdict.accepted + 1
         is_trimmed = (
             not self.draft.rows and self.passes > self.drafted
