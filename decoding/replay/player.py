@@ -104,7 +104,7 @@ class Playing(Text):
         asking = self.source.propose(self._view)
         ask = next_of(asking)
         if isinstance(ask, Foresee):
-            ask = next_of(asking, (self.request.record.runs[self.at], self._agreeing(ask.copy)))
+            ask = next_of(asking, (self._foreseen(), self._agreeing(ask.copy)))
         if isinstance(ask, Copy):
             self.copied, self.agreed = len(ask.tokens), self._agreeing(ask.tokens)
             ask = next_of(asking)
@@ -148,6 +148,11 @@ class Playing(Text):
             return ()
         followed = sum(1 for place in (-1, *path) if self.tree.children[place + 1])
         return [min(rank, self._listed) for rank in self._stood[:followed]]
+
+    def _foreseen(self) -> int:
+        """Count the tokens that the draft model would draft and the target accept."""
+        record = self.request.record
+        return min(record.runs[self.at], record.limits[self.at], self._view.room, self.source.lookahead)
 
     def _agreeing(self, tokens: Sequence[int]) -> int:
         """Count the tokens of a copy that the text has too."""
@@ -308,8 +313,8 @@ def replay(texts: Iterable[RecordedText], source: Callable[[], Source], costs: C
     """Count every pass of texts that are played for one user, one after the other. `source` makes what drafts for one
     text; what its texts share is its own matter. One that weighs copies by times needs costs."""
     total, weighs, player = Counts(), (usual := source()).weighs, Player()
-    assert costs or not weighs, "it decides by times"
-    if costs:
+    if weighs:
+        assert costs, "it decides by times"
         player = Player(costs, OwnWork.of(usual, costs)._replace(catch_up=costs.catch_up))
     for text in texts:
         counts = Counts(tokens=text.tokens)

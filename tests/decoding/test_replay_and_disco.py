@@ -44,12 +44,14 @@ def world(seed: int = 3, ends: Sequence[int] = ()) -> World:
     return made
 
 
-def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -> Recording:
-    decoded, _ = made.run(choose("autoregressive"), [3, 1], sampling, seed)
+def recorded(
+    made: World, sampling: Sampling, seed: int = 0, depth: int = CAP, prompt: Sequence[int] = (3, 1)
+) -> Recording:
+    decoded, _ = made.run(choose("autoregressive"), prompt, sampling, seed)
     with torch.inference_mode():
         return record(
             "p",
-            [3, 1],
+            prompt,
             decoded.tokens,
             draft=made.draft,
             dice=dice_for(sampling, made.vocab, seed),
