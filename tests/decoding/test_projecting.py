@@ -90,6 +90,15 @@ def test_a_mix_of_copies_and_drafts_takes_the_time_of_its_passes_and_choices(rea
     assert material.speed(choose("hybrid"), card, 1) < material.speed(choose("hybrid"), EVEN, 1)
 
 
+def test_adaptive_verification_verifies_by_the_drafts_peaks(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    assert material.speed(choose("vllm-adaptive"), EVEN, 1) > material.speed(choose("autoregressive"), EVEN, 1)
+    peaks, surer = (
+        texts[0].shown("peak").seen.row(0) for texts in (material.texts, with_acceptance(material.texts, 0.99))
+    )
+    assert 0 < min(peaks) < min(surer) <= 1, "a better draft is surer"
+
+
 def test_every_strategy_has_its_best_setting_at_every_batch(ready) -> None:  # type: ignore[no-untyped-def]
     _, material = ready
     card = with_costs(target={1: [(1, 1.0)], 4: [(4, 1.2)]}, steps={1: [(1, 0.1)], 4: [(4, 0.2)]})

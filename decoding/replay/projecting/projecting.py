@@ -73,9 +73,9 @@ class Material:
         stride = max(1, round(sum(len(recording.matches) for recording in recordings) / most))
         nothing: Rows = [()] * len(recordings)
         said = (study.estimates(classifier) if classifier else ()) or nothing
-        confidences, leads = (nothing, nothing) if study.is_alone else (study.confidences, study.leads)
+        shown = [nothing] * 3 if study.is_alone else [study.confidences, study.leads, study.peaks]
         texts = [
-            Text(track_of(each, said[i]), confidences[i], leads[i], study.seen(i, ()).words, each.grown)
+            Text(track_of(each, said[i]), *(rows[i] for rows in shown), study.seen(i, ()).words, each.grown)
             for i, each in enumerate(recordings)
             if i % stride == 0
         ]
