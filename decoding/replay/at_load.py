@@ -1,9 +1,5 @@
 """Replay at load: what a strategy does when several users ask at once, from texts that were recorded for one.
-
-The batch is played as `decoding.core.loop.Batch` plays it: joint draft steps for all that still draft, then one joint
-verification, in which a piece of each unread prompt takes part. The sources are those of the engine, and the
-times are measured costs. Standard library only.
-"""
+Standard library only."""
 
 from __future__ import annotations
 
@@ -12,15 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from decoding.core.crowd import Crowd
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
 from decoding.prices.cost_model import CostModel
-from decoding.replay.player import Clock
-from decoding.replay.texts_at_load import Round, Sourced, Text
+from decoding.replay.player import Clock, Player, Playing
+from decoding.replay.texts_at_load import Round, Text
 
-OneText = TypeVar("OneText", bound=Text)
 PIECE = 64  # tokens of prompts that one round reads, as in the loop
+AnyText = TypeVar("AnyText", bound=Text)
 
 
 @dataclass
@@ -56,32 +51,26 @@ def play(
 ) -> Run:
     """Play every request once, with `users` under way at any time. Requests that fill and empty the machine are not
     counted, as in a comparison. `drafts` says whether a draft model reads the prompts."""
-    crowd, clock = Crowd(costs.with_looks(costs.look(source().sees))), Clock()
+    player = Player(costs, source().sees, drafts=drafts)
 
-    def step(texts: Sequence[Sourced]) -> None:
-        reading = [text for text in texts if text.unread > 0]
-        _round(texts, crowd, costs, clock)
-        clock.seconds += sum(
-            costs.read(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
-        )
+    def step(texts: Sequence[Playing]) -> None:
+        ready = [text for text in texts if text.unread <= 0]
+        player.round(ready, pieces_of(texts, PIECE if ready else 10**9))
 
-    def begin(request: RecordedText, end: int) -> Sourced:
-        return Sourced(request, clock.seconds, end, source(), crowd, clock)
-
-    return serve(requests, begin, step, users, clock)
+    return serve(requests, lambda request, end: player.begin(request, source(), end), step, users, player.clock)
 
 
 def serve(
     requests: Sequence[RecordedText],
-    begin: Callable[[RecordedText, int], OneText],
-    step: Callable[[Sequence[OneText]], None],
+    begin: Callable[[RecordedText, int], AnyText],
+    step: Callable[[Sequence[AnyText]], None],
     users: int,
     clock: Clock,
 ) -> Run:
     """Let every request grow to its end among so many. `begin` makes a text of so many tokens; `step` plays a round of
     all that are under way."""
     queue = deque(stream(requests, users))
-    done, growing = dict[int, Played](), list[tuple[OneText, int | None]]()
+    done, growing = dict[int, Played](), list[tuple[AnyText, int | None]]()
     while len(done) < len(requests):
         while len(growing) < users:
             request, end, number = queue.popleft()
@@ -110,42 +99,9 @@ def stream(requests: Sequence[RecordedText], users: int) -> Iterator[tuple[Recor
         yield request, request.tokens, None
 
 
-def _round(texts: Sequence[Sourced], crowd: Crowd, costs: CostModel, clock: Clock) -> None:
-    """Play one round of every text."""
-    ready = [text for text in texts if text.unread <= 0]
-    crowd.begin(len(ready))
-    passes = _drafted(ready, costs, clock)
-    pieces = pieces_of(texts, PIECE if ready else 10**9)
-    rows = sum(text.drafted + 1 for text in ready)
-    clock.seconds += costs.passing(len(ready), rows, len(pieces), sum(pieces.values()))
-    for text, count in zip(ready, passes, strict=True):
-        before = text.at
-        text.settle(count)
-        clock.seconds += costs.chances(text.request.prompt_tokens, before, text.at)
-    clock.seconds += costs.fixed(max(1, len(ready))) + sum(text.playing.round_s(costs) for text in ready)
-    for text in ready:
-        text.first = text.first or clock.seconds
-    for reading, count in pieces.items():
-        reading.read(count)
-    if ready:
-        crowd.played(passes)
-
-
-def _drafted(texts: Sequence[Sourced], costs: CostModel, clock: Clock) -> list[int]:
-    """Let all texts draft, in passes that those share which still draft. Return how many each took."""
-    steps, counts = [text.drafting() for text in texts], [0] * len(texts)
-    while passes := {number: one for number, step in enumerate(steps) if (one := next(step, None))}:
-        clock.seconds += costs.draft(len(passes))
-        for number, one in passes.items():
-            clock.seconds += texts[number].playing.pass_s(one, costs, len(texts))
-            counts[number] += 1
-    clock.seconds += costs.beginning(sum(count > 0 for count in counts))
-    return counts
-
-
-def pieces_of(texts: Sequence[Text], most: int) -> dict[Text, int]:
+def pieces_of(texts: Sequence[AnyText], most: int) -> dict[AnyText, int]:
     """Tokens of prompts that one round reads, at most so many. Who came first reads first."""
-    pieces: dict[Text, int] = {}
+    pieces: dict[AnyText, int] = {}
     for text in texts:
         if text.unread > 0 and most:
             pieces[text] = min(most, text.unread)

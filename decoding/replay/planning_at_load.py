@@ -47,8 +47,8 @@ class Material:
         return judge_if_any(self.classifier)
 
     def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
-        texts, source = self.study.texts(self.study.shown(choice.sees, estimates)), choice.sources(self.judge)
-        return play(texts, source, self.costs, users, drafts=choice.spec.needs_draft)
+        texts = self.study.texts(self.study.shown(choice.sees, estimates))
+        return play(texts, choice.sources(self.judge), self.costs, users, drafts=choice.spec.needs_draft)
 
     def prepared(self, users: int) -> Iterator[tuple[Choice, float]]:
         """Return settings of strategies that prepare ahead, and their tokens per second."""

@@ -1,26 +1,42 @@
-"""Replay: any source on texts that were recorded once, counted exactly. Standard library only.
+"""Player: any source on texts that were recorded once, for any number of users. Standard library only.
 
-No model runs; a cost model turns the counts into seconds. Under greedy or shared dice the counts equal those of a
-live run; the seconds are as good as the measured costs. A source that weighs copies by times reads a clock, which
-goes on by the measured costs.
+No model runs. The rounds are those of `decoding.core.loop.Batch`: joint draft steps for all that still draft, then one
+joint verification, in which a piece of each unread prompt takes part. One user is a batch of one. Under greedy or
+shared dice what is drafted and accepted equals a live run; the seconds are as good as the measured costs, which move
+the clock that sources read.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import takewhile
+from itertools import takewhile, zip_longest
+from types import MappingProxyType
 from typing import NamedTuple
 
 from decoding.core.crowd import Crowd
 from decoding.drafting.records import Record, RecordedText
-from decoding.drafting.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
+from decoding.drafting.source import (
+    STEP,
+    Ask,
+    Asking,
+    Block,
+    Copy,
+    Foresee,
+    Judgement,
+    Sight,
+    Source,
+    Step,
+    View,
+    next_of,
+)
 from decoding.drafting.tree_shapes import TreeShape
 from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
+from decoding.replay.texts_at_load import Round, Text
 
 
 @dataclass
@@ -38,8 +54,8 @@ class Pass(NamedTuple):
 
     tokens: int  # that it drafts
     rows: int = 1  # that it reads, besides those that it has not read yet
-    late: int = 0  # tokens that it must read first, beyond the one that follows a draft that was accepted whole
-    is_level: bool = False  # whether its tokens are a level of a tree
+    behind: int = 0  # tokens that it must read first
+    is_level: bool = False  # of a tree
 
 
 @dataclass
@@ -69,80 +85,75 @@ class RecordedView(View):
         return self._recorded.seen.words(self._at)
 
 
-class Playing:
-    """One text, round by round: `drafting`, then `judge`. Whoever drives it lets the clock go on by each pass.
+class Playing(Text):
+    """A text for which a source drafts.
 
     What the draft model would add to a copy that the target refuses is not recorded. Its length is taken from the same
     position of the text.
     """
 
-    def __init__(self, recorded: RecordedText, source: Source, clock: Clock, crowd: Crowd) -> None:
-        assert recorded.written or not source.copies, "a copy needs the text's tokens"
-        self.recorded, self.source = recorded, source
+    def __init__(
+        self, request: RecordedText, source: Source, clock: Clock, crowd: Crowd, end: int | None = None
+    ) -> None:
+        assert request.written or not source.copies, "a copy needs the text's tokens"
+        super().__init__(request, clock.seconds, request.tokens if end is None else end)
+        self.source = source
         source.crowd = crowd
         self._clock = clock
-        self._view = RecordedView(recorded, clock)
-        self.late = 1  # committed tokens that the draft model has not read
+        self._view = RecordedView(request, clock)
+        self._late = 1  # committed tokens that the draft model has not read
 
-    def begin(self) -> None:
-        """Let the source read the prompt."""
+    def prepare(self) -> None:
         self.source.follow(self._view.text)
 
-    def drafting(self, at: int, room: int = sys.maxsize) -> Iterator[Pass]:
-        """Draft from this position, in passes of the draft model. The text may be cut after so many tokens more."""
-        self._view.go_to(at, room)
-        self._at, self._began = at, self._clock.now()
-        self.copied = self.passes = self.drafted = self.agreed = self._run = 0
+    @property
+    def begins_to_draft(self) -> bool:
+        return super().begins_to_draft and not self.source.rests
+
+    def drafting(self) -> Iterator[Pass]:
+        self._view.go_to(self.at, self.room)
+        self._began = self._clock.now()
+        self.copied = self.passes = self.made = self.agreed = self._run = 0
         self.row: Sequence[float] = ()
         self.tree: TreeShape | None = None
         asking = self.source.propose(self._view)
         ask = next_of(asking)
         if isinstance(ask, Foresee):
-            ask = next_of(asking, (self.recorded.record.runs[at], self._agreeing(ask.copy)))
+            ask = next_of(asking, (self._foreseen(), self._agreeing(ask.copy)))
         if isinstance(ask, Copy):
             self.copied, self.agreed = len(ask.tokens), self._agreeing(ask.tokens)
             ask = next_of(asking)
         if isinstance(ask, Block):
             raise BadStrategy("A source of blocks cannot be replayed: recordings hold a draft token by token.")
-        self.first_rows = self.late + self.copied
+        self.first_rows = self._late + self.copied
         if isinstance(ask, Step) and ask.parents:
             yield from self._grow(asking, ask)
         elif isinstance(ask, Step):
             yield from self._go_on(asking)
-        if self.drafted and not self.tree:
-            self.drafted = min(self.drafted, self.source.keeps(self.drafted))
+        kept = self.made if self.tree or not self.made else min(self.made, self.source.keeps(self.made))
+        self.drafted = self.copied + kept
         self._ready = self._clock.now()
-
-    @property
-    def late_rows(self) -> int:
-        """Rows of the first pass beyond two."""
-        return max(0, self.first_rows - 2)
-
-    @property
-    def size(self) -> int:
-        """Tokens of this round's draft."""
-        return self.copied + self.drafted
 
     def pass_s(self, one: Pass, costs: CostModel, texts: int) -> float:
         """Seconds of a pass of so many texts that this one shares with no other: of a look at each token, or of its
         place in a tree, and of what the model reads late."""
         each = costs.in_tree if one.is_level else costs.look(self.source.sees)
-        return each * one.tokens + (costs.late_row(texts) * one.late if one.late else 0.0)
+        return each * one.tokens + (costs.late_row(texts) * (one.behind - 1) if one.behind > 1 else 0.0)
 
     def round_s(self, costs: CostModel) -> float:
         """Seconds of a round that this text shares with no other: of growing a tree, or of weighing a copy."""
         return costs.tree * bool(self.tree) + costs.mixing * self.source.weighs
 
-    def judge(self) -> int:
-        """Take the verdict, which comes now. Return how many tokens it accepts."""
+    def accepted(self) -> int:
         accepted, path = self._verdict()
-        self.path = path
-        draft = RecordedDraft(range(self.size), self.row[: self.drafted] if self.source.sees == "confidence" else ())
+        self.path = path if self.tree else None
+        shown = self.row[: self.drafted - self.copied] if self.source.sees == "confidence" else ()
+        draft = RecordedDraft(range(self.drafted), shown)
         took, drafting = self._clock.now() - self._ready, self._ready - self._began
         judged = Judgement(draft, accepted, self.copied, self.passes, took, drafting, self._ranks(path))
         self.source.judged(judged)
         is_unread = self.tree.ends(path) if self.tree else accepted == self.copied + self.passes
-        self.late = 1 + is_unread if self.passes else self.late + accepted + 1
+        self._late = 1 + is_unread if self.passes else self._late + accepted + 1
         return accepted
 
     def _verdict(self) -> tuple[int, Sequence[int]]:
@@ -151,13 +162,13 @@ class Playing:
             return len(path), path
         if self.agreed < self.copied:
             return self.agreed, ()
-        return self.copied + min(self._run, self.drafted), ()
+        return min(self.copied + self._run, self.drafted), ()
 
     @property
     def _stood(self) -> Sequence[int]:
         """Ranks of the text's tokens from here on."""
-        assert self.recorded.ranked, "a tree needs the ranks of the text's tokens"
-        return self.recorded.ranked.ranks[self._at :]
+        assert self.request.ranked, "a tree needs the ranks of the text's tokens"
+        return self.request.ranked.ranks[self.at :]
 
     def _ranks(self, path: Sequence[int]) -> Sequence[int]:
         if not self.tree or not self._listed:
@@ -165,31 +176,37 @@ class Playing:
         followed = sum(1 for place in (-1, *path) if self.tree.children[place + 1])
         return [min(rank, self._listed) for rank in self._stood[:followed]]
 
+    def _foreseen(self) -> int:
+        """Count the tokens that the draft model would draft and the target accept."""
+        record = self.request.record
+        return min(record.runs[self.at], record.limits[self.at], self._view.room, self.source.lookahead)
+
     def _agreeing(self, tokens: Sequence[int]) -> int:
         """Count the tokens of a copy that the text has too."""
-        assert self.recorded.written
-        pairs = zip(tokens, self.recorded.written.text[self._at : self._at + len(tokens)], strict=False)
+        assert self.request.written
+        pairs = zip(tokens, self.request.written.text[self.at : self.at + len(tokens)], strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def _go_on(self, asking: Asking) -> Iterator[Pass]:
         """Let the draft model draft token after token. Where the recording shows a source nothing more, it goes on."""
-        source, seen, record = self.source, self.recorded.seen, self.recorded.record
-        place = min(self._at + self.copied, len(record) - 1)
+        source, seen, record = self.source, self.request.seen, self.request.record
+        place = min(self.at + self.copied, len(record) - 1)
         self._run = record.runs[place] if self.copied == self.agreed else 0
         most = min(record.limits[place], self._view.room - self.copied)
         self.row = row = self._shown(place)
         if source.sees != "nothing" and not seen.is_whole:
             most = min(most, max(1, len(row)))
         ask: Ask | str = STEP
-        while self.drafted < most and not isinstance(ask, str):
-            yield Pass(1, 1, 0 if self.drafted else self.late_rows)
-            self.drafted += 1
-            self.passes += not record.is_copied
+        while self.made < most and not isinstance(ask, str):
+            if not record.is_copied:
+                yield Pass(1, 1, 0 if self.made else self.first_rows - 1)
+                self.passes += 1
+            self.made += 1
             if source.sees == "nothing":
                 ask = next_of(asking)
-            elif self.drafted <= len(row):
-                ask = next_of(asking, row[self.drafted - 1])
-            elif self.size >= source.lookahead:
+            elif self.made <= len(row):
+                ask = next_of(asking, row[self.made - 1])
+            elif self.copied + self.made >= source.lookahead:
                 return
 
     def _shown(self, place: int) -> Sequence[float]:
@@ -200,7 +217,7 @@ class Playing:
             case "fate":
                 return [*[1.0] * min(self._run, self.source.lookahead), 0.0]
             case _:
-                return self.recorded.seen.row(place)
+                return self.request.seen.row(place)
 
     def _grow(self, asking: Asking, step: Step) -> Iterator[Pass]:
         """Let the draft model draft a tree, level by level."""
@@ -208,9 +225,9 @@ class Playing:
         room = min(self.source.lookahead, self._view.room)
         levels = self._likeliest(asking, step, room) if step.paths else self._shaped(asking, step, room)
         for rows, tokens in levels:
+            yield Pass(tokens, rows, 0 if self.passes else self.first_rows - 1, is_level=True)
             self.passes += 1
-            self.drafted += tokens
-            yield Pass(tokens, rows, self.late_rows if self.passes == 1 else 0, is_level=True)
+            self.made += tokens
 
     def _shaped(self, asking: Asking, step: Ask | str, room: int) -> Iterator[tuple[int, int]]:
         """Yield rows and tokens of each level of a tree whose shape the source knows."""
@@ -225,8 +242,8 @@ class Playing:
 
     def _likeliest(self, asking: Asking, step: Ask | str, room: int) -> Iterator[tuple[int, int]]:
         """The same of a tree that the draft's probabilities shape, as it was recorded."""
-        assert self.recorded.ranked and isinstance(step, Step), "a tree needs what was grown along the text"
-        self.tree = tree = self.recorded.ranked.grown[step.paths][self._at].within(room)
+        assert self.request.ranked and isinstance(step, Step), "a tree needs what was grown along the text"
+        self.tree = tree = self.request.ranked.grown[step.paths][self.at].within(room)
         read = tree.rows or [sum(1 for place in level if tree.children[place + 1]) for level in tree.levels]
         for rows, level in zip((1, *read), tree.levels, strict=False):
             yield rows, len(level)
@@ -239,70 +256,95 @@ def shape_of(parents: tuple[int, ...]) -> TreeShape:
     return TreeShape(parents, ())
 
 
+class Player:
+    """Rounds of texts that are decoded together. Without costs they take no time."""
+
+    def __init__(
+        self, costs: CostModel | None = None, sees: Sight = "nothing", *, drafts: bool = True, catches_up: bool = False
+    ) -> None:
+        """`sees` is what sources look at. `drafts` says whether a draft model reads the prompts, `catches_up` whether
+        a pass that must first read more rows than one costs what the fit says of one text."""
+        self.clock, self._drafts, self._catches_up = Clock(), drafts, catches_up
+        self._costs, self._crowd = costs, Crowd(costs and costs.with_looks(costs.look(sees)))
+
+    def begin(self, request: RecordedText, source: Source, end: int | None = None) -> Playing:
+        """Make a text of so many tokens."""
+        return Playing(request, source, self.clock, self._crowd, end)
+
+    def alone(self, request: RecordedText, source: Source) -> Sequence[Round]:
+        """Play a text whose prompt was read to its end, for one user."""
+        text = self.begin(request, source)
+        text.read(text.unread)
+        while text.at < text.end:
+            self.round([text])
+        return text.rounds
+
+    def round(self, texts: Sequence[Playing], pieces: Mapping[Playing, int] = MappingProxyType({})) -> None:
+        """Play one round. `pieces` are the tokens that it reads of the prompts of other texts."""
+        self._crowd.begin(len(texts))
+        for number, joint in enumerate(zip_longest(*[text.drafting() for text in texts])):
+            if self._costs:
+                drafting = [(text, one) for text, one in zip(texts, joint, strict=True) if one]
+                self._step(drafting, self._costs, len(texts), is_first=not number)
+        if self._costs:
+            self._verify(texts, pieces, self._costs)
+        else:
+            for text in texts:
+                text.settle(text.passes)
+        for text, count in pieces.items():
+            text.read(count)
+            if self._costs and self._drafts and text.begins_to_draft:
+                self.clock.seconds += self._costs.read(text.request.prompt_tokens)
+
+    def _step(self, drafting: Sequence[tuple[Playing, Pass]], costs: CostModel, texts: int, *, is_first: bool) -> None:
+        """Take the time of a joint step, among so many texts. All that draft take part in the first one."""
+        count, rows = len(drafting), sum(one.rows for _, one in drafting)
+        if is_first:
+            self.clock.seconds += costs.beginning(count)
+        self.clock.seconds += costs.draft(count, rows if rows > count else None)
+        for text, one in drafting:
+            self.clock.seconds += text.pass_s(one, costs, texts) + (
+                costs.catch_up if one.behind and self._catches_up else 0.0
+            )
+
+    def _verify(self, texts: Sequence[Playing], pieces: Mapping[Playing, int], costs: CostModel) -> None:
+        """Take the time of the joint verification, and of what follows it in a round."""
+        rows = sum(text.drafted + 1 for text in texts)
+        self.clock.seconds += costs.passing(len(texts), rows, len(pieces), sum(pieces.values()))
+        for text in texts:
+            before = text.at
+            text.settle(text.passes)
+            self.clock.seconds += costs.chances(text.request.prompt_tokens, before, text.at)
+        self.clock.seconds += costs.fixed(max(1, len(texts))) + sum(text.round_s(costs) for text in texts)
+        for text in texts:
+            text.first = text.first or self.clock.seconds
+        if texts:
+            self._crowd.played([text.passes for text in texts])
+
+
 def replay(texts: Iterable[RecordedText], source: Callable[[], Source], costs: CostModel | None = None) -> Counts:
-    """Count every pass. `source` makes what drafts for one text; what its texts share is its own matter. One that
-    weighs copies by times needs costs."""
-    total, clock, crowd = Counts(), Clock(), Crowd()
+    """Count every pass of texts that are played for one user, one after the other. `source` makes what drafts for one
+    text; what its texts share is its own matter. One that weighs copies by times needs costs."""
+    total, weighs, player = Counts(), (usual := source()).weighs, Player()
+    if weighs:
+        assert costs, "it decides by times"
+        player = Player(costs, usual.sees, catches_up=True)
     for text in texts:
-        total.add(_counted(Playing(text, source(), clock, crowd), clock, costs))
+        counts = Counts(tokens=text.tokens)
+        for one in player.alone(text, source()):
+            counts.note(
+                one.drafted, one.accepted, one.passes, one.first_rows, is_tree=one.path is not None, is_mixed=weighs
+            )
+        total.add(counts)
     return total
-
-
-def _counted(playing: Playing, clock: Clock, costs: CostModel | None) -> Counts:
-    """Play a text for one user, and count its passes."""
-    assert costs or not playing.source.weighs, "it decides by times"
-    length, at = playing.recorded.tokens, 0
-    counts = Counts(tokens=length)
-    while at < length:
-        for number, _ in enumerate(playing.drafting(at)):
-            if costs:
-                clock.seconds += _pass_s(playing, costs, is_first=not number)
-        if costs:
-            clock.seconds += costs.verify(1, playing.size + 1)
-        accepted = playing.judge()
-        if costs:
-            clock.seconds += costs.fixed(1) + costs.mixing * playing.source.weighs
-        counts.note(
-            playing.size,
-            accepted,
-            playing.passes,
-            playing.first_rows,
-            is_tree=bool(playing.tree),
-            is_mixed=playing.source.weighs,
-        )
-        at += accepted + 1
-    return counts
-
-
-def _pass_s(playing: Playing, costs: CostModel, *, is_first: bool) -> float:
-    first = costs.beginning(1) + costs.catching_up(playing.first_rows) if is_first else 0.0
-    return first + costs.draft(1) + costs.look(playing.source.sees)
-
-
-class PlayedRound(NamedTuple):
-    """A round that was played along a recorded text."""
-
-    size: int  # tokens that the target judged
-    accepted: int
-    passes: Sequence[Pass]
-    path: Sequence[int]  # the accepted places of a tree
-
-
-def rounds_of(text: RecordedText, source: Source) -> Iterator[PlayedRound]:
-    """Play a text round by round, in no time."""
-    playing, at = Playing(text, source, Clock(), Crowd()), 0
-    while at < text.tokens:
-        passes = [*playing.drafting(at)]
-        accepted = playing.judge()
-        yield PlayedRound(playing.size, accepted, passes, playing.path)
-        at += accepted + 1
 
 
 def copied_record(text: RecordedText, source: Source) -> Record:
     """Look at every position of a text for which a source copies, for studies that need them all."""
-    playing, found = Playing(text, source, Clock(), Crowd()), list[tuple[int, int]]()
+    playing, found = Player().begin(text, source), list[tuple[int, int]]()
     for at in range(text.tokens):
-        for _ in playing.drafting(at):
+        playing.at = at
+        for _ in playing.drafting():
             raise ValueError("a source that copies lets no model draft")
         found.append((playing.agreed, playing.copied))
     runs, limits = zip(*found, strict=True)

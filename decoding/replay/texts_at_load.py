@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
-from decoding.core.crowd import Crowd
 from decoding.drafting.records import RecordedText
-from decoding.drafting.source import Source
-from decoding.replay.player import Clock, Pass, Playing
 from decoding.trace.events import Source as Origin
 
+if TYPE_CHECKING:
+    from decoding.replay.player import Pass
 
-@dataclass(frozen=True)
-class Round:
+
+class Round(NamedTuple):
+    """A round of a text."""
+
     drafted: int  # tokens that the target judged
     accepted: int
     passes: int  # of the draft model
     source: Origin = "none"  # of the draft, if the strategy prepares ahead
+    first_rows: int = 1  # of its first pass
+    path: Sequence[int] | None = None  # the accepted places of a tree; None: the draft was none
 
 
 @dataclass(eq=False)
@@ -33,6 +37,8 @@ class Text(ABC):
     first: float = field(default=0.0, init=False)  # seconds at which its first tokens were there
     rounds: list[Round] = field(default_factory=list, init=False)
     drafted: int = field(default=0, init=False)  # tokens of this round that the target is to judge
+    first_rows: int = field(default=1, init=False)  # of the draft model's first pass in this round
+    path: Sequence[int] | None = field(default=None, init=False)  # the accepted places of this round's tree
 
     def __post_init__(self) -> None:
         self.unread = self.request.prompt_tokens - 1
@@ -61,32 +67,10 @@ class Text(ABC):
 
     def settle(self, passes: int, source: Origin = "none") -> None:
         accepted = self.accepted()
-        self.rounds.append(Round(self.drafted, accepted, passes, source))
-        self.at += min(accepted + 1, self.end - self.at)
+        self.rounds.append(Round(self.drafted, accepted, passes, source, self.first_rows, self.path))
+        self.at = min(self.end, self.at + accepted + 1)
 
     @property
     def room(self) -> int:
         """The most tokens that a draft may have if the text is cut. A whole text's own room is in its recording."""
         return self.end - self.at - 1 if self.end < self.request.tokens else sys.maxsize
-
-
-class Sourced(Text):
-    """A text for which a source drafts."""
-
-    def __init__(self, request: RecordedText, began: float, end: int, source: Source, crowd: Crowd, clock: Clock):
-        super().__init__(request, began, end)
-        self.playing = Playing(request, source, clock, crowd)
-
-    def prepare(self) -> None:
-        self.playing.begin()
-
-    @property
-    def begins_to_draft(self) -> bool:
-        return super().begins_to_draft and not self.playing.source.rests
-
-    def drafting(self) -> Iterator[Pass]:
-        yield from self.playing.drafting(self.at, self.room)
-        self.drafted = self.playing.size
-
-    def accepted(self) -> int:
-        return self.playing.judge()

@@ -14,7 +14,7 @@ from decoding.drafting.tree_shapes import FixedShape, ShapedTree
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.replay.planning import STATICS, Study, static
-from decoding.replay.player import replay, rounds_of
+from decoding.replay.player import Player, replay
 from decoding.strategies.tree import ROWS, STRATEGY
 
 HALVINGS = 12  # of the interval that holds the price
@@ -94,7 +94,7 @@ def shape_of(texts: Sequence[RecordedText], choice: Choice) -> list[Place]:
     known = sources()
     assert isinstance(known, ShapedTree)
     shape = known.shape()
-    paths = [each.path for text in texts for each in rounds_of(text, FixedShape(shape))]
+    paths = [each.path or () for text in texts for each in Player().alone(text, FixedShape(shape))]
     accepted = Counter(number for path in paths for number in path)
     return [
         Place(parent, rank, accepted[number] / max(1, len(paths)))

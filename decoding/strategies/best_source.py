@@ -14,6 +14,7 @@ class KnowsBoth(Source):
 
     sees = "fate"
     copies = True
+    weighs = True
     lookahead = LONGEST
 
     def __init__(self, knowledge: Knowledge) -> None:

@@ -54,7 +54,7 @@ class Round:
     @property
     def leaves_unread(self) -> int:
         """Committed tokens that the draft model has not read after this round."""
-        if not self.passes:
+        if not self.draft or not self.passes:
             return self.unread + self.verdict.accepted + 1
         has_rows = self.draft is not None and self.draft.rows
         is_trimmed = not has_rows and self.passes > self.drafted  # its last token was read, whatever was accepted

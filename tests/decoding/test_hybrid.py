@@ -19,16 +19,18 @@ from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.drafting.estimates import Knowledge
 from decoding.drafting.features import DraftStep, Lead, lead
-from decoding.drafting.source import Asking, Given, Judgement, View, next_of
+from decoding.drafting.records import Record, RecordedText, Written
+from decoding.drafting.source import Asking, Foresee, Given, Judgement, Source, View, next_of
 from decoding.models.runner import align
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.replay.planning import Study
-from decoding.replay.player import RecordedDraft, replay
+from decoding.replay.player import Player, RecordedDraft, replay
 from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.worlds import World, looking_at, tables
+from tests.decoding.worlds import World, looking_at, state_of, tables
+from tests.golden.live import Model, MovedClock, Stage
 from tests.kit.copies import CopyThenDraft, chain, chained
 from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.kit.recordings import recorded
@@ -301,9 +303,41 @@ def test_a_replayed_hybrid_learns_from_earlier_texts_and_pays_for_what_the_model
     assert COSTS.seconds(counts, "confidence") > COSTS.seconds(replace(counts, late_rows=0), "confidence")
 
 
-def test_a_replayed_hybrid_pays_for_weighing_its_sources_and_its_bound_does_not() -> None:
-    study = Study([recorded(World.of_tables(5, 1), GREEDY)])
-    hybrid, bound = (study.play(choice, costs=COSTS) for choice in (HYBRID, BOUND))
-    assert hybrid.mixed == hybrid.target_passes and bound.mixed == 0
-    dear = replace(COSTS, mixing=2.0)
-    assert dear.seconds(hybrid) - COSTS.seconds(hybrid) == pytest.approx(2.0 * hybrid.target_passes)
+@pytest.mark.parametrize("draft_us", [2, 40], ids=["cheap draft", "dear draft"])
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
+def test_a_replayed_bound_decides_by_times_as_a_live_one(sampling: Sampling, draft_us: int) -> None:
+    """A clock that only passes move: each 20 µs of the target and so many of the draft, and 1 µs for each row."""
+    world, clock, prompt = World.of_tables(14, 3), MovedClock(), [3, 1, 2]
+    passes = ((world.target, 20), (world.draft, draft_us))
+    target, draft = (Model(runner.table, state_of, clock, 1000 * us) for runner, us in passes)  # type: ignore[attr-defined]
+    stage = Stage(BOUND, sampling, target, draft, clock, prompts=[prompt])
+    stage.run(1)
+    costs = CostModel.of_one([0.0, *(1e-6 * (20 + rows) for rows in range(1, 65))], 1e-6 * (draft_us + 1))
+    played = Study([recorded(world, sampling, prompt=prompt)]).play(BOUND, costs=costs)
+    live = counted(stage.sequences[0].sink.events)  # type: ignore[attr-defined]
+    assert (played.rounds, played.accepted, played.draft_passes) == (live.rounds, live.accepted, live.draft_passes)
+    assert played.drafted > played.draft_passes > 0
+
+
+class Foreseeing(Source):
+    lookahead = 3
+
+    def __init__(self) -> None:
+        self.foreseen: list[int] = []
+
+    def propose(self, view: View) -> Asking:
+        self.foreseen.append((yield Foresee(()))[0])
+        return "rule"
+
+
+def test_a_replayed_bound_foresees_no_more_than_the_model_could_draft() -> None:
+    source = Foreseeing()
+    Player().alone(RecordedText(Record.of([True] * 6), written=Written([1], [2] * 6, 6)), source)
+    assert source.foreseen == [3, 3, 3, 2, 1, 0]
+
+
+def test_a_replayed_hybrid_and_its_bound_pay_for_weighing_their_sources() -> None:
+    study, dear = Study([recorded(World.of_tables(5, 1), GREEDY)]), replace(COSTS, mixing=2.0)
+    for choice in (HYBRID, BOUND):
+        counts = study.play(choice, costs=COSTS)
+        assert dear.seconds(counts) - COSTS.seconds(counts) == pytest.approx(2.0 * counts.target_passes)

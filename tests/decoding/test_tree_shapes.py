@@ -20,7 +20,7 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.records import Ranked, Record, RecordedText
 from decoding.drafting.tree_shapes import PRIOR, RANKS, FixedShape, RankCounts, ShapeByWorth, TreeShape, best_shape
 from decoding.models.table import TableModel
-from decoding.replay.player import rounds_of
+from decoding.replay.player import Player
 from decoding.trace.events import Recorder
 from tests.decoding.worlds import state_of, tables
 from tests.kit.pairs import Letters
@@ -102,9 +102,11 @@ def test_a_recorded_text_is_played_as_far_as_its_ranks_are_in_the_tree() -> None
     text = Ranked.of([7, 8, 9, 5], [[7, 1], [2, 8], [3, 4], [5, 6]], room=4)
     assert text.ranks == [0, 1, 2, 0]
     recorded = RecordedText(Record.of([True] * 4), ranked=text)
-    rounds = rounds_of(recorded, FixedShape(TreeShape.read("2/22")))
-    found = [(each.size, each.accepted, [one.rows for one in each.passes]) for each in rounds]
-    assert found == [(6, 2, [1, 2]), (0, 0, [])]
+    rounds = Player().alone(recorded, FixedShape(TreeShape.read("2/22")))
+    assert [(each.drafted, each.accepted, each.passes, each.path) for each in rounds] == [
+        (6, 2, 2, [0, 3]),
+        (0, 0, 0, None),
+    ]
 
 
 class CountingModel(TableModel):

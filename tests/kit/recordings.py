@@ -35,13 +35,15 @@ def world(seed: int = 3, ends: Sequence[int] = ()) -> World:
     return made
 
 
-def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -> Recording:
+def recorded(
+    made: World, sampling: Sampling, seed: int = 0, depth: int = CAP, prompt: Sequence[int] = PROMPT
+) -> Recording:
     """Record the text that any strategy writes in this world, with trees."""
-    decoded, _ = made.run(choose("autoregressive"), PROMPT, sampling, seed)
+    decoded, _ = made.run(choose("autoregressive"), prompt, sampling, seed)
     with torch.inference_mode():
         return record(
             "p",
-            PROMPT,
+            prompt,
             decoded.tokens,
             draft=made.draft,
             dice=dice_for(sampling, made.vocab, seed),

@@ -1,14 +1,15 @@
-"""Several texts that are decoded together, each round as long as the slowest text makes it. Standard library only."""
+"""Texts that prepare ahead, decoded together, each round as long as the slowest text makes it. Standard library only.
+
+This is no player: SSD's simulator has played each text by itself at the prices of its batch, and here the rounds of its
+traces are put beside each other. What does not prepare ahead is played by `replay.player`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from decoding.drafting.records import RecordedText
-from decoding.drafting.source import Source
 from decoding.prices.cost_model import CostModel
-from decoding.replay.player import rounds_of
 from decoding.trace.accounting import rounds
 from decoding.trace.events import Event
 
@@ -32,13 +33,6 @@ def steps_of(trace: Sequence[Event]) -> list[Step]:
         )
         for each in rounds(trace)
     ]
-
-
-def steps_along(text: RecordedText, source: Source, costs: CostModel, batch: int) -> Iterator[Step]:
-    """The rounds of a recorded text for which a source drafts, in passes of so many texts."""
-    for each in rounds_of(text, source):
-        drafting = sum(costs.draft(batch, batch * one.rows) for one in each.passes)
-        yield Step(drafting + costs.fixed(1), each.size + 1, each.accepted + 1)
 
 
 def tokens_per_s(texts: Sequence[Sequence[Step]], costs: CostModel, batch: int) -> float:

@@ -15,7 +15,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay.at_load import play
 from decoding.replay.planning import Rows, Study, ungrown
-from decoding.replay.projecting.lockstep import Step, steps_along, steps_of, tokens_per_s
+from decoding.replay.projecting.lockstep import Step, steps_of, tokens_per_s
 from decoding.replay.projecting.texts import Text
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
@@ -73,9 +73,9 @@ class Material:
         stride = max(1, round(sum(len(recording.matches) for recording in recordings) / most))
         nothing: Rows = [()] * len(recordings)
         said = (study.estimates(classifier) if classifier else ()) or nothing
-        confidences, leads = (nothing, nothing) if study.is_alone else (study.confidences, study.leads)
+        confidences, leads, peaks = [nothing] * 3 if study.is_alone else [study.confidences, study.leads, study.peaks]
         texts = [
-            Text(track_of(each, said[i]), confidences[i], leads[i], study.seen(i, ()).words, each.grown)
+            Text(track_of(each, said[i]), confidences[i], leads[i], peaks[i], study.seen(i, ()).words, each.grown)
             for i, each in enumerate(recordings)
             if i % stride == 0
         ]
@@ -125,10 +125,8 @@ class Material:
         costs = card.costs.at(self.context)
         if choice.spec.prepares_ahead:
             return tokens_per_s(self._prepared(choice, card, costs.of_each(batch)), costs, batch)
-        texts, source = [text.shown(choice.sees) for text in self.texts], choice.sources(self.judge)
-        if choice.spec.copies_only or choice.spec.branches:
-            return tokens_per_s([[*steps_along(each, source(), costs, batch)] for each in texts], costs, batch)
-        return play(texts, source, costs, batch).tokens_per_s_device / batch
+        texts = [text.shown(choice.sees) for text in self.texts]
+        return play(texts, choice.sources(self.judge), costs, batch).tokens_per_s_device / batch
 
     def _prepared(self, choice: Choice, card: Card, costs: CostModel) -> list[list[Step]]:
         plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))

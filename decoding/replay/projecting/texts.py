@@ -18,6 +18,7 @@ class Text:
     track: Track
     confidences: Sequence[Row]  # for each position, of each token of a round that starts there
     leads: Sequence[Row]  # the same of each token's lead
+    peaks: Sequence[Row]  # and of the draft's likeliest token there
     words: Callable[[int], str] = lambda place: ""
     grown: GrownAlong = field(default_factory=dict)
 
@@ -35,7 +36,13 @@ class Text:
         return [run > 0 for run in self.record.runs]
 
     def _seen(self, sees: str) -> Seen:
-        rows = {"confidence": self.confidences, "lead": self.leads, "estimate": self.track.estimates}.get(sees)
+        known = {
+            "confidence": self.confidences,
+            "lead": self.leads,
+            "peak": self.peaks,
+            "estimate": self.track.estimates,
+        }
+        rows = known.get(sees)
         return Seen(rows.__getitem__, self.words) if rows else Seen(words=self.words)
 
     def shown(self, sees: str) -> RecordedText:
@@ -54,8 +61,8 @@ def acceptance(texts: Sequence[Text]) -> float:
 def with_acceptance(texts: Sequence[Text], wanted: float) -> list[Text]:
     """The same texts for a better or worse draft: random positions change from refused to accepted, or back.
 
-    Confidences, leads and estimates change with the chances, so a classifier that was calibrated stays so. Behind a
-    refused token, where the draft left the text, those of the text stand for those of the draft's own continuation.
+    What sources see of tokens changes with the chances, so a classifier that was calibrated stays so. Behind a refused
+    token, where the draft left the text, the numbers of the text stand for those of the draft's own continuation.
     Where the draft would end at once there is no estimate, so the share of accepted tokens stands for it. Which paths
     are likeliest is not known, so trees of these are left out."""
     own = acceptance(texts)
@@ -88,7 +95,8 @@ def _changed(text: Text, number: int, own: float, share: float, *, is_better: bo
         ),
         estimates=rows(track.estimates),
     )
-    return replace(text, track=changed, confidences=rows(text.confidences), leads=rows(text.leads), grown={})
+    confidences, leads, peaks = map(rows, (text.confidences, text.leads, text.peaks))
+    return replace(text, track=changed, grown={}, confidences=confidences, leads=leads, peaks=peaks)
 
 
 def _listed(token: int, listed: tuple[int, ...], is_first: bool) -> tuple[int, ...]:
