@@ -73,9 +73,11 @@ class Material:
         stride = max(1, round(sum(len(recording.matches) for recording in recordings) / most))
         nothing: Rows = [()] * len(recordings)
         said = (study.estimates(classifier) if classifier else ()) or nothing
-        shown = [nothing] * 3 if study.is_alone else [study.confidences, study.leads, study.peaks]
+        confidences, leads, peaks = (
+            (nothing, nothing, nothing) if study.is_alone else (study.confidences, study.leads, study.peaks)
+        )
         texts = [
-            Text(track_of(each, said[i]), *(rows[i] for rows in shown), study.seen(i, ()).words, each.grown)
+            Text(track_of(each, said[i]), confidences[i], leads[i], peaks[i], study.seen(i, ()).words, each.grown)
             for i, each in enumerate(recordings)
             if i % stride == 0
         ]
@@ -118,9 +120,13 @@ class Material:
             return "the classifier has not learned from copied tokens"
         return ""
 
+    def on(self, card: Card) -> Card:
+        """Return the card with its prices for texts as long as these."""
+        return replace(card, costs=card.costs.at(self.context))
+
     def speed(self, choice: Choice, card: Card, batch: int) -> float:
         """Tokens per second of each text."""
-        costs = card.costs.at(self.context)
+        costs = self.on(card).costs
         if choice.spec.prepares_ahead:
             return tokens_per_s(self._prepared(choice, card, costs.of_each(batch)), costs, batch)
         texts = [text.shown(choice.sees) for text in self.texts]
@@ -144,7 +150,7 @@ def project(
     cancelled: Callable[[], bool] = never,
 ) -> list[Projected]:
     """Project the best setting of each strategy at each batch size of the card, fastest first."""
-    settings = {BASELINE: [ALONE], **material.settings(fixes_the_text)}
+    settings, card = {BASELINE: [ALONE], **material.settings(fixes_the_text)}, material.on(card)
     due, found = len(card.batches) * sum(map(len, settings.values())), list[Projected]()
     done = 0
     for batch in card.batches:

@@ -95,8 +95,8 @@ def _changed(text: Text, number: int, own: float, share: float, *, is_better: bo
         ),
         estimates=rows(track.estimates),
     )
-    shown = {name: rows(getattr(text, name)) for name in ("confidences", "leads", "peaks")}
-    return replace(text, track=changed, grown={}, **shown)
+    confidences, leads, peaks = map(rows, (text.confidences, text.leads, text.peaks))
+    return replace(text, track=changed, confidences=confidences, leads=leads, peaks=peaks, grown={})
 
 
 def _listed(token: int, listed: tuple[int, ...], is_first: bool) -> tuple[int, ...]:
