@@ -106,7 +106,8 @@ class Playing(Text):
         if isinstance(ask, Foresee):
             ask = next_of(asking, (self._foreseen(), self._agreeing(ask.copy)))
         if isinstance(ask, Copy):
-            self.copied, self.agreed = len(ask.tokens), self._agreeing(ask.tokens)
+            tokens = self._view.usable(ask.tokens)
+            self.copied, self.agreed = len(tokens), self._agreeing(tokens)
             ask = next_of(asking)
         assert not isinstance(ask, Block), "recordings hold what a draft says token by token"
         self.first_rows = self._late + self.copied
