@@ -319,7 +319,7 @@ class _Simulated:
         plan, placement = plan_of(own, self.pair.vocab, None), ANYTIME if self.pair.process_of(own) else IN_TURN
         texts = [Tracked(track.record, len(track.prompt), track=track) for track in self.tracks]
         ahead = simulate_together(texts, plan, prices, users, placement)
-        fixed = play(texts, self.fixed.source, self.costs, users)
+        fixed = play(texts, self.fixed.sources(), self.costs, users)
         return ahead.tokens_per_s_device / fixed.tokens_per_s_device, ahead.hit_rate
 
 

@@ -90,7 +90,7 @@ class SourceDrafter(Drafter):
             ask = next_of(asking, (yield from self._foreseen(ask, text)))
         copied: tuple[int, ...] = ()
         if isinstance(ask, Copy):
-            copied, ask = tuple(ask.tokens), next_of(asking)
+            copied, ask = tuple(self.view.usable(ask.tokens)), next_of(asking)
         self._copied = len(copied)
         if isinstance(ask, str):
             return self._copy(copied, self.source.lookahead, ask)

@@ -37,7 +37,7 @@ Sight = Literal[
 class Copy(NamedTuple):
     """Tokens that cost no pass. Nothing is sent back."""
 
-    tokens: Sequence[int]  # all usable: see `View.usable`
+    tokens: Sequence[int]  # as far as they are usable: see `View.usable`
 
 
 class Step(NamedTuple):

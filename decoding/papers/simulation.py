@@ -42,7 +42,7 @@ class Simulation(ByBatch):
     def _play(self, choice: Choice) -> Run:
         texts = choice.load.concurrency
         if not choice.spec.prepares_ahead:
-            return play(self.texts, choice.source, self.costs, texts, drafts=choice.spec.needs_draft)
+            return play(self.texts, choice.sources(), self.costs, texts, drafts=choice.spec.needs_draft)
         plan = plan_of(choice, self.vocab, None)
         return simulate_together(self.texts, plan, self.prices(choice), texts, ANYTIME, self.devices)
 

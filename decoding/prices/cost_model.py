@@ -179,7 +179,7 @@ class CostModel:
 
     def at(self, tokens: float) -> CostModel:
         """Return the prices for texts with so many tokens before a pass; the same if nobody knows what they cost."""
-        if not self.knows_context:
+        if not self.knows_context or (self.context and self.context.tokens == tokens):
             return self
         return replace(
             self,
@@ -210,16 +210,16 @@ class CostModel:
 
     def of_each(self, texts: int) -> CostModel:
         """Return the prices that each of so many texts meets that all do alike: they are texts of one in it."""
-        if texts == 1:
-            return self
-        rows = range(1, WIDEST + 1)
-        return replace(
-            self,
-            target={1: [(each, self.verify(texts, texts * each)) for each in rows]},
-            steps={1: [(each, self.draft(texts, texts * each)) for each in rows]},
-            begin=[(1, self.beginning(texts))],
-            rest=[(1, self.fixed(texts))],
-        )
+        if texts not in self._of_each:
+            rows = range(1, WIDEST + 1)
+            self._of_each[texts] = replace(
+                self,
+                target={1: [(each, self.verify(texts, texts * each)) for each in rows]},
+                steps={1: [(each, self.draft(texts, texts * each)) for each in rows]},
+                begin=[(1, self.beginning(texts))],
+                rest=[(1, self.fixed(texts))],
+            )
+        return self._of_each[texts]
 
     # Documents -----------------------------------------------------------------------------------------------------
 
@@ -298,6 +298,11 @@ class CostModel:
             return cls.of_one(**stored)
         tables = {name: _table(stored[name]) for name in ("target", "steps")}
         return cls(**{**stored, **tables, "context": stored.get("context") and Context(*stored["context"])})
+
+    @cached_property
+    def _of_each(self) -> dict[int, CostModel]:
+        """What `of_each` has returned, as tables take longer to make than a text to play."""
+        return {1: self}
 
     @cached_property
     def _target_sizes(self) -> list[int]:

@@ -45,7 +45,7 @@ class AheadAtLoad:
         if prices is None:
             return
         texts = [Tracked(track.record, len(track.prompt), track=track) for track in self.simulating.tracks]
-        yardstick = play(texts, YARDSTICK.source, self.costs, users).tokens_per_s_device
+        yardstick = play(texts, YARDSTICK.sources(), self.costs, users).tokens_per_s_device
         for choice in grid:
             plan = plan_of(choice, self.simulating.pair.vocab, self.simulating.classifier)
             placement = self.simulating.placement(choice)

@@ -121,7 +121,8 @@ class Playing(Text):
         if isinstance(ask, Foresee):
             ask = next_of(asking, (self._foreseen(), self._agreeing(ask.copy)))
         if isinstance(ask, Copy):
-            self.copied, self.agreed = len(ask.tokens), self._agreeing(ask.tokens)
+            tokens = self._view.usable(ask.tokens)
+            self.copied, self.agreed = len(tokens), self._agreeing(tokens)
             ask = next_of(asking)
         if isinstance(ask, Block):
             raise BadStrategy("A source of blocks cannot be replayed: recordings hold a draft token by token.")

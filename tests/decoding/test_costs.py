@@ -185,6 +185,7 @@ def test_a_text_among_alike_ones_meets_the_prices_of_their_passes(texts: int, ro
     assert one.verify(1, rows) == pytest.approx(costs.verify(texts, texts * rows))
     assert costs.draft(texts) == costs.draft(texts, texts)
     assert one.drafted(1, rows) == pytest.approx(costs.drafted(texts, rows))
+    assert costs.of_each(texts) is one, "tables are made once"
 
 
 def test_prices_are_read_as_they_were_written_and_as_earlier_versions_wrote_them() -> None:
@@ -233,6 +234,7 @@ def test_texts_of_two_lengths_tell_what_a_longer_one_costs() -> None:
     assert costs.draft(1, context=2000) == pytest.approx(3e-4, rel=0.05)
     far = costs.at(2000)
     assert far.verify(1, 3) == costs.verify(1, 3, 2000) and far.draft(1) == costs.draft(1, context=2000)
+    assert far.at(2000) is far
     assert CostModel.from_dict(costs.for_one()).verify(1, 3, 2000) == pytest.approx(far.verify(1, 3))
     assert "1,000 tokens more add 1.00 ms" in costs.about_context["sentence"]
 

@@ -21,7 +21,7 @@ from decoding.disco.estimating import estimate_of
 from decoding.disco.recording import Recording, record
 from decoding.drafting.features import DraftStep, Feature
 from decoding.drafting.records import Record, RecordedText
-from decoding.drafting.source import Chain, Judgement, View
+from decoding.drafting.source import Asking, Chain, Copy, Copying, Judgement, View
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, counted
 from decoding.replay.planning import Study
@@ -133,6 +133,24 @@ def test_copied_tokens_take_no_pass_of_the_draft_model() -> None:
     assert costs.seconds(counts) == pytest.approx(
         sum(rounds * (costs.verify(1, drafted + 1) + costs.fixed(1)) for drafted, rounds in counts.rounds.items())
     )
+
+
+class Careless(Copying):
+    """Asks for copies that no room is left for."""
+
+    def copied(self) -> Sequence[int]:
+        return [7] * 6
+
+    def propose(self, view: View) -> Asking:
+        yield Copy(self.copied())
+        return "match"
+
+
+def test_a_copy_ends_where_the_room_does_live_and_replayed() -> None:
+    made, sampling = world(), SAMPLINGS[0]
+    _, live = made.run(lambda parts: drafter_for(parts, Careless()), [3, 1], sampling)
+    counts = replay(Study([recorded(made, sampling)]).texts(), Careless)
+    assert counts == counted(live.events) and {*counts.rounds} == {*range(7)}
 
 
 def test_rounds_that_copy_tell_what_rows_cost_and_nothing_of_the_draft_model() -> None:

@@ -50,13 +50,14 @@ def draw_map(
     cancelled: Callable[[], bool] = never,
 ) -> list[Field]:
     due, found = len(PRICES) * len(ACCEPTANCES), list[Field]()
+    cards = {price: material.on(priced(card, price)) for price in PRICES}
     for wanted in ACCEPTANCES:
         there = replace(material, texts=with_acceptance(material.texts, wanted))
         settings = {slug: spread(choices, TRIED) for slug, choices in there.settings(fixes_the_text).items()}
-        for price in PRICES:
+        for price, at_price in cards.items():
             if cancelled():
                 return found
-            found.append(_field(there, priced(card, price), settings, price, wanted))
+            found.append(_field(there, at_price, settings, price, wanted))
             on_progress(len(found), due)
     return found
 

@@ -120,9 +120,13 @@ class Material:
             return "the classifier has not learned from copied tokens"
         return ""
 
+    def on(self, card: Card) -> Card:
+        """Return the card with its prices for texts as long as these."""
+        return replace(card, costs=card.costs.at(self.context))
+
     def speed(self, choice: Choice, card: Card, batch: int) -> float:
         """Tokens per second of each text."""
-        costs = card.costs.at(self.context)
+        costs = self.on(card).costs
         if choice.spec.prepares_ahead:
             return tokens_per_s(self._prepared(choice, card, costs.of_each(batch)), costs, batch)
         texts = [text.shown(choice.sees) for text in self.texts]
@@ -146,7 +150,7 @@ def project(
     cancelled: Callable[[], bool] = never,
 ) -> list[Projected]:
     """Project the best setting of each strategy at each batch size of the card, fastest first."""
-    settings = {BASELINE: [ALONE], **material.settings(fixes_the_text)}
+    settings, card = {BASELINE: [ALONE], **material.settings(fixes_the_text)}, material.on(card)
     due, found = len(card.batches) * sum(map(len, settings.values())), list[Projected]()
     done = 0
     for batch in card.batches:

@@ -95,6 +95,6 @@ def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
         simulate_together(texts(tracks), plan, prices, users, ahead.placement)
         for tracks in (ahead.refused, ahead.accepted)
     )
-    alone = at_load.play(texts(ahead.refused), choose(BASELINE).source, found.costs, users, drafts=False)
+    alone = at_load.play(texts(ahead.refused), choose(BASELINE).sources(), found.costs, users, drafts=False)
     hit_rate = statistics.mean((refused.hit_rate, accepted.hit_rate))
     return AtLoad(users, found.widest.get(users), alone, refused, accepted, hit_rate)
