@@ -27,7 +27,7 @@ class Round:
     draft: Drafted | None
     before: Anticipated | None  # what was prepared beside the last round
     beside: Anticipated | None  # and beside this one
-    is_behind: bool = False  # the draft model must read a second row first: its last draft was accepted whole
+    is_behind: bool = False  # the draft model must read a second row first: its last draft was accepted whole, or none
 
     @property
     def drafted(self) -> int:
@@ -124,7 +124,7 @@ def rounds(trace: Sequence[Event]) -> Iterator[Round]:
             before, beside = prepared.get(verdict.round - 1), prepared.get(verdict.round)
             yield (one := Round(free_ns, verdict, drafts.get(verdict.round), before, beside, is_behind))
             free_ns = verdict.end_ns
-            is_behind = verdict.outcome == "bonus" if one.drafted and not one.is_copied else is_behind
+            is_behind = verdict.outcome == "bonus" or not one.passes
 
 
 def _seconds_between(began_ns: int, ended_ns: int) -> float:

@@ -18,6 +18,7 @@ from decoding.replay.confirming import Confirmed, repriced
 from decoding.replay.planning import Prediction, Study, static
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
+from decoding.trace.accounting import rounds
 from decoding.trace.events import Drafted, Event, Finished, Source, Started, Verified
 from tests.decoding.test_replay_and_disco import CAP, NEW, SAMPLINGS, recorded, world
 from tests.decoding.worlds import some_classifier, stopped_by
@@ -114,7 +115,10 @@ def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
 
 @pytest.mark.parametrize("spent", [{2: 12_000, 4: 9_000}, {2: 1_000, 4: 5_000}], ids=["falling", "from below zero"])
 def test_whatever_noise_does_to_long_and_short_drafts_no_price_is_negative_and_none_is_nothing(spent) -> None:
-    trace: list[Event] = [Verified(0, 0, 1, "correction", 0, 0, 1_000)]
+    trace: list[Event] = [
+        Drafted(0, 1, 1, (1,), (), (), "limit", "fresh", 1, 0, 0),
+        Verified(0, 0, 1, "correction", 0, 0, 1_000),
+    ]
     for number, (count, cost) in enumerate(spent.items(), start=1):
         start, end = number * 100_000, number * 100_000 + cost
         trace.append(Drafted(number, 1, count, (1,) * count, (), (), "limit", "fresh", count, start, end))
@@ -209,12 +213,12 @@ def test_prices_are_read_as_they_were_written_and_as_earlier_versions_wrote_them
 
 
 def long_text(prompt: int, rounds: int = 12) -> list[Event]:
-    """Verifications of 1 ms and 1 µs for each token before them, every second with a draft of 2 tokens of 0.1 ms each
+    """Verifications of 1 ms and 1 µs for each token before them, two of three with a draft of 2 tokens of 0.1 ms each
     and 0.1 µs for each token."""
     events, now, context = list[Event]([Started(prompt, 0)]), 0, prompt
     for number in range(1, rounds + 1):
         free, each = now, 100_000 + 100 * context
-        if number % 2:
+        if number % 3:
             now += 2 * each
             events.append(Drafted(number, context, 2, (1, 1), (), (), "limit", "fresh", 2, free, now))
         asked, now = now, now + 1_000_000 + 1_000 * context
@@ -266,3 +270,12 @@ def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int =
 
 def as_dict(event: Event) -> dict[str, object]:
     return {name: getattr(event, name) for name in event.__slots__}  # type: ignore[union-attr]
+
+
+def test_after_a_round_in_which_it_did_not_run_the_draft_model_reads_a_second_row_first() -> None:
+    refused = [Verified(number, 1, 7, "correction", 0, 10 * number, 10 * number + 5) for number in (1, 3)]
+    drafts = [Drafted(number, 3, 2, (5, 6), (), (), "limit", "fresh", 2, 0, 1) for number in (1, 3)]
+    paused = Verified(2, 0, 7, "correction", 0, 20, 25)
+    events = [Started(3, 0), drafts[0], refused[0], paused, drafts[1], refused[1], Finished("length", 5, 40)]
+    assert [one.is_behind for one in rounds(events)] == [False, False, True]
+    assert counted(events).catch_ups == 1
