@@ -298,15 +298,19 @@ def untimed(track: Track) -> Track:
     return dataclasses.replace(track, prompt_tokens=1)
 
 
-def plan(branches: int) -> Plan:
+def plan(branches: int | None) -> Plan:
     return Plan(Settings(4, branches, backup="neural"))
 
 
 @pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
-def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alone(placement: Placement) -> None:
-    tracks = recorded_texts(4)
-    found = simulate_together(tracks, plan(10), COSTS, 1, placement)
-    alone = simulate(tracks, plan(10), dataclasses.replace(COSTS, opening=1.0), placement)
+@pytest.mark.parametrize("step_s", [1.0, 9.0], ids="a step takes {} s".format)
+@pytest.mark.parametrize("branches", [10, None])
+def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alone(
+    placement: Placement, step_s: float, branches: int | None
+) -> None:
+    tracks, costs = recorded_texts(4), dataclasses.replace(COSTS, branches=[(1, step_s), (16, 2 * step_s)])
+    found = simulate_together(tracks, plan(branches), costs, 1, placement)
+    alone = simulate(tracks, plan(branches), costs, placement)
     assert found.hit_rate == pytest.approx(alone.rates["hit_rate"])
     assert found.tokens_per_s_device == pytest.approx(alone.tokens_per_s_device, rel=1e-6)
 

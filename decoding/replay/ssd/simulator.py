@@ -70,7 +70,7 @@ def simulate_together(
         costs = replace(costs, branches=[(devices * rows, seconds) for rows, seconds in costs.branches])
     message_s = costs.answer / 2 if placement.beside else 0.0
     costs = replace(costs, start=costs.fixed(users), answer=0.0, transport=message_s, taking=message_s)
-    batch = SharedRounds(plan, costs, placement, users, plan.settings.most_branches)
+    batch = SharedRounds(plan, costs, placement, users)
 
     def begin(request: RecordedText, end: int) -> Text:
         assert isinstance(request, Track)
@@ -82,9 +82,7 @@ def simulate_together(
 class SharedRounds:
     """Texts that are decoded together, round by round, and what they share."""
 
-    def __init__(self, plan: Plan, costs: CostModel, placement: Placement, users: int = 1, priced: int = 0) -> None:
-        """`priced` are the rows by which a step at load is priced."""
-        self.priced = priced
+    def __init__(self, plan: Plan, costs: CostModel, placement: Placement, users: int = 1) -> None:
         self.plan, self.costs, self.placement, self.users = plan, costs, placement, users
         self.clock, self.crowd = Clock(), Crowd()
         self.step_s = cache(costs.prepare)  # by rows
@@ -124,7 +122,7 @@ class SharedRounds:
             text.drafting()
         ready_s = max(text.free_s for text in texts) + self._steps_s([text.passes for text in texts])
         arrived_s = ready_s + self.message_s
-        if len(texts) == 1 and texts[0].is_taken and not self.priced:
+        if len(texts) == 1 and texts[0].is_taken:
             arrived_s = texts[0].asked_s + self.costs.taking
         for text in texts:
             text.take_draft(ready_s, arrived_s)
@@ -345,7 +343,7 @@ class Text(texts_at_load.Text):
         """Prepare for these outcomes, in steps of so many rows. An opening that nobody measured is a step."""
         self.preparing = None
         if self.drafted:
-            step_s = self.batch.step_s(self.batch.priced or rows)
+            step_s = self.batch.step_s(rows)
             self.preparing = SimulatedPreparation(
                 drafted=self.drafted,
                 chosen=chosen,
