@@ -43,7 +43,7 @@ from decoding.replay.planning_at_load import Material
 from decoding.replay.probing import probe
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
-from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.ssd.track import Track
 from decoding.trace.accounting import answers_of
 from decoding.trace.events import EventSink, Silence
@@ -317,9 +317,8 @@ class _Simulated:
     def over_fixed(self, own: Choice, prices: CostModel, users: int) -> tuple[float, float]:
         """Speed relative to the fixed lookahead, and hit rate."""
         plan, placement = plan_of(own, self.pair.vocab, None), ANYTIME if self.pair.process_of(own) else IN_TURN
-        texts = [Tracked(track.record, len(track.prompt), track=track) for track in self.tracks]
-        ahead = simulate_together(texts, plan, prices, users, placement)
-        fixed = play(texts, self.fixed.sources(), self.costs, users)
+        ahead = simulate_together(self.tracks, plan, prices, users, placement)
+        fixed = play(self.tracks, self.fixed.sources(), self.costs, users)
         return ahead.tokens_per_s_device / fixed.tokens_per_s_device, ahead.hit_rate
 
 

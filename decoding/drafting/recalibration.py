@@ -44,5 +44,5 @@ class Recalibration:
 
 
 def logit(estimate: float) -> float:
-    kept = min(max(estimate, EXTREME), 1.0 - EXTREME)
+    kept = estimate if EXTREME < estimate < 1.0 - EXTREME else min(max(estimate, EXTREME), 1.0 - EXTREME)
     return log(kept / (1.0 - kept))

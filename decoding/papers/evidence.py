@@ -247,7 +247,7 @@ class Evidence(Recordings):
     def simulated_together(self) -> Simulation:
         """SSD and static by batch size, simulated along the heads of the greedy texts."""
         heads = [recording.head(LONGEST_TOGETHER) for recording in self.texts_at(0.0).recordings]
-        return Simulation.of(map(track_of, heads), self.joint, self.pair.vocab, self._preparing)
+        return Simulation([*map(track_of, heads)], self.joint, self.pair.vocab, self._preparing)
 
     def _preparing(self, choice: Choice) -> CostModel:
         """Costs of preparing from the runs at this load, or else from those of one text."""
@@ -258,7 +258,7 @@ class Evidence(Recordings):
     def _played(self, lookahead: int) -> list[float]:
         settings = Settings(lookahead, BRANCHES_EACH * (lookahead + 1), "uniform", "neural")
         plan = plan_for(settings, self.pair.vocab)
-        return [simulate([track], plan, self.prices, ANYTIME).tokens_per_s for track in self.tracks]
+        return [simulate([track], plan, self.prices, ANYTIME).tokens_per_s_device for track in self.tracks]
 
     def _ran(
         self,

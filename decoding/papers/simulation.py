@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from decoding.choice import Choice
 from decoding.papers.together import ByBatch
@@ -11,7 +11,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import Played, Run, play
 from decoding.replay.ssd.playing import ANYTIME
 from decoding.replay.ssd.recording import plan_of
-from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.ssd.track import Track
 
 Speeds = Sequence[float]  # of each text, in tokens per second
@@ -21,18 +21,12 @@ Speeds = Sequence[float]  # of each text, in tokens per second
 class Simulation(ByBatch):
     """Recorded texts at costs of joint passes. The draft has devices of its own."""
 
-    texts: Sequence[Tracked]
+    texts: Sequence[Track]
     costs: CostModel
     vocab: int
     prices: Callable[[Choice], CostModel]  # of a choice that prepares ahead
     devices: int = 1  # for the draft: each prepares the branches of the choice
     _played: dict[str, Speeds] = field(default_factory=dict)  # by label
-
-    @classmethod
-    def of(
-        cls, tracks: Iterable[Track], costs: CostModel, vocab: int, prices: Callable[[Choice], CostModel]
-    ) -> Simulation:
-        return cls([Tracked(track.record, len(track.prompt), track=track) for track in tracks], costs, vocab, prices)
 
     def speeds(self, choice: Choice) -> Speeds:
         if choice.label not in self._played:
@@ -48,7 +42,7 @@ class Simulation(ByBatch):
 
     def on(self, devices: int) -> Simulation:
         """Return the same texts with so many devices for the draft."""
-        return Simulation(self.texts, self.costs, self.vocab, self.prices, devices)
+        return replace(self, devices=devices, _played={})
 
 
 def _speed(request: Played) -> float:

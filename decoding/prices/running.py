@@ -19,8 +19,9 @@ class RunningMean:
         self._most, self._weight, self._forget, self._caps = most, weight, forget, caps
 
     def add(self, value: float) -> None:
-        if self._caps and self.count >= ENOUGH:
-            value = min(value, STALL * self.value)
+        if self._caps and self.count >= ENOUGH and value > STALL * self.value:
+            value = STALL * self.value
         self.count += 1
-        self._weight = min(self._most, self._forget * self._weight + 1.0)
+        weight = self._forget * self._weight + 1.0
+        self._weight = weight if weight < self._most else self._most
         self.value += (value - self.value) / self._weight

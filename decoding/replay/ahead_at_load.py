@@ -17,7 +17,7 @@ from decoding.replay.planning import ALONE, static
 from decoding.replay.planning_ahead import Simulating, spread
 from decoding.replay.probing import typical
 from decoding.replay.ssd.recording import plan_of
-from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.workload import planned_ahead
 
 RUNS = 2  # settings of a grid that run at each load: those with the fewest and the most branches
@@ -44,7 +44,7 @@ class AheadAtLoad:
         prices = self._measured(spread(opening, RUNS), users) if opening else None
         if prices is None:
             return
-        texts = [Tracked(track.record, len(track.prompt), track=track) for track in self.simulating.tracks]
+        texts = self.simulating.tracks
         yardstick = play(texts, YARDSTICK.sources(), self.costs, users).tokens_per_s_device
         for choice in grid:
             plan = plan_of(choice, self.simulating.pair.vocab, self.simulating.classifier)

@@ -121,8 +121,7 @@ class Simulating:
     def predict(self, choice: Choice, measured: Measured) -> Prediction:
         """Simulate a setting. The speed-up is computed as in a comparison: from the total times of all prompts."""
         played, by = self.simulated(choice, measured.prices), measured.correction
-        gain = sum(self.alone) / sum(map(_seconds, played.traces))
-        return Prediction(choice, by * played.tokens_per_s, by * gain)
+        return Prediction(choice, by * played.tokens_per_s_device, by * sum(self.alone) / played.seconds)
 
     def gain_in_runs(self, choice: Choice, prices: CostModel) -> float:
         """Simulate a setting on the prompts that `run` decodes, and return its speed-up over all of them together."""
@@ -130,7 +129,7 @@ class Simulating:
         numbers = [i for i, recording in enumerate(self.study.recordings) if recording.prompt in names]
         alone = [self.costs.seconds(part) for part in self.study.play(ALONE).parts]
         played = self.simulated(choice, prices, [self._every[i] for i in numbers])
-        return sum(alone[i] for i in numbers) / sum(map(_seconds, played.traces))
+        return sum(alone[i] for i in numbers) / played.seconds
 
     def simulated(self, choice: Choice, prices: CostModel, tracks: Sequence[Track] = ()) -> Simulated:
         plan = plan_of(choice, self.pair.vocab, self.classifier)

@@ -14,7 +14,7 @@ BORNE_TWICE = """
     Connection Decoded Drawn Entries Export Feed Form Gone Growing Grown Judge Judged Kernels Key Launched
     Loaded Manifest Material Measured Memory Model Pair Passes Pauses Place Places Played Price
     Prompt Prompted Queue Race Ranking Reader Reading Recipe Recorded Round Run Runs Sample Shared Silence
-    Simulation State Step Stopped Strategy Study Tally Text Together Tokenizer Tokens Transformers Tree
+    Simulation State Step Stopped Strategy Study Tally Text Tokenizer Tokens Transformers Tree
 """
 
 

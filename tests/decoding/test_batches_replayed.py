@@ -26,7 +26,7 @@ from decoding.prices.fit import costs_from
 from decoding.replay.at_load import Run, play, stream
 from decoding.replay.planning import Study
 from decoding.replay.ssd.recording import plan_of, track_of
-from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.ahead import ahead_of, stood
 from decoding.replay.what_if.at_load import AtLoad, simulate_at_load
 from decoding.replay.what_if.places import Places
@@ -148,7 +148,7 @@ AHEAD = parse_choices(
 def test_every_round_of_texts_that_prepare_ahead_is_the_live_one(choice: Choice, sampling: Sampling) -> None:
     made = World.of_tables(14, 3, noise=0.5)
     recordings = [recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)]
-    asked = [Tracked(each.record, each.prompt_tokens, track=track_of(each)) for each in recordings]
+    asked = [*map(track_of, recordings)]
     prices = dataclasses.replace(CHEAP, branches=[(1, 0.001)])
     found = simulate_together(asked, plan_of(choice, made.vocab, None), prices, USERS)
     memory = dict[str, Any]()

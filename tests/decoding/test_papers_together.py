@@ -105,7 +105,7 @@ Prices = Callable[[Choice], CostModel]
 def simulated() -> Callable[[Prices], Simulation]:
     recorded = study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True)
     tracks = [*map(track_of, recorded.recordings)]
-    return lambda prices: Simulation.of(tracks, CHEAP, pair().vocab, prices)
+    return lambda prices: Simulation(tracks, CHEAP, pair().vocab, prices)
 
 
 @pytest.mark.parametrize("texts", [1, 4])

@@ -142,7 +142,9 @@ def test_a_promise_is_corrected_on_the_prompts_that_were_run() -> None:
     gain = simulating.gain_in_runs(choice, prices)
     assert gain == pytest.approx(alone.gain_in_runs(choice, prices))
     played = alone.simulated(choice, prices)
-    assert gain == pytest.approx(seconds * played.tokens_per_s / sum(len(each.matches) for each in those.recordings))
+    assert gain == pytest.approx(
+        seconds * played.tokens_per_s_device / sum(len(each.matches) for each in those.recordings)
+    )
     corrected = Measured(prices, 1.0).corrected([1.3, 0.7, 1.4], gain)
     promised, before = (simulating.predict(choice, measured) for measured in (corrected, Measured(prices, 1.0)))
     assert promised.speedup == pytest.approx(1.3 / gain * before.speedup), "one slow run used to lower all promises"

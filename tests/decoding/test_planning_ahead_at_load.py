@@ -20,7 +20,7 @@ from decoding.replay.planning_at_load import Material, predict_at_load
 from decoding.replay.player import replay
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
-from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.simulator import simulate_together
 from tests.decoding.worlds import some_classifier
 from tests.golden.documents import COSTS
 from tests.kit.loads import CHEAP, DEAR, PROMPTS, like_one
@@ -142,7 +142,7 @@ def test_counts_of_samples_that_an_earlier_version_took_have_no_time_of_answers(
 
 @pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
 def test_more_branches_cost_what_was_measured_for_them(recorded: Study, placement: Any) -> None:
-    texts = [Tracked(each.record, each.prompt_tokens, track=track_of(each)) for each in recorded.recordings]
+    texts = [*map(track_of, recorded.recordings)]
     plan = plan_of(SSD, pair().vocab, None)
 
     def speed(passes: list[tuple[float, float]], **beside: float) -> float:

@@ -148,10 +148,12 @@ def test_texts_can_have_another_acceptance(ready, wanted: float) -> None:  # typ
     changed = with_acceptance(material.texts, wanted)
     assert acceptance(changed) == pytest.approx(wanted, abs=0.06)
     for text in changed:
-        firsts = [listed[0] == token for token, listed in zip(text.track.text, text.track.preferred, strict=True)]
+        firsts = [
+            listed[0] == token for token, listed in zip(text.track.written.text, text.track.preferred, strict=True)
+        ]
         assert firsts == text.matches
         assert all(0 <= value <= 1 for row in text.track.estimates for value in row)
-    assert [text.track.text for text in changed] == [text.track.text for text in material.texts]
+    assert [text.track.written for text in changed] == [text.track.written for text in material.texts]
 
 
 def test_a_draft_that_would_end_at_once_has_no_estimate_and_can_have_another_acceptance(ready) -> None:  # type: ignore[no-untyped-def]

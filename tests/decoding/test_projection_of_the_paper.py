@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import pytest
 
-from decoding.drafting.records import Record
+from decoding.drafting.records import Record, Written
 from decoding.drafting.ssd_settings import Settings
 from decoding.prices.machine_card import published
 from decoding.replay.projecting.lockstep import steps_of, tokens_per_s
@@ -58,7 +58,7 @@ def text_of(backup: str) -> Track:
         is_random = backup == "random" and not hits
     matches = [token == FIRST for token in text]
     listed = (FIRST, SECOND, *range(10, 22))
-    return Track((), tuple(text), (listed,) * len(text), Record.of(matches), len(text))
+    return Track(Record.of(matches), written=Written((), text, len(text)), preferred=(listed,) * len(text))
 
 
 def speed(backup: str, batch: int, placement: Placement = AS_PUBLISHED) -> float:

@@ -28,8 +28,7 @@ from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan
-from decoding.replay.ssd.simulator import simulate
-from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.replay.ssd.track import Track
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.misses import AGAIN as AGAIN_OF_MISSES
@@ -273,29 +272,33 @@ COSTS = CostModel(
 )
 
 
-def recorded_texts(count: int) -> list[Tracked]:
+def recorded_texts(count: int) -> list[Track]:
     return [
         untimed(tracked(World.of_tables(14, 7, noise=0.5), Sampling(max_new_tokens=40), number))
         for number in range(count)
     ]
 
 
-def untimed(track: Track) -> Tracked:
+def untimed(track: Track) -> Track:
     """A request whose prompt takes no time."""
-    return Tracked(track.record, 1, track=track)
+    return dataclasses.replace(track, prompt_tokens=1)
 
 
-def plan(branches: int) -> Plan:
+def plan(branches: int | None) -> Plan:
     return Plan(Settings(4, branches, backup="neural"))
 
 
 @pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
-def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alone(placement: Placement) -> None:
-    tracks = recorded_texts(4)
-    found = simulate_together(tracks, plan(10), COSTS, 1, placement)
-    alone = simulate([text.track for text in tracks], plan(10), dataclasses.replace(COSTS, opening=1.0), placement)
+@pytest.mark.parametrize("step_s", [1.0, 9.0], ids="a step takes {} s".format)
+@pytest.mark.parametrize("branches", [10, None])
+def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alone(
+    placement: Placement, step_s: float, branches: int | None
+) -> None:
+    tracks, costs = recorded_texts(4), dataclasses.replace(COSTS, branches=[(1, step_s), (16, 2 * step_s)])
+    found = simulate_together(tracks, plan(branches), costs, 1, placement)
+    alone = simulate(tracks, plan(branches), costs, placement)
     assert found.hit_rate == pytest.approx(alone.rates["hit_rate"])
-    assert found.tokens_per_s_device == pytest.approx(alone.tokens_per_s, rel=1e-6)
+    assert found.tokens_per_s_device == pytest.approx(alone.tokens_per_s_device, rel=1e-6)
 
 
 def test_where_rows_suffice_texts_that_are_simulated_together_hit_as_they_do_alone_and_fewer_rows_hit_less() -> None:
@@ -370,3 +373,17 @@ def test_a_simulated_batch_hits_as_often_as_a_live_one(backup: WantedBackup) -> 
     assert found.hit_rate == pytest.approx(live, abs=0.1)
     used = {event.backup for sequence in made for event in events(sequence) if isinstance(event, Drafted)}
     assert backup in used
+
+
+@pytest.mark.parametrize("backup", ["auto", "by-batch"])
+def test_a_simulated_batch_tries_the_backups_that_are_left_open_by_the_clock_of_its_own_texts(
+    backup: WantedBackup,
+) -> None:
+    world = World.of_tables(14, 7, noise=0.5)
+    tracks = [untimed(tracked(world, Sampling(max_new_tokens=120), number)) for number in range(6)]
+
+    def speed(backup: WantedBackup) -> float:
+        dear = dataclasses.replace(COSTS, steps={1: [(1, 30.0)]})  # drafts for which the texts wait
+        return simulate_together(tracks, Plan(Settings(4, 4, backup=backup)), dear, 4).tokens_per_s_device
+
+    assert speed("neural") < speed(backup) < speed("ngram")

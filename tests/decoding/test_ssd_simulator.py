@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
-from decoding.drafting.records import Record
+from decoding.drafting.records import Record, Written
 from decoding.drafting.ssd_settings import Settings, WantedBackup
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prices_from
@@ -151,7 +151,7 @@ def thrown(acceptance: float, guessed: float, length: int = 4000) -> Track:
     dice = random.Random(5)
     matches = [dice.random() < acceptance for _ in range(length)]
     text = tuple(0 if match else 1 if dice.random() < guessed else 2 for match in matches)
-    return Track((), text, ((0, 1),) * length, Record.of(matches), length)
+    return Track(Record.of(matches), written=Written((), text, length), preferred=((0, 1),) * length)
 
 
 def prices(*, draft: float, step: float, opening: float = 0.0, **more: float) -> CostModel:
@@ -166,9 +166,9 @@ def test_time_beside_each_other_is_what_the_theorem_says(placement: Placement, g
     track = thrown(0.75, guessed)
     found = simulate([track], even(4, 5), prices(draft=0.15, step=0.2, opening=0.1), placement)
     counts = counted(found.traces[0])
-    tokens = len(track.text) / counts["rounds"]
+    tokens = len(track.written.text) / counts["rounds"]
     theory = Speculation(counts["hits"] / counts["rounds"], tokens, tokens, preparing=0.9, backup=0.6)
-    assert found.tokens_per_s == pytest.approx(theory.speedup(), rel=0.005)
+    assert found.tokens_per_s_device == pytest.approx(theory.speedup(), rel=0.005)
     assert tokens == pytest.approx(tokens_per_round(0.75, 4), rel=0.03)
     assert found.rates["hidden_share"] == pytest.approx(0.9 / (0.9 + 0.6 * (1 - theory.hit_rate)), rel=0.005)
 
@@ -182,7 +182,7 @@ def test_a_draft_that_prepares_too_long_is_waited_for_unless_it_looks_up() -> No
     rounds, hits = (counted(early.traces[0])[name] for name in ("rounds", "hits"))
     # The third step would end at 1.3, so it is put off: the winner drafts two tokens alone, each in 0.15.
     assert early.seconds / rounds == pytest.approx(1.0 + 0.3 * hits / rounds + 0.6 * (1 - hits / rounds), rel=0.005)
-    assert early.tokens_per_s > late.tokens_per_s
+    assert early.tokens_per_s_device > late.tokens_per_s_device
 
 
 def test_in_turn_every_second_is_paid_for_by_one_of_the_two() -> None:
@@ -206,7 +206,7 @@ def test_a_number_of_branches_that_is_left_open_is_nearly_as_good_as_the_best_in
 
     def speed(branches: int | None) -> float:
         plan = plan_for(Settings(4, branches, backup="neural"), VOCAB)
-        return simulate(tracks, plan, price, placement).tokens_per_s
+        return simulate(tracks, plan, price, placement).tokens_per_s_device
 
     assert speed(None) > 0.97 * max(speed(branches) for branches in (1, 2, 3, 4, 6, 8, 12, 16))
 
@@ -218,7 +218,7 @@ def test_one_round_after_another_on_the_clock() -> None:
     miss, drafted anew, with a message there and a message back."""
     matches = [True, True, True, False, True, True]
     text = (0, 0, 0, 2, 0, 0)
-    track = Track((), text, ((0, 1),) * 6, Record.of(matches, 20), room=20)
+    track = Track(Record.of(matches, 20), written=Written((), text, 20), preferred=((0, 1),) * 6)
     price = prices(draft=0.1, step=0.3, opening=0.1, taking=0.01, transport=0.05)
     [trace] = simulate([track], even(2, 3), price, BESIDE).traces
     drafts = [event for event in trace if isinstance(event, Drafted)]
@@ -237,7 +237,7 @@ def test_every_price_is_paid_where_it_belongs() -> None:
     are cut short by the verdict after the second step, which has to end first; the winner drafts its third token
     alone."""
     matches = [True] * 12
-    track = Track((), (0,) * 12, ((0, 1),) * 12, Record.of(matches, 40), room=40)
+    track = Track(Record.of(matches, 40), written=Written((), (0,) * 12, 40), preferred=((0, 1),) * 12)
     price = replace(
         CostModel.of_one((0.0, 1.0, 1.0), 0.1, 0.04, 0.0, 0.02),
         branches=[(1, 0.5)],
@@ -264,7 +264,7 @@ def test_every_price_is_paid_where_it_belongs() -> None:
 def test_a_draft_that_has_time_left_reads_on_and_opens_the_next_round_quickly() -> None:
     """Opening and two steps take 0.7 of a verification's 1.0, and reading the last tokens 0.25 more. A draft that was
     read opens the next round in 0.02 instead of 0.2. The text ends, as at a stop string, in the middle of a draft."""
-    track = Track((), (0,) * 40, ((0, 1),) * 40, Record.of([True] * 40, 60), room=60)
+    track = Track(Record.of([True] * 40, 60), written=Written((), (0,) * 40, 60), preferred=((0, 1),) * 40)
     price = prices(draft=0.1, step=0.25, opening=0.2, opening_read=0.02)
     [trace] = simulate([track], even(2, 3), price, ANYTIME).traces
     prepared = [event for event in trace if isinstance(event, Anticipated)]
@@ -304,7 +304,9 @@ def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Pla
     assert (found.turning, found.start) == (pytest.approx(0.03), pytest.approx(0.4, rel=0.01))
     assert found.prepare(branches) == pytest.approx(given.prepare(branches), rel=0.001)
     again = simulate(tracks, plan, found, placement)
-    assert again.tokens_per_s == pytest.approx(simulate(tracks, plan, given, placement).tokens_per_s, rel=0.005)
+    assert again.tokens_per_s_device == pytest.approx(
+        simulate(tracks, plan, given, placement).tokens_per_s_device, rel=0.005
+    )
     assert mean_phases(again.traces) == pytest.approx(mean_phases(traces), rel=0.01, abs=1e-3)
 
 

@@ -29,7 +29,7 @@ from decoding.replay.projecting.projecting import as_dict, project
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate as simulate_ahead
-from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.ahead import Ahead, Stood, stood, surer, track
 from decoding.replay.what_if.at_load import simulate_at_load
 from decoding.replay.what_if.places import Places
@@ -156,10 +156,9 @@ def ahead(name: str) -> Rows:
         for placement in PLACEMENTS:
             played = simulate_ahead(tracks, plan, PRICES, placement)
             rates = [played.rates[of] for of in ("hit_rate", "predicted_hit_rate", "hidden_share")]
-            rows[f"{choice.label} {placement.name}"] = [played.tokens_per_s, *rates]
-        texts = [Tracked(each.record, len(each.prompt), track=each) for each in tracks]
+            rows[f"{choice.label} {placement.name}"] = [played.tokens_per_s_device, *rates]
         if choice.params["backup"] != "auto":  # it follows a clock that texts share
-            together = simulate_together(texts, plan, JOINT, 4, ANYTIME)
+            together = simulate_together(tracks, plan, JOINT, 4, ANYTIME)
             rows[f"{choice.label} for 4"] = [together.tokens_per_s_device, together.hit_rate]
     return rows
 
@@ -201,8 +200,7 @@ def traced(name: str) -> Recorded:
     prices = joined(FULL, {4: AtLoad([(4, 12.0), (20, 16.0)], 3.0, 0.5)}, reading=0.01)
     found = Recorded([places for _, places, _ in texts], len(texts), *prices)
     refused, accepted = ([track(*of, hopes=hopes) for of in texts] for hopes in (False, True))
-    alone, lengths = [found.alone(len(text)) for text, _, _ in texts], [places.prompt_length for _, places, _ in texts]
-    prepared = Ahead(refused, accepted, alone, PRICES, is_beside=True, prompt_tokens=lengths)
+    prepared = Ahead(refused, accepted, [found.alone(len(text)) for text, _, _ in texts], PRICES, is_beside=True)
     return dataclasses.replace(found, ahead=prepared)
 
 

@@ -11,6 +11,7 @@ from decoding.core.loop import never
 from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import Judge
+from decoding.drafting.records import Seen
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay.at_load import play
@@ -20,6 +21,7 @@ from decoding.replay.projecting.texts import Text
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate
+from decoding.replay.ssd.track import Track
 from decoding.strategies import BASELINE, STRATEGIES
 
 MOST_TOKENS = 1000  # of all texts that are projected
@@ -62,7 +64,7 @@ class Material:
     def context(self) -> float:
         """Mean tokens before a pass."""
         tokens = sum(len(text.record) for text in self.texts)
-        whole = (len(text.record) * (len(text.track.prompt) + len(text.record) / 2) for text in self.texts)
+        whole = (len(text.record) * (len(text.track.written.prompt) + len(text.record) / 2) for text in self.texts)
         return sum(whole) / max(1, tokens)
 
     @classmethod
@@ -75,7 +77,7 @@ class Material:
         said = (study.estimates(classifier) if classifier else ()) or nothing
         confidences, leads, peaks = [nothing] * 3 if study.is_alone else [study.confidences, study.leads, study.peaks]
         texts = [
-            Text(track_of(each, said[i]), confidences[i], leads[i], peaks[i], study.seen(i, ()).words, each.grown)
+            Text(_unread(track_of(each, said[i]), study, i), confidences[i], leads[i], peaks[i])
             for i, each in enumerate(recordings)
             if i % stride == 0
         ]
@@ -101,7 +103,7 @@ class Material:
     @property
     def _has_grown(self) -> bool:
         """Whether trees of likeliest paths were grown along the texts."""
-        return all(text.grown for text in self.texts)
+        return all(text.track.ranked and text.track.ranked.grown for text in self.texts)
 
     def _lacks(self, kind: str, fixes_the_text: bool) -> str:
         """Say why choices of this kind cannot be played; empty if they can."""
@@ -139,6 +141,11 @@ class Material:
         # A draft that is ready was posted before, so taking it costs no message.
         prices = replace(costs, opening=costs.draft(1))
         return [steps_of(trace) for trace in simulate(tracks, plan, prices, placement).traces]
+
+
+def _unread(track: Track, study: Study, i: int) -> Track:
+    """Show sources all of a text. Its prompt takes no time: nobody projects what reading it costs."""
+    return replace(track, prompt_tokens=1, seen=Seen(words=study.seen(i, ()).words), ranked=study.ranked[i])
 
 
 def project(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from decoding.dice import chance
-from decoding.drafting.records import GrownAlong, Ranked, Record, RecordedText, Seen, Written
+from decoding.drafting.records import Ranked, Record, RecordedText
 from decoding.replay.ssd.track import Track
 
 Row = Sequence[float]
@@ -19,37 +18,24 @@ class Text:
     confidences: Sequence[Row]  # for each position, of each token of a round that starts there
     leads: Sequence[Row]  # the same of each token's lead
     peaks: Sequence[Row]  # and of the draft's likeliest token there
-    words: Callable[[int], str] = lambda place: ""
-    grown: GrownAlong = field(default_factory=dict)
 
     @property
     def record(self) -> Record:
         return self.track.record
 
-    @cached_property
-    def ranked(self) -> Ranked:
-        """The same text as trees see it."""
-        return Ranked.of(self.track.text, self.track.preferred, self.track.room, self.grown)
-
     @property
     def matches(self) -> list[bool]:
         return [run > 0 for run in self.record.runs]
 
-    def _seen(self, sees: str) -> Seen:
-        known = {
+    def shown(self, sees: str) -> RecordedText:
+        """Return the text as a source with this sight sees it."""
+        rows = {
             "confidence": self.confidences,
             "lead": self.leads,
             "peak": self.peaks,
             "estimate": self.track.estimates,
-        }
-        rows = known.get(sees)
-        return Seen(rows.__getitem__, self.words) if rows else Seen(words=self.words)
-
-    def shown(self, sees: str) -> RecordedText:
-        """Return the text as a source with this sight sees it."""
-        track = self.track
-        written = Written(track.prompt, track.text, track.room, track.end_tokens)
-        return RecordedText(self.record, 1, self._seen(sees), self.ranked, written)
+        }.get(sees)
+        return replace(self.track, seen=replace(self.track.seen, row=rows.__getitem__)) if rows else self.track
 
 
 def acceptance(texts: Sequence[Text]) -> float:
@@ -85,21 +71,21 @@ def _changed(text: Text, number: int, own: float, share: float, *, is_better: bo
         return [(*values[at : at + longest], *values[-1:] * (longest - len(values[at : at + longest])))
                 for at in range(len(values))]  # fmt: skip
 
-    track = text.track
+    track, written = text.track, text.track.written
+    known = zip(written.text, track.preferred, matches, strict=True)
+    preferred = [_listed(token, listed, match) for token, listed, match in known]
     changed = replace(
         track,
-        record=Record.of(matches, track.room, ended=bool(track.text) and track.text[-1] in track.end_tokens),
-        preferred=tuple(
-            _listed(token, listed, match)
-            for token, listed, match in zip(track.text, track.preferred, matches, strict=True)
-        ),
+        record=Record.of(matches, written.room, ended=bool(written.text) and written.text[-1] in written.ends),
+        ranked=Ranked.of(written.text, preferred, written.room),
+        preferred=preferred,
         estimates=rows(track.estimates),
     )
     confidences, leads, peaks = map(rows, (text.confidences, text.leads, text.peaks))
-    return replace(text, track=changed, grown={}, confidences=confidences, leads=leads, peaks=peaks)
+    return replace(text, track=changed, confidences=confidences, leads=leads, peaks=peaks)
 
 
-def _listed(token: int, listed: tuple[int, ...], is_first: bool) -> tuple[int, ...]:
+def _listed(token: int, listed: Sequence[int], is_first: bool) -> Sequence[int]:
     """The draft's best tokens with the text's token first, or not first."""
     if is_first:
         return (token, *(other for other in listed if other != token))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,10 +11,11 @@ from typing import Any, ClassVar
 from decoding.drafting.fan_outs import Chosen
 from decoding.drafting.source import Copying
 from decoding.drafting.ssd_settings import Settings
+from decoding.replay.at_load import Run
 from decoding.replay.ssd.track import Track
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
 from decoding.trace.accounting import count, rates
-from decoding.trace.events import Anticipated, Backup, Drafted, Event, Finished, Source
+from decoding.trace.events import Anticipated, Backup, Drafted, Event, Source
 
 UNSEEN = -1  # a token that is surely not the target's
 
@@ -33,8 +35,8 @@ class Plan:
 
     def policy(self, track: Track, clock_ns: Callable[[], int]) -> SsdPolicy:
         random = partial(self.random_tokens, track.seed) if self.random_tokens else None
-        policy = SsdPolicy(self.settings, track.end_tokens, self.token_prices, random, clock_ns, self.copier)
-        policy.read(track.prompt)
+        policy = SsdPolicy(self.settings, track.written.ends, self.token_prices, random, clock_ns, self.copier)
+        policy.read(track.written.prompt)
         return policy
 
 
@@ -144,29 +146,25 @@ class SimulatedPreparation:
 
 
 @dataclass
-class Simulated:
-    """Traces such as a live run would leave, so that whatever reads those reads these. Drafted tokens that nobody knows
-    are -1. A simulation is never ranked with what was measured."""
+class Simulated(Run):
+    """Requests, and of texts that were played alone traces such as a live run would leave, so that whatever reads those
+    reads these. Drafted tokens that nobody knows are -1. A simulation is never ranked with what was measured."""
 
     label: ClassVar[str] = "simulated"
-    placement: str
-    prices: str
     traces: list[Sequence[Event]] = field(default_factory=list)
 
     @property
     def seconds(self) -> float:
-        return sum(event.end_ns for event in self._ends) * 1e-9
+        return sum(request.end for request in self.requests)
 
     @property
-    def tokens_per_s(self) -> float:
-        tokens = sum(event.new_tokens for event in self._ends)
-        return tokens / self.seconds if self.seconds else 0.0
+    def hit_rate(self) -> float | None:
+        """Share of hits in the verdicts that a draft followed; None if no verdict was."""
+        sources = Counter(one.source for request in self.requests for one in request.rounds)
+        asked = sources["hit"] + sources["miss"]
+        return sources["hit"] / asked if asked else None
 
     @property
     def rates(self) -> dict[str, Any]:
         """Hit rates and the hidden share of drafting, as `decoding.trace.accounting` counts them in live runs."""
         return rates([counted for trace in self.traces if (counted := count(trace))])
-
-    @property
-    def _ends(self) -> list[Finished]:
-        return [event for trace in self.traces for event in trace if isinstance(event, Finished)]

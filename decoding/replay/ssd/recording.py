@@ -10,6 +10,7 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording
+from decoding.drafting.records import Written
 from decoding.drafting.ssd_settings import Settings
 from decoding.replay.ssd.playing import Plan
 from decoding.replay.ssd.track import Track
@@ -36,24 +37,22 @@ def plan_of(choice: Choice, vocab: int, classifier: Classifier | None) -> Plan:
 def track_of(recording: Recording, estimates: Sequence[Sequence[float]] = ()) -> Track:
     """Make a track of a recorded text, which the dice must fix (greedy or shared). `estimates` are a classifier's for
     each token of a round that starts at each position."""
-    tokens, text = recording.tokens[: recording.prompt_tokens], recording.tokens[recording.prompt_tokens :]
+    written = recording.written
     return Track(
-        prompt=tuple(tokens),
-        text=tuple(text),
-        preferred=tuple(map(tuple, recording.preferred.tolist())),
-        record=recording.record,
-        room=recording.max_new_tokens,
-        end_tokens=recording.end_tokens,
+        recording.record,
+        recording.prompt_tokens,
+        written=written,
+        preferred=recording.preferred.tolist(),
         seed=recording.seed,
         estimates=estimates,
-        echoes=[*_echoes(tokens, text)] if estimates else (),
+        echoes=[*_echoes(written)] if estimates else (),
     )
 
 
-def _echoes(tokens: Sequence[int], text: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _echoes(written: Written) -> Iterator[tuple[int, int]]:
     echoes = Echoes()
-    echoes.follow(tokens)
-    for token in text:
+    echoes.follow(written.prompt)
+    for token in written.text:
         echo, length = echo_of(echoes)
         yield echo or 0, length
         echoes.take(token)

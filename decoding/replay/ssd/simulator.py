@@ -5,17 +5,27 @@ A live run and the simulator drive the same policy. Which tokens are accepted an
 exact where the dice fix the text: it is read off a `Track`. Time is as good as the prices. The simulator cannot see
 what lies off the text: that all branches of a round ended before their depth, and, under a classifier, what refused
 drafts would have echoed. So its hits are near those of `ssd-disco`, not equal.
+
+Texts are played in batches, and a text alone is a batch of one: joint drafts for those that missed, joint preparations
+within one budget of rows, joint verifications.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 
+from decoding.core.crowd import Crowd
 from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel
+from decoding.replay import texts_at_load
+from decoding.replay.at_load import PIECE, Played, pieces_of, serve
+from decoding.replay.player import Clock, Pass
 from decoding.replay.ssd.playing import (
+    IN_TURN,
     UNSEEN,
     Placement,
     Plan,
@@ -26,85 +36,184 @@ from decoding.replay.ssd.playing import (
 )
 from decoding.replay.ssd.track import Track
 from decoding.ssd.policy.breadth import Breadth
-from decoding.ssd.policy.misses import Experience
 from decoding.ssd.policy.planner import RANKS
+from decoding.ssd.policy.together import Budget, Experience, Trial, shared_out
 from decoding.trace.events import Event, Finished, Outcome, Source, Started, Verified
+
+NOTHING = SimulatedDraft((), "none", "", 0, None)
 
 
 def simulate(tracks: Iterable[Track], plan: Plan, prices: CostModel, placement: Placement) -> Simulated:
-    experience = Experience(Breadth(lambda branches: ns(prices.prepare(branches))))
-    texts = [Text(track, plan, prices, placement, experience) for track in tracks]
-    return Simulated(placement.name, prices.source, [text.play() for text in texts])
+    """Play each text alone. Both models have read its prompt at time 0."""
+    batch, found = SharedRounds(plan, prices, placement), Simulated(1)
+    for track in tracks:
+        batch.clock.seconds = 0.0
+        text = Text(track, len(track.record), batch)
+        while text.at < text.end:
+            batch.play([text])
+        text.events.append(Finished("length", text.end, ns(batch.clock.seconds)))
+        found.requests.append(Played(text.end, text.first, batch.clock.seconds, text.rounds))
+        found.traces.append(text.events)
+    return found
 
 
-class Text:
-    """One text, round by round. Both models have read the prompt at time 0. As in a trace, a preparation counts once
-    the next draft is asked for, so the one beside the last round does not."""
+def simulate_together(
+    tracks: Sequence[Track], plan: Plan, costs: CostModel, users: int, placement: Placement = IN_TURN, devices: int = 1
+) -> Simulated:
+    """Play every text once, with `users` under way at any time. The costs are those of passes alone, except of
+    preparing, which was measured where it runs, as was the time of an answer: that of its two messages. Each of several
+    devices for the draft prepares as many branches as the plan says, in the same time; one of them drafts after
+    misses."""
+    if devices > 1:
+        branches = plan.settings.branches and devices * plan.settings.branches
+        plan = replace(plan, settings=replace(plan.settings, branches=branches))
+        costs = replace(costs, branches=[(devices * rows, seconds) for rows, seconds in costs.branches])
+    message_s = costs.answer / 2 if placement.beside else 0.0
+    costs = replace(costs, start=costs.fixed(users), answer=0.0, transport=message_s, taking=message_s)
+    batch = SharedRounds(plan, costs, placement, users)
 
-    def __init__(
-        self, track: Track, plan: Plan, prices: CostModel, placement: Placement, experience: Experience
-    ) -> None:
-        self.policy = plan.policy(track, lambda: ns(self.now_s))
-        self.policy.share(experience, placement.beside)
+    def begin(request: RecordedText, end: int) -> Text:
+        assert isinstance(request, Track)
+        return Text(request, end, batch)
+
+    return Simulated(users, serve(tracks, begin, batch.step, users, batch.clock).requests)
+
+
+class SharedRounds:
+    """Texts that are decoded together, round by round, and what they share."""
+
+    def __init__(self, plan: Plan, costs: CostModel, placement: Placement, users: int = 1) -> None:
+        self.plan, self.costs, self.placement, self.users = plan, costs, placement, users
+        self.clock, self.crowd = Clock(), Crowd()
+        self.step_s = cache(costs.prepare)  # by rows
+        breadth = Breadth(lambda branches: ns(self.step_s(branches)))
+        self.budget = Budget(plan.settings.branches, placement.beside, breadth)
+        self.experience = Experience(breadth, trial=Trial(self.clock.now))
+
+    def step(self, every: Sequence[texts_at_load.Text]) -> None:
+        """Play a round of all texts whose prompts are read, beside the next pieces of the other prompts."""
+        ready = [text for text in every if isinstance(text, Text) and text.unread <= 0]
+        pieces = pieces_of(every, PIECE if ready else 10**9)
+        self.play(ready, pieces)
+        for reading, count in pieces.items():
+            reading.read(count)
+            if reading.begins_to_draft:
+                self.clock.seconds += self.costs.read(reading.request.prompt_tokens)
+
+    def play(self, texts: Sequence[Text], pieces: Mapping[texts_at_load.Text, int] = {}) -> None:
+        """Answer the last verdicts, prepare for the next, and verify jointly."""
+        free_s = self.clock.seconds
+        began_s, preparing_s = self._draft(texts) if texts else (free_s, 0.0)
+        rows = sum(text.drafted + 1 for text in texts)
+        verifying_s = self.costs.passing(len(texts), rows, len(pieces), sum(pieces.values()))
+        ended_s = self.clock.seconds = began_s + self.costs.beside(verifying_s, preparing_s)
+        for text in texts:
+            before = text.at
+            text.judge(free_s, began_s, ended_s)
+            self.clock.seconds += self.costs.chances(text.request.prompt_tokens, before, text.at)
+        for text in texts:
+            text.first = text.first or self.clock.seconds
+
+    def _draft(self, texts: Sequence[Text]) -> tuple[float, float]:
+        """Let all texts have their drafts, and prepare. Return when the verification begins, and for how many seconds
+        the draft works beside it."""
+        self.crowd.begin(len(texts))
+        for text in texts:
+            text.drafting()
+        ready_s = max(text.free_s for text in texts) + self._steps_s([text.passes for text in texts])
+        arrived_s = ready_s + self.message_s
+        if len(texts) == 1 and texts[0].is_taken:
+            arrived_s = texts[0].asked_s + self.costs.taking
+        for text in texts:
+            text.take_draft(ready_s, arrived_s)
+        asked = {number: text.choose() for number, text in enumerate(texts)}
+        granted = shared_out(asked, self.budget.rows(asked.values()))
+        rows = sum(len(chosen.outcomes) for chosen in granted.values())
+        works = [work for number, text in enumerate(texts) if (work := text.branch(granted[number], rows))]
+        if not works:
+            return arrived_s, 0.0
+        deepest = max(work.most for work in works)
+        if self.placement.beside:  # there is time to read the branches' last tokens too
+            return arrived_s, max(work.opening_s for work in works) + (deepest + (deepest > 0)) * works[0].step_s
+        prepared_s = works[0].began_s + max(work.opening_s for work in works) + deepest * works[0].step_s
+        return prepared_s, 0.0
+
+    @property
+    def message_s(self) -> float:
+        return self.costs.transport if self.placement.beside else 0.0
+
+    def _steps_s(self, passes: Sequence[int]) -> float:
+        """Seconds of joint draft steps, each shared by the texts that still draft."""
+        steps = [sum(each > depth for each in passes) for depth in range(max(passes))]
+        return sum(map(self.costs.draft, steps), self.costs.beginning(steps[0]) if steps else 0.0)
+
+
+class Text(texts_at_load.Text):
+    """One text, as the draft's side sees it. As in a trace, a preparation counts once the next draft is asked for, so
+    the one beside the last round does not."""
+
+    def __init__(self, track: Track, end: int, batch: SharedRounds) -> None:
+        super().__init__(track, batch.clock.seconds, end)
+        if end < track.tokens:
+            track = replace(track, written=replace(track.written, room=end))
+        self.policy = batch.plan.policy(track, lambda: ns(self.now_s))
+        self.policy.join(batch.crowd, batch.placement.beside, batch.experience)
         # Plain SSD uses neither estimates nor echoes, though a track may have been recorded with both.
-        self.track = track if self.policy.has_estimates else dataclasses.replace(track, estimates=(), echoes=())
-        self.prices, self.placement = prices, placement
+        self.track = track if self.policy.has_estimates else replace(track, estimates=(), echoes=())
+        self.written = track.written
+        self.batch, self.prices, self.placement = batch, batch.costs, batch.placement
         self.now_s = 0.0  # on the draft's side
-        self.at = 0
-        self.number = 0
+        self.free_s = 0.0  # there, before its model drafts in this round
         self.asked_s = 0.0  # the target's question
-        self.ended_s = 0.0  # the last verification
-        self.preparing: SimulatedPreparation | None = None  # beside it
-        self.judged: SimulatedDraft | None = None  # in it
-        self.is_read = False  # whether the draft has read all of what was sent last
-        self.events: list[Event] = [Started(len(track.prompt), 0)]
-
-    def play(self) -> list[Event]:
-        while self.at < len(self.track.text):
-            self.number += 1
-            sent, passes, arrived_s = self.answer()
-            if sent.tokens:
-                position = len(self.track.prompt) + self.at
-                drafted = sent.event(self.number, position, self.policy.lookahead, passes, self.asked_s, arrived_s)
-                self.events.append(drafted)
-            chosen = self.policy.granted(self.choose(sent))
-            self.prepare(sent, chosen, len(chosen.outcomes))
-            self._verify(sent, arrived_s)
-            self.settle(sent)
-        self.events.append(Finished("length", len(self.track.text), ns(self.ended_s)))
-        return self.events
+        self.sent = NOTHING  # the draft of this round
+        self.token = UNSEEN  # the target's own behind it; no guess where the text ended before
+        self.passes = 0  # of the draft model for it, while the target waits
+        self.is_read = False  # whether the draft has read all of it
+        self.is_taken = False  # whether the target took it before an answer came
+        self.preparing: SimulatedPreparation | None = None  # beside its verification
+        self.prepared = 0  # passes of the preparation before
+        self.events: list[Event] = [Started(len(self.written.prompt), 0)]
 
     @property
     def _limit(self) -> int:
-        return self.track.room - self.at - 1
+        return self.written.room - self.at - 1
 
-    @property
-    def _message_s(self) -> float:
-        return self.prices.transport if self.placement.beside else 0.0
+    # The answer -------------------------------------------------------------------------------------------------------
 
-    # The answer ---------------------------------------------------------------------------------------------------
-
-    def answer(self) -> tuple[SimulatedDraft, int, float]:
-        """Return the draft, the passes of its model while the target waited, and the time when the target has it."""
-        self.asked_s = self.ended_s + (self.prices.fixed(1) if self.number > 1 else self.prices.start)
-        work, ready = self.preparing, self._hear_verdict(self.asked_s + self._message_s)
+    def drafting(self) -> Iterator[Pass]:
+        """Answer the last verdict, in passes of the draft model while the target waits."""
+        begins_s = self.prices.fixed(self.batch.users) if self.rounds else self.prices.start
+        self.asked_s = self.batch.clock.seconds + begins_s
+        ready = self._hear_verdict(self.asked_s + self.batch.message_s)
         self._learn()
-        room = self.policy.room(self._limit)
-        if room <= 0:
-            return SimulatedDraft((), "none", "", 0, None), 0, self.now_s + self._message_s
-        self.is_read = False
+        self.passes, self.is_taken, room = 0, False, self.policy.room(self._limit)
+        self.sent = self._answer(ready, room) if room > 0 else NOTHING
+        self.drafted, position, text = len(self.sent.tokens), self.at + self.sent.accepted, self.written.text
+        self.token = text[position] if position < len(text) else UNSEEN - 1
+        if not self.passes:
+            self.free_s = self.now_s
+        return iter([Pass(1)] * self.passes)
+
+    def _answer(self, ready: int, room: int) -> SimulatedDraft:
+        """Return the next draft. `ready` is how deep the branches were when the verdict was there."""
+        self.is_read, work = False, self.preparing
         if work and work.will_hit and ready and self.policy.is_final(ready, ready == work.most):
-            return self._taken(work, ready, room), 0, self.asked_s + self.prices.taking
-        if work and work.will_hit and work.depth:
-            sent, passes = self._after_a_hit(work, room)
-        else:
-            sent, passes = self._after_a_miss(room)
+            return self._taken(work, ready, room)
+        sent = self._after_a_hit(work, room) if work and work.will_hit and work.depth else self._after_a_miss(room)
         self.policy.pace.note_draft()
-        return sent, passes, self.now_s + self._message_s
+        return sent
+
+    def take_draft(self, ready_s: float, arrived_s: float) -> None:
+        """Note when the draft was ready, and when the target had it."""
+        self.now_s = ready_s
+        if self.drafted:
+            number, position = len(self.rounds) + 1, len(self.written.prompt) + self.at
+            times = self.asked_s, arrived_s
+            self.events.append(self.sent.event(number, position, self.policy.lookahead, self.passes, *times))
 
     def _hear_verdict(self, heard_s: float) -> int:
         """Prepare until the verdict is heard. Returns how deep the branches were when the verdict was there."""
-        self.now_s, work = heard_s, self.preparing
+        self.now_s, self.prepared, work = heard_s, 0, self.preparing
         if work is None:
             return 0
         work.open()
@@ -115,8 +224,8 @@ class Text:
             is_useless = self.placement.drops_misses and not work.will_hit
             while not (work.is_done or (is_useless and work.ended_s + work.step_s > heard_s)):
                 self._step(work)
-        self.now_s = max(heard_s, work.ended_s)
-        self.events.append(work.event(self.number - 1, idle_s=self.now_s - work.ended_s))
+        self.now_s, self.prepared = max(heard_s, work.ended_s), work.passes
+        self.events.append(work.event(len(self.rounds), idle_s=self.now_s - work.ended_s))
         if work.ended_s <= heard_s:
             return work.depth
         return work.depth_before if self.placement.anytime else 0
@@ -135,34 +244,32 @@ class Text:
 
     def _learn(self) -> None:
         """Have the policy learn from the last round."""
-        if self.judged is None:
-            return
-        fresh = self.track.text[self.at - self.judged.accepted - 1 : self.at]
-        self.policy.text += fresh
-        took_ns = self.policy.pace.elapsed_ns(ns(self.asked_s))
-        self.policy.learn_round(self.judged, self.judged.accepted, fresh, took_ns)
+        if self.rounds:
+            fresh = self.written.text[self.at - self.sent.accepted - 1 : self.at]
+            self.policy.text += fresh
+            took_ns = self.policy.pace.elapsed_ns(ns(self.asked_s))
+            self.policy.learn_round(self.sent, self.sent.accepted, fresh, took_ns)
 
     def _taken(self, work: SimulatedPreparation, ready: int, room: int) -> SimulatedDraft:
         """The draft that the target looked up. The draft side hears of it when the step under way is done."""
-        length = self._length(min(room, ready))
+        length, self.is_taken = self._length(min(room, ready)), True
         self.policy.pace.note_draft(ns(self.asked_s))
         self.now_s = max(self.now_s, self.asked_s + self.prices.taking)
         self.is_read = work.has_read(length)
         return self._by_model(length, "hit")
 
-    def _after_a_hit(self, work: SimulatedPreparation, room: int) -> tuple[SimulatedDraft, int]:
+    def _after_a_hit(self, work: SimulatedPreparation, room: int) -> SimulatedDraft:
         """The branch as far as it has come. If the verdict was early, the branch may go on alone."""
         most = min(room, work.depth)
         ready = self._length(most)
         prices, is_long = self.policy.prices, self.policy.is_long(ready)
-        kept = self._length(most, prices.beside) if is_long else ready
-        length = kept
+        length = kept = self._length(most, prices.beside) if is_long else ready
         self.now_s += self.prices.answer
         if ready == kept < self._length(room) and self._grows(ready):
             length = self._length(room, prices.alone, ready)
             self._draft(length - ready)
         self.is_read = work.has_read(length)
-        return self._by_model(length, "hit"), length - kept
+        return self._by_model(length, "hit")
 
     def _grows(self, tokens: int) -> bool:
         return self.policy.grows(
@@ -175,7 +282,7 @@ class Text:
     def _corrected(self, estimate: float) -> float:
         return self.policy.recalibration.corrected(estimate)
 
-    def _after_a_miss(self, room: int) -> tuple[SimulatedDraft, int]:
+    def _after_a_miss(self, room: int) -> SimulatedDraft:
         source: Source = "miss" if self.preparing else "fresh"
         backup, tokens = self.policy.after_a_miss(room)
         if tokens and self.preparing:
@@ -183,38 +290,40 @@ class Text:
             refused = tokens[accepted] if accepted < len(tokens) else None
             self.now_s += self.prices.answer
             chances = self.policy.copied_chances(len(tokens)) if backup == "copy" else ()
-            return SimulatedDraft(tokens, source, backup, accepted, refused, chances), 0
+            return SimulatedDraft(tokens, source, backup, accepted, refused, chances)
         length = self._length(room, self.policy.prices.alone)
         self._draft(length)
-        return self._by_model(length, source), length
+        return self._by_model(length, source)
 
     def _by_model(self, length: int, source: Source) -> SimulatedDraft:
         accepted = min(length, self.track.record.runs[self.at])
         position = self.at + accepted  # behind the text where a stop string ended it within the draft
-        is_refused = accepted < length and position < len(self.track.text)
+        is_refused = accepted < length and position < len(self.written.text)
         refused = self.track.preferred[position][0] if is_refused else None
         return SimulatedDraft((UNSEEN,) * length, source, "neural" if source == "miss" else "", accepted, refused)
 
     def _draft(self, tokens: int) -> None:
         """Draft one token after another, while the target waits."""
-        took_s = self.prices.drafted(1, tokens)
+        took_s = self.prices.drafted(self.batch.users, tokens)
+        self.free_s, self.passes = self.now_s, tokens
         self.now_s += took_s
         if tokens:
             self.policy.note_drafting(tokens, ns(took_s))
 
-    # The preparation ----------------------------------------------------------------------------------------------
+    # The preparation --------------------------------------------------------------------------------------------------
 
-    def choose(self, sent: SimulatedDraft) -> Chosen:
+    def choose(self) -> Chosen:
         """Choose the outcomes to prepare for."""
+        sent = self.sent
         if not sent.tokens:
             return Chosen()
-        guesses = self._guesses(sent)
-        echo_lengths = [self._echo_first(sent, k, listed) for k, listed in enumerate(guesses)]
+        guesses = self._guesses()
+        echo_lengths = [self._echo_first(k, listed) for k, listed in enumerate(guesses)]
         estimates = [] if sent.chances else self._estimates(len(sent.tokens) + 1)
-        chances = self._copied_chances(sent) if sent.chances else [*map(self._corrected, estimates)]
+        chances = self._copied_chances() if sent.chances else [*map(self._corrected, estimates)]
         chosen = self.policy.choose(sent, chances, guesses, echo_lengths)
         # Sooner than a live run, which has no verdict yet: steps beside the verification already count this one.
-        self.policy.learn_outcome(sent, sent.accepted, self._target_token(sent), estimates)
+        self.policy.learn_outcome(sent, sent.accepted, self.token, estimates)
         return chosen
 
     def _estimates(self, count: int) -> list[float]:
@@ -225,74 +334,68 @@ class Text:
         known = self.track.estimates[self.at][:count]
         return [*known, *[0.0] * (count - len(known))]
 
-    def _copied_chances(self, sent: SimulatedDraft) -> list[float]:
+    def _copied_chances(self) -> list[float]:
         """Return the copier's estimates of the draft, and the classifier's of the draft model's next token."""
-        behind = self.track.estimates[self.at + len(sent.tokens) :][:1] if self.track.estimates else []
-        return [*sent.chances, self._corrected(behind[0][0]) if behind and behind[0] else 0.0]
+        behind = self.track.estimates[self.at + self.drafted :][:1] if self.track.estimates else []
+        return [*self.sent.chances, self._corrected(behind[0][0]) if behind and behind[0] else 0.0]
 
-    def prepare(self, sent: SimulatedDraft, chosen: Chosen, rows: int) -> None:
-        """Prepare for these outcomes, in steps of so many rows."""
-        if not sent.tokens:
-            self.preparing = None
-            return
-        self.preparing = SimulatedPreparation(
-            drafted=len(sent.tokens),
-            chosen=chosen,
-            will_hit=(sent.accepted, self._target_token(sent)) in chosen.outcomes,
-            began_s=self.now_s + self.prices.turning,
-            opening_s=self.prices.opening_read if self.is_read else self.prices.opening,
-            step_s=self.prices.prepare(rows),
-            rows=rows,
-            most=self.policy.room(self._limit - 1) if chosen.outcomes else 0,
-        )
+    def branch(self, chosen: Chosen, rows: int) -> SimulatedPreparation | None:
+        """Prepare for these outcomes, in steps of so many rows. An opening that nobody measured is a step."""
+        self.preparing = None
+        if self.drafted:
+            step_s = self.batch.step_s(rows)
+            self.preparing = SimulatedPreparation(
+                drafted=self.drafted,
+                chosen=chosen,
+                will_hit=(self.sent.accepted, self.token) in chosen.outcomes,
+                began_s=self.now_s + self.prices.turning,
+                opening_s=self.prices.opening_read if self.is_read else self.prices.opening or step_s,
+                step_s=step_s,
+                rows=rows,
+                most=self.policy.room(self._limit - 1) if chosen.outcomes else 0,
+            )
+        return self.preparing
 
-    def _guesses(self, sent: SimulatedDraft) -> list[list[int]]:
+    def _guesses(self) -> list[list[int]]:
         """For each accepted count, what may follow. Only one count is real: where the target does not go, tokens that
         cannot be its own stand for the others."""
+        sent, drafted, preferred = self.sent, self.drafted, self.track.preferred
         most = max(RANKS, self.policy.planner.most_guesses)
-        drafted = len(sent.tokens)
-        open_counts = [k + 1 < self._limit and not (k == drafted and self._is_last(sent)) for k in range(drafted + 1)]
-        known = len(self.track.preferred[self.at]) - len(self.track.end_tokens)
+        open_counts = [k + 1 < self._limit and not (k == drafted and self._is_last) for k in range(drafted + 1)]
+        known = len(preferred[self.at]) - len(self.written.ends)
         guesses = [
             [UNSEEN] * min(most, known - (k < drafted)) if is_open else [] for k, is_open in enumerate(open_counts)
         ]
         position = self.at + sent.accepted
-        if open_counts[sent.accepted] and position < len(self.track.text):
-            guesses[sent.accepted] = self.policy.guessable(self.track.preferred[position], sent.refused)[:most]
+        if open_counts[sent.accepted] and position < len(self.written.text):
+            guesses[sent.accepted] = self.policy.guessable(preferred[position], sent.refused)[:most]
         return guesses
 
-    def _echo_first(self, sent: SimulatedDraft, k: int, guesses: list[int]) -> int:
+    def _echo_first(self, k: int, guesses: list[int]) -> int:
         """Put the recorded echo where the policy wants it. Returns the length of its context, 0 if it is not put."""
         position = self.at + k
-        if not self.track.echoes or k > sent.accepted or position >= len(self.track.text):
+        if not self.track.echoes or k > self.sent.accepted or position >= len(self.written.text):
             return 0
         echo, length = self.track.echoes[position]
-        drafted = self.track.preferred[position][0] if k < len(sent.tokens) else None
+        drafted = self.track.preferred[position][0] if k < self.drafted else None
         return length if self.policy.put_echo_first(guesses, echo if length else None, drafted) else 0
 
-    def _is_last(self, sent: SimulatedDraft) -> bool:
+    @property
+    def _is_last(self) -> bool:
         """Whether the draft ends with an end token."""
-        if sent.tokens[-1] == UNSEEN:
-            return self.track.ends_itself(self.at, len(sent.tokens))
-        return sent.tokens[-1] in self.track.end_tokens
+        if self.sent.tokens[-1] == UNSEEN:
+            return self.track.ends_itself(self.at, self.drafted)
+        return self.sent.tokens[-1] in self.written.ends
 
-    def _target_token(self, sent: SimulatedDraft) -> int:
-        """The target's own token of this round; no guess where the text ended before it."""
-        position = self.at + sent.accepted
-        return self.track.text[position] if position < len(self.track.text) else UNSEEN - 1
+    # The verification -------------------------------------------------------------------------------------------------
 
-    # The verification ---------------------------------------------------------------------------------------------
+    def accepted(self) -> int:
+        return self.sent.accepted
 
-    def settle(self, sent: SimulatedDraft) -> None:
+    def judge(self, free_s: float, began_s: float, ended_s: float) -> None:
         """Add to the text what the target accepted, and its own token."""
-        self.judged, self.at = sent, self.at + sent.accepted + 1
-
-    def _verify(self, sent: SimulatedDraft, arrived_s: float) -> None:
-        free_s, began_s = self.ended_s, arrived_s
-        if self.preparing and not self.placement.beside:
-            work = self.preparing
-            began_s = work.began_s + work.opening_s + work.most * work.step_s
-        self.ended_s = began_s + self.prices.verify(1, len(sent.tokens) + 1)
-        outcome: Outcome = "bonus" if sent.accepted == len(sent.tokens) else "correction"
-        times_ns = ns(began_s - free_s), ns(began_s), ns(self.ended_s)
-        self.events.append(Verified(self.number, sent.accepted, self._target_token(sent), outcome, *times_ns))
+        outcome: Outcome = "bonus" if self.sent.accepted == self.drafted else "correction"
+        times_ns = ns(began_s - free_s), ns(began_s), ns(ended_s)
+        number, accepted = len(self.rounds) + 1, self.sent.accepted
+        self.events.append(Verified(number, accepted, self.token, outcome, *times_ns))
+        self.settle(self.passes + self.prepared, self.sent.source)

@@ -7,18 +7,16 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from decoding.drafting.records import Record
+from decoding.drafting.records import RecordedText, Written
 from decoding.ssd.policy.ssd_policy import worth_keeping
+
+NOT_WRITTEN = Written((), (), 0)
 
 
 @dataclass(frozen=True)
-class Track:
-    prompt: tuple[int, ...]
-    text: tuple[int, ...]
-    preferred: tuple[tuple[int, ...], ...]  # at each position, the draft's best tokens, best first
-    record: Record
-    room: int  # the most tokens that the text may have
-    end_tokens: frozenset[int] = frozenset()
+class Track(RecordedText):
+    written: Written = NOT_WRITTEN
+    preferred: Sequence[Sequence[int]] = ()  # at each position, the draft's best tokens, best first
     seed: int = 0  # of the sample's dice
     estimates: Sequence[Sequence[float]] = ()  # at each position, the classifier's for each token of a draft there
     echoes: Sequence[tuple[int, int]] = ()  # at each position, the echo and the length of its context, 0 for none
@@ -36,9 +34,9 @@ class Track:
 
     def ends_itself(self, at: int, drafted: int) -> bool:
         """Whether a draft of so many tokens, shorter than there is room for, ends with an end token."""
-        return drafted == self.record.limits[at] < self.room - at - 1
+        return drafted == self.record.limits[at] < self.written.room - at - 1
 
     def accepted(self, at: int, tokens: Sequence[int]) -> int:
         """Number of accepted tokens of a backup's draft."""
-        pairs = zip(tokens, self.text[at:], strict=False)
+        pairs = zip(tokens, self.written.text[at:], strict=False)
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -15,16 +15,17 @@ from itertools import takewhile
 from typing import Any
 
 from decoding.choice import Choice
+from decoding.drafting.records import Written
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import as_alone, prices_from
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan, Simulated
-from decoding.replay.ssd.simulator import simulate
+from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.replay.ssd.track import Track
 from decoding.replay.what_if.places import Places
 from decoding.replay.what_if.possible import Possible
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
-from decoding.trace.events import Anticipated, Drafted, Event, Finished, Verified
+from decoding.trace.events import Anticipated, Drafted, Event, Verified
 
 MOST_BRANCHES = 32  # most that a setting may ask for
 LONGEST = 96  # tokens of each text that are simulated
@@ -79,9 +80,8 @@ def track(text: Sequence[int], places: Places, where: Mapping[int, Stood], hopes
         (token, *_ELSE) if is_right else _listed(token, places.refused.get(place), where.get(place), hopes)
         for place, (token, is_right) in enumerate(zip(text, said, strict=True))
     ]
-    ends = frozenset(text[-1:]) if places.has_ended else frozenset()
-    prompt = tuple(places.prompt_tokens)
-    return Track(prompt, tuple(text), tuple(preferred), places.record(hopes), places.room, ends)
+    written = Written(places.prompt_tokens, text, places.room, text[-1:] if places.has_ended else ())
+    return Track(places.record(hopes), places.prompt_length, written=written, preferred=preferred)
 
 
 def _listed(token: int, favourite: int | None, stood: Stood | None, hopes: bool) -> tuple[int, ...]:
@@ -101,7 +101,6 @@ class Ahead:
     alone: Sequence[float]  # seconds that autoregressive takes for each text
     prices: CostModel
     is_beside: bool  # the draft ran beside the target
-    prompt_tokens: Sequence[int]  # of each text
     at: Mapping[int, CostModel] = field(default_factory=dict)  # by number of users, from 2 up
 
     @property
@@ -113,26 +112,36 @@ class Ahead:
         low, high = (simulate(tracks, plan, self.prices, self.placement) for tracks in (self.refused, self.accepted))
         return Played(self, low, high)
 
-    def plan(self, choice: Choice, users: int = 1) -> Plan:
+    def play_together(self, choice: Choice, users: int, costs: CostModel) -> tuple[Simulated, Simulated]:
+        plan, prices = self.plan(choice), self.prices_for(users, costs)
+        low, high = (
+            simulate_together(tracks, plan, prices, users, self.placement) for tracks in (self.refused, self.accepted)
+        )
+        return low, high
+
+    def plan(self, choice: Choice) -> Plan:
         """Make the plan of a choice. If its backup cannot be replayed, the draft model drafts instead."""
         assert choice.ahead
         settings = choice.ahead
-        if not self.can_replay_backup(settings.backup, users):
+        if not self.can_replay_backup(settings.backup):
             settings = replace(settings, backup="neural")
         return Plan(
             settings, random_tokens=lambda seed, text, count: [_REFUSED] * count, copier=partial(copier, settings)
         )
 
-    def can_replay_backup(self, backup: str, users: int) -> bool:
-        """Whether the traces tell what drafts after a miss. Copies need the prompt's tokens. Texts that are decoded
-        together try backups by a clock that they share, which no simulation has."""
-        knows_prompts = all(track.prompt for track in self.refused)
-        return backup == "neural" or (knows_prompts and (users == 1 or backup not in ("auto", "by-batch")))
+    def can_replay_backup(self, backup: str) -> bool:
+        """Whether the traces tell what drafts after a miss. Copies need the prompt's tokens."""
+        return backup == "neural" or all(track.written.prompt for track in self.refused)
 
     def prices_for(self, users: int, costs: CostModel) -> CostModel:
         """Prices for so many users: preparing costs what it did at the largest load that ran and is no larger."""
         loads = [load for load in self.at if load <= users]
         return self.at[max(loads)] if loads else as_alone(costs, self.prices, costs)
+
+
+def mean_hit_rate(*cases: Simulated) -> float | None:
+    rates = [case.hit_rate for case in cases if case.hit_rate is not None]
+    return statistics.mean(rates) if rates else None
 
 
 def ahead_of(
@@ -150,8 +159,7 @@ def ahead_of(
     few = heads[:: max(1, round(sum(len(text) for text, _, _ in heads) / MOST_TOKENS))]
     refused, accepted = ([track(*of, hopes=hopes) for of in few] for hopes in (False, True))
     seconds = [alone(len(text)) for text, _, _ in few]
-    prompts = [places.prompt_length for _, places, _ in few]
-    return Ahead(refused, accepted, seconds, prices_from(priced, ahead), is_beside, prompts)
+    return Ahead(refused, accepted, seconds, prices_from(priced, ahead), is_beside)
 
 
 @dataclass(frozen=True)
@@ -165,8 +173,8 @@ class Played(Possible):
 
     @cached_property
     def times(self) -> list[tuple[float, float, float]]:
-        both = zip(self.found.alone, self.refused.traces, self.accepted.traces, strict=True)
-        return [(alone, _seconds(one), _seconds(other)) for alone, one, other in both]
+        both = zip(self.found.alone, self.refused.requests, self.accepted.requests, strict=True)
+        return [(alone, one.end, other.end) for alone, one, other in both]
 
     @property
     def mean_acceptance_length(self) -> float:
@@ -185,13 +193,8 @@ class Played(Possible):
 
     @property
     def hit_rate(self) -> float | None:
-        rates = [simulated.rates["hit_rate"] for simulated in (self.refused, self.accepted)]
-        return statistics.mean(rates) if None not in rates else None
+        return mean_hit_rate(self.refused, self.accepted)
 
     @cached_property
     def _events(self) -> list[Any]:
         return [event for simulated in (self.refused, self.accepted) for trace in simulated.traces for event in trace]
-
-
-def _seconds(trace: Sequence[Event]) -> float:
-    return next(event.end_ns for event in reversed(trace) if isinstance(event, Finished)) * 1e-9

@@ -10,9 +10,8 @@ from functools import cached_property
 
 from decoding.choice import Choice, choose
 from decoding.replay import at_load
-from decoding.replay.ssd.together import Tracked, simulate_together
-from decoding.replay.ssd.track import Track
 from decoding.replay.texts_at_load import Round
+from decoding.replay.what_if.ahead import mean_hit_rate
 from decoding.replay.what_if.possible import Possible
 from decoding.replay.what_if.recorded import Recorded
 from decoding.strategies import BASELINE
@@ -84,17 +83,6 @@ def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
     """Simulate a strategy that prepares ahead, on the texts that are simulated for one user."""
     ahead = found.ahead
     assert ahead, f"nobody knows what {choice.label} costs"
-    plan = ahead.plan(choice, users)
-    prices = ahead.prices_for(users, found.costs)
-
-    def texts(tracks: Sequence[Track]) -> list[Tracked]:
-        each = zip(tracks, ahead.prompt_tokens, strict=True)
-        return [Tracked(track.record, tokens, track=track) for track, tokens in each]
-
-    refused, accepted = (
-        simulate_together(texts(tracks), plan, prices, users, ahead.placement)
-        for tracks in (ahead.refused, ahead.accepted)
-    )
-    alone = at_load.play(texts(ahead.refused), choose(BASELINE).sources(), found.costs, users, drafts=False)
-    hit_rate = statistics.mean((refused.hit_rate, accepted.hit_rate))
-    return AtLoad(users, found.widest.get(users), alone, refused, accepted, hit_rate)
+    refused, accepted = ahead.play_together(choice, users, found.costs)
+    alone = at_load.play(ahead.refused, choose(BASELINE).sources(), found.costs, users, drafts=False)
+    return AtLoad(users, found.widest.get(users), alone, refused, accepted, mean_hit_rate(refused, accepted))

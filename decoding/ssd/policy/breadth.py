@@ -40,7 +40,8 @@ class Breadth:
         self._now = TRIED[0]
 
     def note_step(self, branches: int, took_ns: float) -> None:
-        self._steps_ns[branches].add(took_ns)
+        if self._known_ns is None:
+            self._steps_ns[branches].add(took_ns)
 
     def note_drafting(self, tokens: int, took_ns: float) -> None:
         """Note a draft for which the target waited."""

@@ -4,9 +4,7 @@ Standard library only."""
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 
-from decoding.ssd.policy.breadth import Breadth
 from decoding.trace.answers import MODEL, Answers
 from decoding.trace.events import Backup
 
@@ -55,11 +53,3 @@ class Misses:
             for name in counts:
                 counts[name] = round(counts[name] / 2)
         self._verifying_ns, self._drafting_ns = self._verifying_ns / 2, self._drafting_ns / 2
-
-
-@dataclass(frozen=True)
-class Experience:
-    """Times and hits that all texts of a run learn together."""
-
-    breadth: Breadth = field(default_factory=Breadth)
-    misses: Misses = field(default_factory=Misses)

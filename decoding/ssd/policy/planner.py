@@ -42,6 +42,7 @@ class OutcomeCounts:
         self._prior = acceptance
         self._judged: Counter[int] = Counter()  # position in the draft -> tokens judged there
         self._accepted: Counter[int] = Counter()
+        self.acceptance = acceptance  # probability that a token is accepted once all before it are
         self._ranks: dict[Case, Counter[int]] = {"refused": Counter(), "bonus": Counter()}
 
     def add(self, drafted: int, accepted: int, rank: int | None) -> None:
@@ -53,14 +54,11 @@ class OutcomeCounts:
     def add_accepted(self, drafted: int, accepted: int) -> None:
         self._judged.update(range(min(accepted + 1, drafted)))
         self._accepted.update(range(accepted))
+        tokens = self._accepted.total() + PRIOR_TOKENS * self._prior
+        self.acceptance = tokens / (self._judged.total() + PRIOR_TOKENS)
 
     def add_rank(self, case: Case, rank: int) -> None:
         self._ranks[case][rank] += 1
-
-    @property
-    def acceptance(self) -> float:
-        """Probability that a token is accepted once all before it are."""
-        return (self._accepted.total() + PRIOR_TOKENS * self._prior) / (self._judged.total() + PRIOR_TOKENS)
 
     def count_probabilities(self, drafted: int) -> list[float]:
         """Probability of each accepted count. Each position has a rate of its own, as far as it has been counted."""

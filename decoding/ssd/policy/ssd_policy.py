@@ -20,10 +20,10 @@ from decoding.drafting.recalibration import Recalibration
 from decoding.drafting.source import Copying
 from decoding.drafting.ssd_settings import Settings
 from decoding.prices.cost_model import CostModel
-from decoding.ssd.policy.misses import Experience, Misses
+from decoding.ssd.policy.misses import Misses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import RANKS, planner_for
-from decoding.ssd.policy.together import Budget, Trial, shared_out
+from decoding.ssd.policy.together import Budget, Experience, Trial
 from decoding.trace.answers import HIT, MODEL
 from decoding.trace.events import Backup
 
@@ -84,16 +84,12 @@ class SsdPolicy:
         self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
         self._echo_lengths: Sequence[int] = ()
 
-    def share(self, experience: Experience, hides: bool = True) -> None:
-        """Learn with all texts of a run how many branches pay, and which backup."""
-        self.budget = Budget(self.budget.branches, hides, experience.breadth)
-        self._misses = experience.misses
-
-    def join(self, crowd: Crowd, hides: bool) -> None:
-        """Learn with the texts of a crowd, which are decoded together."""
-        self.share(crowd.common(Experience), hides)
-        self._crowd = crowd
-        self._trial = crowd.common(Trial) if self._wanted == "auto" else None
+    def join(self, crowd: Crowd, hides: bool, experience: Experience | None = None) -> None:
+        """Learn with the texts of a crowd, which are decoded together, how many branches pay, and which backup: from
+        what they have in common, or from this experience."""
+        self._crowd, found = crowd, experience or crowd.common(Experience)
+        self.budget = Budget(self.budget.branches, hides, found.breadth)
+        self._misses, self._trial = found.misses, found.trial if self._wanted == "auto" else None
 
     def read(self, text: Sequence[int]) -> None:
         """Begin the sample with its prompt."""
@@ -197,10 +193,6 @@ class SsdPolicy:
             return Chosen()
         branches = self.budget.asks(self.planner.most_guesses)
         return self.planner.choose(draft, estimates, guesses, echo_lengths, branches)
-
-    def granted(self, chosen: Chosen) -> Chosen:
-        """Return the outcomes that get a branch, of those that were chosen for a text that is decoded alone."""
-        return shared_out({0: chosen}, self.budget.rows([chosen]))[0]
 
     def _copies_surely(self, drafted: int) -> bool:
         """Whether a copy is expected to bring at least as many tokens after this verdict as a branch that hits."""

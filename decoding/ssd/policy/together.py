@@ -14,6 +14,7 @@ from typing import TypeVar
 from decoding.drafting.fan_outs import Chosen
 from decoding.prices.running import RunningMean
 from decoding.ssd.policy.breadth import Breadth
+from decoding.ssd.policy.misses import Misses
 from decoding.trace.events import Backup
 
 Name = TypeVar("Name", bound=Hashable)  # of a text
@@ -109,3 +110,12 @@ class _Tried:
     @property
     def tokens_per_ns(self) -> float:
         return self.tokens.value / self.ns.value if self.ns.value else 0.0
+
+
+@dataclass(frozen=True)
+class Experience:
+    """Times and hits that all texts of a run learn together."""
+
+    breadth: Breadth = field(default_factory=Breadth)
+    misses: Misses = field(default_factory=Misses)
+    trial: Trial = field(default_factory=Trial)

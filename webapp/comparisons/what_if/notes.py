@@ -64,7 +64,7 @@ def _not_in_traces(found: Recorded, choice: Choice) -> Iterator[str]:
     """Say what stands for something that the traces do not hold."""
     if found.ahead and choice.spec.prepares_ahead:
         backup = str(choice.settled["backup"])
-        if not found.ahead.can_replay_backup(backup, choice.load.concurrency):
+        if not found.ahead.can_replay_backup(backup):
             yield f"After a miss, the simulation uses the draft model: no trace tells what backup={backup} drafts here."
     if choice.sees == "estimate":
         yield (
