@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Prefetch, Q
 from django.utils import timezone
 
 from decoding.public import MOST_USERS, RATES, STRATEGIES, Choice, Load
@@ -56,10 +56,12 @@ class Comparison(Prompted, Entry):
 
 
 def in_rows(rows: models.QuerySet[Comparison]) -> models.QuerySet[Comparison]:
-    """Read what lists show of each comparison, without the long columns, which they do not."""
-    rows = rows.select_related("pair__target", "pair__draft", "dataset", "job").prefetch_related("tags")
-    return rows.defer("sampling", "slo", "hardware", "prices", "notes", "pair__findings", "dataset__template",
-                      "dataset__mapping", "dataset__splits", "dataset__categories")  # fmt: skip
+    """Read what lists show of each comparison, without the long columns, which they do not. What many share is read
+    once."""
+    pairs = Pair.objects.select_related("target", "draft").only("name", "created", "target__name", "draft__name")
+    shared = (Prefetch("pair", pairs), Prefetch("dataset", Dataset.objects.only("name", "created")))
+    rows = rows.select_related("job").prefetch_related(*shared, "tags")
+    return rows.defer("sampling", "slo", "hardware", "prices", "notes", "job__arguments", "job__refusals")
 
 
 class Tag(models.Model):
