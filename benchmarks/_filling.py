@@ -144,8 +144,8 @@ def _audit(of: Comparison) -> AuditEntry:
 
 
 def _run(comparison: Comparison, number: int, like: Run) -> Run:
-    return Run(comparison=comparison, number=number, strategy=like.strategy, params=like.params, label=like.label,
-               created=comparison.created)  # fmt: skip
+    return Run(team_id=comparison.team_id, comparison=comparison, created=comparison.created, number=number,
+               strategy=like.strategy, params=like.params, label=like.label)  # fmt: skip
 
 
 def _figures(run: Run, like: Run, conditions: list[Conditions]) -> Figures:
@@ -175,10 +175,10 @@ def _add_samples(runs: list[tuple[Run, list[Prompt]]], rounds: int) -> None:
             for number, prompt in enumerate(prompts):
                 packed, count, numbers = kinds[number % VARIETY]
                 numbers = numbers | {"prompt": prompt.name, "category": prompt.category}
-                sample = Sample(run=run, prompt=prompt, repeat=1, attempt=1, worker="cpu-1@host", device="cpu",
-                                finished=timezone.now(), last_seq=count, new_tokens=len(numbers["tokens"]),
-                                tokens_per_s=len(numbers["tokens"]) / numbers["decode_ns"] * 1e9,
-                                numbers=numbers)  # fmt: skip
+                sample = Sample(team_id=run.team_id, run=run, prompt=prompt, repeat=1, attempt=1, worker="cpu-1@host",
+                                device="cpu", finished=timezone.now(), last_seq=count,
+                                new_tokens=len(numbers["tokens"]), numbers=numbers,
+                                tokens_per_s=len(numbers["tokens"]) / numbers["decode_ns"] * 1e9)  # fmt: skip
                 chunks.append(TraceChunk(sample=sample, first_seq=1, last_seq=count, packed=packed))
                 yield sample
 

@@ -1,6 +1,6 @@
 """Kill processes of a running Drafthouse at random times. Every comparison must still end complete.
 
-    ./drafthouse bench chaos [--kills 100] [--gap 0.2-8] [--crowd 0] [--postgres] [--seed 0] [--json FILE]
+    ./drafthouse bench chaos [--kills 100] [--gap 0.2-8] [--workers 1] [--crowd 0] [--postgres] [--seed 0] [--json FILE]
 
 It uses its own data folder and a small random pair, and keeps two comparisons running. `--gap 3-5` kills every 3 to 5
 s, even while something is still starting; `--crowd 4` keeps the cores busy with four other programs; `--postgres` uses
@@ -45,8 +45,9 @@ BUSY = [sys.executable, "-c", "while True: pass"]
 
 
 class Storm:
-    def __init__(self, folder: Path, seed: int, server: Server | None) -> None:
+    def __init__(self, folder: Path, seed: int, server: Server | None, workers: int) -> None:
         self.dice = random.Random(seed)
+        self.workers = workers
         self.data = folder / "data"
         self.server = server
         self.victims = [*VICTIMS, *[POSTGRES] * bool(server)]
@@ -88,7 +89,7 @@ class Storm:
 
     def _start(self) -> Up:
         where = {"DATABASE_URL": self.server.url} if self.server else {}
-        up = Up(self.data, "--port", str(self.port), **where)
+        up = Up(self.data, "--port", str(self.port), "--workers", str(self.workers), **where)
         up.address = f"http://127.0.0.1:{self.port}"
         return up
 
@@ -106,8 +107,8 @@ class Storm:
     def _kill(self, name: str) -> None:
         if name == POSTGRES and self.server is not None:
             self.server.crash()
-        elif pid := self.up.find(VICTIMS[name]):
-            os.kill(pid, signal.SIGKILL)
+        elif pids := [pid for pid, command in self.up.family().items() if VICTIMS[name] in command]:
+            os.kill(self.dice.choice(pids), signal.SIGKILL)
         else:
             return  # it is starting at this moment
         self.killed[name] += 1
@@ -166,6 +167,7 @@ def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./drafthouse bench chaos", description=__doc__)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--gap", type=seconds, default=(0.2, 8.0), help="seconds between two kills, as in 3-5")
+    parser.add_argument("--workers", type=int, default=1, help="workers of the queue cpu")
     parser.add_argument("--crowd", type=int, default=0, help="how many other programs keep the cores busy meanwhile")
     parser.add_argument("--postgres", action="store_true", help="with PostgreSQL, which is killed too")
     parser.add_argument("--seed", type=int, default=0)
@@ -179,7 +181,7 @@ def play(asked: argparse.Namespace, using: ExitStack) -> dict[str, Any]:
     if server is not None:
         using.callback(server.remove)
         server.start()
-    storm = Storm(folder, asked.seed, server)
+    storm = Storm(folder, asked.seed, server, asked.workers)
     using.callback(lambda: storm.up.process.poll() is None and storm.up.interrupt())
     for _ in range(asked.crowd):
         using.callback(subprocess.Popen(BUSY).kill)

@@ -74,7 +74,7 @@ def _of_comparisons(request: Asked) -> HttpResponse:
 
 def _of_runs(request: Asked) -> HttpResponse:
     """Show runs side by side, of one comparison or of several: their figures, and what was asked."""
-    rows = Run.objects.visible_to(request.actor).filter(comparison__binned=None)
+    rows = Run.objects.visible_to(request.actor).kept()
     rows = rows.select_related(*(f"comparison__{part}" for part in MADE_OF), "figures__conditions")
     found = _asked(request, "run", "runs", rows)
     names = names_of(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Prefetch, Q
 from django.utils import timezone
 
 from decoding.public import MOST_USERS, RATES, STRATEGIES, Choice, Load
@@ -56,10 +56,12 @@ class Comparison(Prompted, Entry):
 
 
 def in_rows(rows: models.QuerySet[Comparison]) -> models.QuerySet[Comparison]:
-    """Read what lists show of each comparison, without the long columns, which they do not."""
-    rows = rows.select_related("pair__target", "pair__draft", "dataset", "job").prefetch_related("tags")
-    return rows.defer("sampling", "slo", "hardware", "prices", "notes", "pair__findings", "dataset__template",
-                      "dataset__mapping", "dataset__splits", "dataset__categories")  # fmt: skip
+    """Read what lists show of each comparison, without the long columns, which they do not. What many share is read
+    once."""
+    pairs = Pair.objects.select_related("target", "draft").only("name", "created", "target__name", "draft__name")
+    shared = (Prefetch("pair", pairs), Prefetch("dataset", Dataset.objects.only("name", "created")))
+    rows = rows.select_related("job").prefetch_related(*shared, "tags")
+    return rows.defer("sampling", "slo", "hardware", "prices", "notes", "job__arguments", "job__refusals")
 
 
 class Tag(models.Model):
@@ -96,14 +98,16 @@ class AtLoad(models.Model):
         return {"concurrency": users, "rate": load.rate or None, "recorded": load.recorded}
 
 
-class RunQuerySet(models.QuerySet["Run"]):
-    def visible_to(self, actor: Any) -> RunQuerySet:
-        return self.filter(comparison__team_id=actor.team_id) if actor.right else self.none()
+class RunQuerySet(Owned):
+    def kept(self) -> RunQuerySet:
+        """Leave out runs of comparisons in the bin. These are few, so no other comparison is read."""
+        return self.exclude(comparison__in=Comparison.objects.binned())
 
 
 class Run(AtLoad, Noun):
-    """A strategy at one load."""
+    """A strategy at one load. Its team and the time of its launch are its comparison's, so that lists need no join."""
 
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
     comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="runs")
     number = models.PositiveSmallIntegerField()
     strategy = models.CharField(max_length=40)
@@ -117,7 +121,10 @@ class Run(AtLoad, Noun):
 
     class Meta:
         ordering = ["number"]
-        indexes = [models.Index(fields=["comparison", "strategy"], name="runs_by_strategy")]
+        indexes = [
+            models.Index(fields=["comparison", "strategy"], name="runs_by_strategy"),
+            models.Index(fields=["team", "-created", "number", "id", "comparison"], name="runs_by_team"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["comparison", "number"], name="one_run_per_number"),
             models.UniqueConstraint(fields=["comparison", "label"], name="one_run_per_strategy_and_params"),
@@ -209,10 +216,7 @@ class SavedView(Entry):
         ]
 
 
-class SampleQuerySet(models.QuerySet["Sample"]):
-    def visible_to(self, actor: Any) -> SampleQuerySet:
-        return self.filter(run__comparison__team_id=actor.team_id) if actor.right else self.none()
-
+class SampleQuerySet(Owned):
     def finished(self) -> SampleQuerySet:
         return self.exclude(finished=None)
 
@@ -220,6 +224,7 @@ class SampleQuerySet(models.QuerySet["Sample"]):
 class Sample(Noun):
     """One prompt decoded once. The row exists from the start of decoding; after a crash the worker begins it anew."""
 
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)  # its run's
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="samples")
     prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="+")
     repeat = models.PositiveSmallIntegerField()
@@ -236,6 +241,7 @@ class Sample(Noun):
     objects = SampleQuerySet.as_manager()
 
     class Meta:
+        indexes = [models.Index(fields=["team", "-created", "id"], name="samples_by_team")]
         constraints = [
             models.UniqueConstraint(fields=["run", "prompt", "repeat"], name="one_sample_per_run_prompt_and_repeat"),
             models.CheckConstraint(

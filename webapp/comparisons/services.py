@@ -56,7 +56,9 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
     )
     Run.objects.bulk_create(
         Run(
+            team=comparison.team,
             comparison=comparison,
+            created=comparison.created,
             number=number,
             strategy=choice.strategy,
             params=dict(choice.params),
@@ -153,7 +155,7 @@ def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str
     Sample.objects.filter(run=run, prompt=prompt, repeat=repeat, finished=None).delete()
     trace.nudge(run.comparison_id)
     made = {"attempt": job.attempt, "worker": job.worker, "device": device}
-    return Sample.objects.create(run=run, prompt=prompt, repeat=repeat, created=Now(), **made)
+    return Sample.objects.create(team_id=run.team_id, run=run, prompt=prompt, repeat=repeat, created=Now(), **made)
 
 
 @transaction.atomic

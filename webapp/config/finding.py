@@ -47,10 +47,6 @@ def entry(label: str, kind: Any, route: str) -> Findable:
     )
 
 
-def _runs(actor: Actor) -> QuerySet[Any]:
-    return Run.objects.filter(comparison__in=Comparison.objects.visible_to(actor).kept())
-
-
 def _models_of(row: Row) -> str:
     """Name the models of a pair."""
     return " / ".join(filter(None, (row["target__name"], row["draft__name"])))
@@ -89,7 +85,7 @@ KINDS = (
     entry("Study", Study, "study"),
     Findable(
         "Run",
-        _runs,
+        lambda actor: Run.objects.visible_to(actor).kept(),
         lambda row: reverse("comparison", args=[row["comparison_id"]]),
         name="label",
         also=("comparison_id", "comparison__name"),

@@ -16,7 +16,7 @@ class Kept(Owned):
         return self.filter(binned=None)
 
     def binned(self) -> Kept:
-        return self.exclude(binned=None)
+        return self.filter(binned__isnull=False)
 
 
 class Entry(Noun):

@@ -1,4 +1,4 @@
-"""Rows of the table of runs as HTML. A page has hundreds of cells, and a template takes ten times as long for each."""
+"""Parts of the page of runs as HTML. It has hundreds of them, and a template takes ten times as long for each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.comparisons.across.charts import Group
@@ -33,6 +33,9 @@ HEAD = """<tr class="s-{strategy}">
 <svg class="mark" aria-hidden="true"><use href="{marks}#{strategy}"/></svg>{name}</a></th>
 {cells}</tr>
 """
+GROUP = """<li>
+<a href="{}"{}><b>{}</b>
+{}</a><span class="quiet">{}</span></li>"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,14 @@ class RunTable:
             )
             for run in runs
         ]  # fmt: skip
+
+    def choices(self, chosen: Group | None) -> SafeString:
+        """Links to the runs under each conditions, as entries of a list."""
+        return format_html_join("\n", GROUP, (
+            (f"{self.alike}{pk}", mark_safe(' aria-current="true"') if group is chosen else "", group.letter,
+             group.sentence, count(group.count))
+            for pk, group in self.groups.items()
+        ))  # fmt: skip
 
     def _cell(self, column: RunColumn, run: Run) -> SafeString:
         value = column.of(run)

@@ -111,8 +111,10 @@ def is_ranked(run: Any, noisy_too: bool) -> bool:
 
 def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> dict[str, Any]:
     """Return the chart of the newest runs under these conditions: axes, values, and the runs on the Pareto line."""
-    alike = points(rows.filter(figures__conditions=conditions), *DRAWN)
-    found = list(alike.order_by("-comparison__created", "number")[:MOST_POINTS])
+    alike = Figures.objects.filter(conditions=conditions).values(
+        "run"
+    )  # a join would be made for every run of the team
+    found = list(points(rows.filter(pk__in=alike), *DRAWN).order_by("-created", "number")[:MOST_POINTS])
     ranked = [run for run in found if is_ranked(run, noisy_too)]
     newest = {run.label: run for run in reversed(ranked)}  # judge a label by its last run, not by the luckiest
     known = [(run.pk, getattr(run, f"figures__{cost}"), run.figures__speedup) for run in newest.values()]

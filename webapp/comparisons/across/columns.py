@@ -121,7 +121,7 @@ COLUMNS: dict[str, RunColumn] = {
         RunColumn("device", "Hardware", "figures__conditions__device", "text", is_usual=False),
         RunColumn("versions", "Versions", "figures__versions", "text", is_usual=False),
         RunColumn("temperature", "Temperature", "comparison__sampling__temperature", "number", is_usual=False),
-        RunColumn("created", "Launched", "comparison__created", "date"),
+        RunColumn("created", "Launched", "created", "date"),
     )
 }  # fmt: skip
 AXES = [column for column in COLUMNS.values() if column.is_axis]

@@ -7,16 +7,17 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from django import forms
-from django.db.models import F, Q
+from django.db.models import F, Prefetch, Q
 from django.http import QueryDict
 from django_filters import fields
 from django_filters import rest_framework as filters
 
 from decoding.public import FORMER, STRATEGIES
 from webapp.comparisons.across.columns import COLUMNS, COSTS, ORDERS, RANGED
-from webapp.comparisons.models import Exactness, Figures, Run, RunQuerySet
+from webapp.comparisons.models import Conditions, Exactness, Figures, Run, RunQuerySet
 from webapp.core.problems import Invalid
 from webapp.jobs.models import State
+from webapp.registry.models import Dataset, Pair
 
 ORDERINGS = [sign + name for name in ORDERS for sign in ("", "-")]
 LOOKS = ("ordering", "column", "cost")  # change how runs are shown, not which
@@ -56,8 +57,8 @@ class _Named(filters.FilterSet):
     state = filters.ChoiceFilter(field_name="comparison__job__state", choices=State.choices)
     noisy = filters.BooleanFilter(method="is_noisy")
     exactness = filters.ChoiceFilter(field_name="figures__exactness", choices=Exactness.choices)
-    since = filters.DateFilter(field_name="comparison__created", lookup_expr="date__gte")
-    until = filters.DateFilter(field_name="comparison__created", lookup_expr="date__lte")
+    since = filters.DateFilter(field_name="created", lookup_expr="date__gte")
+    until = filters.DateFilter(field_name="created", lookup_expr="date__lte")
 
     def searched(self, rows: RunQuerySet, name: str, text: str) -> RunQuerySet:
         return rows.filter(Q(label__icontains=text) | Q(comparison__name__icontains=text))
@@ -76,14 +77,18 @@ KNOWN = (*RunFilter.base_filters, *LOOKS)
 
 
 def runs(actor: Any) -> RunQuerySet:
-    """Return all runs that the actor may see, with no more columns than a row shows: thousands are sorted."""
-    rows = Run.objects.visible_to(actor).filter(comparison__binned=None)
-    rows = rows.select_related("comparison__pair", "comparison__dataset", "comparison__job", "figures__conditions")
+    """Return all runs that the actor may see, with no more columns than a row shows: thousands are sorted. What many
+    share, such as their pair, is read once."""
+    rows = Run.objects.visible_to(actor).kept().select_related("comparison__job", "figures")
+    shared = {"comparison__pair": Pair, "comparison__dataset": Dataset}
+    rows = rows.prefetch_related(
+        *(Prefetch(path, kind.objects.only("name")) for path, kind in shared.items()),
+        Prefetch("figures__conditions", Conditions.objects.only("device")),
+    )
     return rows.only(
-        "number", "strategy", "params", "label", "concurrency", "rate", "recorded", "figures", "comparison__name",
-        "comparison__created", "comparison__sampling", "comparison__pair__name", "comparison__dataset__name",
-        "comparison__job__state", "figures__conditions__device",
-        *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
+        "created", "number", "strategy", "params", "label", "concurrency", "rate", "recorded", "figures",
+        "comparison__name", "comparison__sampling", "comparison__pair", "comparison__dataset",
+        "comparison__job__state", *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
     )  # fmt: skip
 
 
@@ -91,7 +96,7 @@ def points(rows: RunQuerySet, *names: str) -> Any:
     """Return only these columns of the same runs, for charts of hundreds. Columns of other tables have long names, such
     as `figures__speedup`."""
     own = ("pk", "strategy", "params", "label", "concurrency", "rate", "recorded", "comparison_id", "comparison__name")
-    return rows.select_related(None).values_list(*own, *names, named=True)
+    return rows.select_related(None).prefetch_related(None).values_list(*own, *names, named=True)
 
 
 def sound(asked: QueryDict) -> dict[str, Any]:
@@ -112,7 +117,7 @@ def ordered(rows: RunQuerySet, asked: str) -> RunQuerySet:
     """Order runs; those without a value come last in both directions."""
     name = asked.removeprefix("-")
     if name not in ORDERS or asked.startswith("--"):
-        return rows.order_by("-comparison__created", "number", "pk")
+        return rows.order_by("-created", "number", "pk")
     by = F(ORDERS[name])
     return rows.order_by(by.desc(nulls_last=True) if asked.startswith("-") else by.asc(nulls_last=True), "pk")
 

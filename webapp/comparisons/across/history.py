@@ -16,7 +16,7 @@ from webapp.comparisons.models import Conditions, RunQuerySet
 
 MOST_RUNS, MOST_QUESTIONS, MOST_CHANGES = 200, 50, 5
 SHOWN = (
-    "comparison__created", "figures__speedup", "figures__speedup_low", "figures__speedup_high", "figures__tokens_per_s",
+    "created", "figures__speedup", "figures__speedup_low", "figures__speedup_high", "figures__tokens_per_s",
     "figures__versions", "figures__noisy_count", "figures__is_mixed", "figures__conditions__device",
 )  # fmt: skip
 
@@ -42,7 +42,7 @@ def questions(rows: RunQuerySet) -> list[HistoryConditions]:
     """Return the questions of this pair, the most frequent first."""
     counted = rows.filter(figures__isnull=False).order_by().values_list("figures__conditions__question")
     counts = dict(
-        counted.annotate(count=Count("pk"), latest=Max("comparison__created"))
+        counted.annotate(count=Count("pk"), latest=Max("created"))
         .values_list("figures__conditions__question", "count")
         .order_by("-count", "-latest")[:MOST_QUESTIONS]
     )
@@ -56,7 +56,7 @@ def questions(rows: RunQuerySet) -> list[HistoryConditions]:
 def history(rows: RunQuerySet, question: str) -> dict[str, Any]:
     """Return the newest runs on one question, oldest first."""
     found = rows.filter(figures__conditions__question=question, figures__speedup__isnull=False)
-    newest = list(filters.points(found, *SHOWN).order_by("-comparison__created", "-number")[:MOST_RUNS])
+    newest = list(filters.points(found, *SHOWN).order_by("-created", "-number")[:MOST_RUNS])
     names = naming.names_of(newest)
     moments = [_moment(run, names[run.pk]) for run in reversed(newest)]
     return {"points": moments, "changes": _changes(moments), "is_cut": len(newest) == MOST_RUNS}
@@ -71,7 +71,7 @@ def _moment(run: Any, name: str) -> dict[str, Any]:
         "role": STRATEGIES[run.strategy].role,
         "comparison": run.comparison__name,
         "address": naming.page_of(run),
-        "at": run.comparison__created,
+        "at": run.created,
         "speedup": run.figures__speedup,
         "low": run.figures__speedup_low,
         "high": run.figures__speedup_high,

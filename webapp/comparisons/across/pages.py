@@ -42,6 +42,7 @@ def runs(request: Asked) -> HttpResponse:
     kept = {name: values for name, values in request.GET.lists() if name not in ("conditions", "page")}
     alike = f"?{urlencode({**kept, 'conditions': ''}, doseq=True)}"  # an id follows
     table = RunTable(shown, {group.conditions.pk: group for group in found}, alike)
+    chart = _chart(request, asked, outside, found)
     context = {
         "asked": asked,
         "choices": _choices(known),
@@ -51,11 +52,11 @@ def runs(request: Asked) -> HttpResponse:
         "list": on_page,
         "ranges": _ranges(asked),
         "groups": found,
-        "alike": alike,
         "differences": charts.differences(found),
         "views": SavedView.objects.visible_to(request.actor).kept().order_by("name"),
         "query": request.GET.urlencode(),
-        **_chart(request, asked, outside, found),
+        **chart,
+        "alike": table.choices(chart["group"]),
         **_addresses(request, asked),
     }
     return render(request, "comparisons/runs.html", context)

@@ -32,7 +32,7 @@ class RunOut(Output):
     pair = Named(source="comparison.pair", allow_null=True, help_text=ALONE)
     dataset = Named(source="comparison.dataset")
     state = serializers.ChoiceField(choices=State.choices, source="comparison.job.state")
-    launched = serializers.DateTimeField(source="comparison.created")
+    launched = serializers.DateTimeField(source="created")
     figures = FiguresOut(allow_null=True, help_text="null until the comparison has ended")
 
     class Meta:

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django import template
 from django.template import Context
 from django.utils import timezone
-from django.utils.html import escape, format_html
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from webapp.core import verbs
@@ -91,6 +91,13 @@ def column(context: Context, name: str, title: str, css: str = "", about: str = 
         '<th scope="col" class="{}" aria-sort="{}"><a href="{}">{} <span aria-hidden="true">{}</span></a>{}</th>',
         css, sort, link, title, mark, about,
     )  # fmt: skip
+
+
+@register.simple_tag
+def options(choices: Sequence[tuple[str, str]], chosen: str) -> SafeString:
+    """Options of a select. A template takes ten times as long for each, and there may be hundreds."""
+    marks = {chosen: SafeString(" selected")}
+    return format_html_join("", '<option value="{}"{}>{}</option>', ((v, marks.get(v, ""), t) for v, t in choices))
 
 
 @register.filter

@@ -34,7 +34,7 @@ def endpoint(request: Asked, id: UUID) -> HttpResponse:
     rows = Endpoint.objects.visible_to(request.actor).select_related("job", "target", "created_by")
     found = one(rows, id)
     place = line.place(found.job) if found.job and not found.job.is_final else None
-    made = found.runs.filter(comparison__binned=None).order_by("-comparison__created").select_related("comparison")
+    made = found.runs.kept().order_by("-created").select_related("comparison")
     asked = list(dict.fromkeys(run.comparison for run in made[: 4 * MOST_MADE]))[:MOST_MADE]
     context = {"entry": found, "place": place, "made": asked, "form": Form(NewKey)}
     return render(request, "registry/endpoint.html", context)
