@@ -76,9 +76,12 @@ def pytest_collection() -> Generator[None, Any, Any]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.getgroup("drafthouse").addoption(
-        "--quick", action="store_true", help="run laws, parts and smoke tests: what needs no machine but those"
+    ours = parser.getgroup("drafthouse")
+    ours.addoption(
+        "--quick", action="store_true", help="run laws, parts and smoke tests alone"
     )
+    ours.addoption("--deep", action="store_true", help="draw thousands of cases for tests/laws, others each time")
+    ours.addoption("--case", default="", metavar="JSON", help="hold a law against this case alone")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

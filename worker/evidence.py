@@ -38,8 +38,8 @@ def marks() -> Marks:
 
 
 def is_short_of_memory() -> bool:
-    memory = gauges.memory()
-    return memory is not None and memory[0] > (1 - SHORT) * memory[1]
+    used, total = gauges.memory()
+    return used > (1 - SHORT) * total
 
 
 def job_may_have_ended_it(code: int | None, before: Marks, now: Marks) -> bool:

@@ -1,81 +1,79 @@
-"""Readings of the machine, from the kernel's own counters: they cost a running sample nothing. A reading that a system
-lacks is empty."""
+"""Readings of the machine and of processes, from the kernel's own counters: they cost a running sample next to nothing.
+A reading that a system lacks is empty."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+try:
+    import psutil
+except ImportError:  # a command shows its --help before anything is installed
+    psutil = None  # type: ignore[assignment]
+
+HAS_PSUTIL = psutil is not None
 PROC, SYS = Path("/proc"), Path("/sys")
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)
-class Ticks:
-    """Time of one core, or of all together, since the machine was started, in ticks of about 10 ms."""
+class CpuTime:
+    """Time of one core, or of all together, since the machine was started, in seconds."""
 
-    all: int
-    idle: int
+    all: float
+    idle: float
 
 
-def ticks() -> list[Ticks]:
-    """Read the ticks of all cores together, then of each."""
-    try:
-        lines = (PROC / "stat").read_text().splitlines()
-    except OSError:
-        return []
-    counts = [[int(word) for word in line.split()[1:9]] for line in lines if line.startswith("cpu")]
-    return [Ticks(sum(count), count[3] + count[4]) for count in counts]
+def cpu_times() -> list[CpuTime]:
+    """Read the time of all cores together, then of each."""
+    cores = [
+        CpuTime(sum(core[:8]), core.idle + getattr(core, "iowait", 0.0))  # what follows the 8 is part of them
+        for core in psutil.cpu_times(percpu=True)
+    ]
+    return [CpuTime(sum(core.all for core in cores), sum(core.idle for core in cores)), *cores]
 
 
 def family(pid: int) -> list[int]:
-    """A process and all that it has started and that still run."""
+    """A process and all that it has started and that still run. Linux lists a process's children, so nobody has to look
+    at every process of the machine, as psutil does."""
     found = [pid]
+    if not PROC.exists():
+        with suppress(psutil.Error):
+            found += [child.pid for child in psutil.Process(pid).children(recursive=True)]
+        return found
     for member in found:
         for children in (PROC / str(member) / "task").glob("*/children"):
-            try:
+            with suppress(OSError):  # that thread has just ended
                 found += [int(child) for child in children.read_text().split()]
-            except OSError:
-                continue  # that thread has just ended
     return found
 
 
-def ticks_of(pid: int) -> int | None:
-    """Ticks of a process and all its descendants, ended ones too; None when the process itself is gone."""
+def cpu_time_of(pid: int) -> float | None:
+    """Seconds of a process and all its descendants, ended ones too; None when the process itself is gone."""
     spent = [_spent(member) for member in family(pid)]
-    return None if spent[0] is None else sum(ticks or 0 for ticks in spent)
+    return None if spent[0] is None else sum(seconds or 0.0 for seconds in spent)
 
 
-def _spent(pid: int) -> int | None:
-    try:
-        cells = (PROC / str(pid) / "stat").read_text().rpartition(") ")[2].split()
-    except OSError:
-        return None
-    return sum(int(cell) for cell in cells[11:15])  # of its own and of its ended children, in programs and kernel
+def _spent(pid: int) -> float | None:
+    with suppress(psutil.Error):
+        times = psutil.Process(pid).cpu_times()
+        return float(times.user + times.system + times.children_user + times.children_system)
+    return None
 
 
 def clocks_mhz() -> list[float]:
     """Clock of each core."""
-    files = sorted((SYS / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq"))
-    if files:
-        return [int(path.read_text()) / 1000 for path in files]
-    try:
-        lines = (PROC / "cpuinfo").read_text().splitlines()
-    except OSError:
-        return []
-    return [float(line.partition(":")[2]) for line in lines if line.startswith("cpu MHz")]
+    with suppress(OSError, RuntimeError, NotImplementedError):
+        return [clock.current for clock in psutil.cpu_freq(percpu=True)]
+    return []
 
 
-def memory() -> tuple[int, int] | None:
+def memory() -> tuple[int, int]:
     """Bytes in use and bytes there are."""
-    try:
-        lines = (PROC / "meminfo").read_text().splitlines()
-    except OSError:
-        return None
-    kib = {line.partition(":")[0]: int(line.split()[1]) for line in lines}
-    return (kib["MemTotal"] - kib["MemAvailable"]) * 1024, kib["MemTotal"] * 1024
+    found = psutil.virtual_memory()
+    return found.total - found.available, found.total
 
 
 def oom_kills() -> int | None:
@@ -95,37 +93,48 @@ def boot() -> str:
 
 def is_stopped(pid: int) -> bool:
     """Whether somebody has sent the process SIGSTOP."""
-    with suppress(OSError):
-        return (PROC / str(pid) / "stat").read_text().rpartition(") ")[2][0] in "Tt"
+    with suppress(psutil.Error):
+        return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
     return False
 
 
-def memory_limit() -> int | None:
+def memory_limit() -> int:
     """Bytes that all programs here may hold together: the machine's, or fewer in a container."""
-    there = memory()
+    _, there = memory()
     with suppress(OSError, ValueError):  # there is no limit, or it is "max"
-        limit = int((SYS / "fs/cgroup/memory.max").read_text())
-        return min(limit, there[1]) if there else limit
-    return there[1] if there else None
+        return min(int((SYS / "fs/cgroup/memory.max").read_text()), there)
+    return there
 
 
 def memory_of(pid: int) -> int:
     """Bytes that the family has in memory. What its members share is counted for each."""
-    total = 0
-    for member in family(pid):
-        try:
-            total += int((PROC / str(member) / "statm").read_text().split()[1]) * PAGE
-        except OSError:
-            continue
-    return total
+    return sum(held(member)[0] for member in family(pid))
+
+
+def held(pid: int) -> tuple[int, int]:
+    """Bytes that a process has in memory, and how many of them it may share with others; none when it is gone."""
+    with suppress(psutil.Error):
+        found = psutil.Process(pid).memory_info()
+        return found.rss, getattr(found, "shared", 0)
+    return 0, 0
+
+
+def process_at(port: int) -> int | None:
+    """Find the process that listens at a port of this machine; None if the system does not let us see it."""
+    with suppress(psutil.Error):
+        every = psutil.net_connections("tcp")
+        return next((one.pid for one in every if one.status == psutil.CONN_LISTEN and one.laddr[1:] == (port,)), None)
+    return None
+
+
+def command_of(pid: int) -> str:
+    """Program and arguments of a process; empty when it is gone, or somebody else's."""
+    with suppress(psutil.Error):
+        return " ".join(psutil.Process(pid).cmdline())
+    return ""
 
 
 def temperature_c() -> float | None:
     """Temperature of the hottest sensor."""
-    found = []
-    for sensor in (*SYS.glob("class/thermal/thermal_zone*/temp"), *SYS.glob("class/hwmon/hwmon*/temp*_input")):
-        try:
-            found.append(int(sensor.read_text()) / 1000)
-        except (OSError, ValueError):
-            continue  # it is listed, and has nothing to say
-    return max(found, default=None)
+    sensors: Mapping[str, Sequence[Any]] = getattr(psutil, "sensors_temperatures", dict)()
+    return max((one.current for each in sensors.values() for one in each), default=None)

@@ -171,10 +171,10 @@ class JobLoop:
         heartbeat.beat()
 
 
-def _memory(queue: str) -> int | None:
+def _memory(queue: str) -> int:
     """Bytes of memory of the machine, or on the GPU queue of its largest GPU where that has more."""
     there = [gpu.memory_total or 0 for gpu in read(())] if queue == Queue.GPU else []
-    return max([*there, gauges.memory_limit() or 0]) or None
+    return max([*there, gauges.memory_limit()])
 
 
 def _require_new_enough(job: Job) -> None:

@@ -7,9 +7,7 @@ torch and CUDA reserve far more than they use.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from decoding.choice import Choice
@@ -28,7 +26,7 @@ COPIES = 2  # of the weights: a peer loads them again, and packing copies them
 PASS_ROWS = 512  # that a fast decoder reads at once
 MOST_ROWS = 4096  # of a mask that transformers makes for a whole text
 RECORDED = 16 * 1024  # bytes of what a study keeps of one token, at most
-LOOK_EVERY = 0.05 if gauges.PROC.exists() else 1.0  # s; elsewhere a look starts a program
+LOOK_EVERY = 0.05  # s
 KIN_EVERY = 20  # looks between two searches for the processes that a process has started
 
 
@@ -138,9 +136,5 @@ class MemoryReader:
 
 
 def _taken(pid: int) -> int:
-    with suppress(OSError, ValueError):
-        if gauges.PROC.exists():
-            _, resident, shared, *_ = (gauges.PROC / str(pid) / "statm").read_text().split()
-            return (int(resident) - int(shared)) * gauges.PAGE
-        return int(subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True).stdout) * 1024
-    return 0
+    resident, shared = gauges.held(pid)
+    return resident - shared

@@ -1,5 +1,4 @@
-"""Was the machine ours while a sample was decoded? Where the system has no counters, nobody can say and no sample is
-called noisy."""
+"""Was the machine ours while a sample was decoded?"""
 
 from __future__ import annotations
 
@@ -12,32 +11,30 @@ from worker.gpus import Gpu
 
 SHARED = 0.10  # of all cores, used by others: from here on a sample is called noisy
 CLOCK_MOVED = 0.05
-LEAST_TICKS = 20  # of all cores together; less is too coarse to tell
+LEAST_S = 0.2  # of all cores together; less is too coarse to tell
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Counters at one moment, in ticks of about 10 ms."""
+    """Counters at one moment, in seconds."""
 
-    all: int
-    idle: int
-    engine: int  # and all it has started
+    all: float
+    idle: float
+    engine: float  # and all it has started
     clock: float  # MHz, mean over cores; 0 where it is not told
     gpus: tuple[Gpu, ...] = ()
 
 
 def mark(engine_pid: int | None, beside: Iterable[int] = ()) -> Mark | None:
     """Read the counters. Programs `beside` the engine take part in the measurement, such as a server."""
-    cores = gauges.ticks()
-    if engine_pid is None or not cores:
+    engine = None if engine_pid is None else gauges.cpu_time_of(engine_pid)
+    if engine_pid is None or engine is None:
         return None
-    engine = gauges.ticks_of(engine_pid)
-    if engine is None:
-        return None
-    engine += sum(gauges.ticks_of(pid) or 0 for pid in beside)
+    engine += sum(gauges.cpu_time_of(pid) or 0.0 for pid in beside)
     clocks = gauges.clocks_mhz()
     clock = sum(clocks) / len(clocks) if clocks else 0.0
-    return Mark(cores[0].all, cores[0].idle, engine, clock, tuple(gpus.read(gauges.family(engine_pid))))
+    cores, *_ = gauges.cpu_times()
+    return Mark(cores.all, cores.idle, engine, clock, tuple(gpus.read(gauges.family(engine_pid))))
 
 
 def between(before: Mark | None, after: Mark | None) -> str:
@@ -59,7 +56,7 @@ def between(before: Mark | None, after: Mark | None) -> str:
 
 def share_of_others(before: Mark | None, after: Mark | None) -> float | None:
     """Share of all cores that other programs used in between; None if nobody can say."""
-    if before is None or after is None or (whole := after.all - before.all) < LEAST_TICKS:
+    if before is None or after is None or (whole := after.all - before.all) < LEAST_S:
         return None
     return max(0.0, (whole - (after.idle - before.idle) - (after.engine - before.engine)) / whole)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.guard import NOWHERE, Allowed
 from webapp.core import logs
-from worker.supervisor.port import process_at
+from worker.gauges import process_at
 
 if TYPE_CHECKING:
     from webapp.registry.models import Endpoint

@@ -3,7 +3,6 @@ machine the same work takes many times as long."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 
@@ -32,12 +31,12 @@ class ProcessTime:
         pid: int | None,
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
-        ticks_of: Callable[[int], int | None] = gauges.ticks_of,
+        cpu_time_of: Callable[[int], float | None] = gauges.cpu_time_of,
     ) -> None:
         """`seconds`: the most that it may take. `pid`: of the process, if it has started."""
         self._pid, self.seconds = pid, seconds
-        self._clock, self._ticks_of = clock, ticks_of
-        self._since, self._ticks = clock(), self._now()
+        self._clock, self._cpu_time_of = clock, cpu_time_of
+        self._since, self._spent = clock(), self._now()
 
     @property
     def waited(self) -> float:
@@ -60,11 +59,11 @@ class ProcessTime:
 
     @property
     def worked(self) -> float:
-        """Seconds of processor time; by the clock where the system does not tell."""
+        """Seconds of processor time; by the clock once the process is gone."""
         now = self._now()
-        if now is None or self._ticks is None:
+        if now is None or self._spent is None:
             return self.waited
-        return (now - self._ticks) / os.sysconf("SC_CLK_TCK")
+        return now - self._spent
 
-    def _now(self) -> int | None:
-        return self._ticks_of(self._pid) if self._pid is not None else None
+    def _now(self) -> float | None:
+        return self._cpu_time_of(self._pid) if self._pid is not None else None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from typing import Any
 
 from celery import Celery, signals
 from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
+from celery.worker import state
 
 from webapp.jobs.queue import LOOK
 from worker.job_loop import JobLoop
@@ -23,9 +25,12 @@ def listen(app: Celery, job_loop: JobLoop, queue: str, name: str) -> None:
     def quieten(**_: Any) -> None:
         warnings.simplefilter("ignore", CPendingDeprecationWarning)  # Celery has switched them on since
 
-    def end(**_: Any) -> None:  # from the signal's handler, while a job may be running
+    def end(*_: Any, **__: Any) -> None:  # from a signal's handler, while a job may be running
+        state.should_stop = 0  # Celery ends as soon as it has started
         job_loop.stop()
 
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)  # Celery's own handlers follow, maybe after the first job was taken
     signals.worker_ready.connect(quieten)
     signals.worker_shutting_down.connect(end)
     warnings.simplefilter("ignore", SecurityWarning)  # the messages are empty JSON: root or not, nothing is unpickled

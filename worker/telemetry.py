@@ -15,7 +15,7 @@ from django.db import Error, connection
 
 from webapp.jobs import telemetry as store
 from worker import gauges, gpus
-from worker.gauges import Ticks
+from worker.gauges import CpuTime
 from worker.pulse import Hold, outage
 
 EVERY = 1.0  # s
@@ -55,42 +55,41 @@ class Gauge:
     """Shares are of the time since the last reading."""
 
     def __init__(self, engine_pid: int | None) -> None:
-        self._cores = gauges.ticks()
+        self._cores = gauges.cpu_times()
         self._engine = engine_pid, _used(engine_pid)
 
     def read(self, engine_pid: int | None) -> dict[str, Any]:
-        before, self._cores = self._cores, gauges.ticks()
+        before, self._cores = self._cores, gauges.cpu_times()
         shares = [_busy(one, other) for one, other in zip(before, self._cores, strict=False)]
         engine = self._engine_share(engine_pid, before)
-        memory = gauges.memory()
-        clocks = gauges.clocks_mhz()
+        used, total = gauges.memory()
         return {
             "cores": [round(share, 3) for share in shares[1:]],
             "engine": round(engine, 3),
-            "others": round(max(0.0, shares[0] - engine), 3) if shares else None,
+            "others": round(max(0.0, shares[0] - engine), 3),
             "load": round(os.getloadavg()[0], 2),
-            "clocks_mhz": [round(clock) for clock in clocks],
-            "memory_used": memory[0] if memory else None,
-            "memory_total": memory[1] if memory else None,
+            "clocks_mhz": [round(clock) for clock in gauges.clocks_mhz()],
+            "memory_used": used,
+            "memory_total": total,
             "engine_memory": gauges.memory_of(engine_pid) if engine_pid else 0,
             "temperature_c": gauges.temperature_c(),
             "gpus": [asdict(gpu) for gpu in gpus.read(gauges.family(engine_pid) if engine_pid else ())],
         }
 
-    def _engine_share(self, pid: int | None, before: list[Ticks]) -> float:
+    def _engine_share(self, pid: int | None, before: list[CpuTime]) -> float:
         (was_pid, was), used = self._engine, _used(pid)
         self._engine = pid, used
-        if not before or pid is None:
+        if pid is None:
             return 0.0
         spent = used - was if pid == was_pid else used  # a new engine has used nothing before
         whole = self._cores[0].all - before[0].all
-        return min(1.0, max(0, spent) / whole) if whole else 0.0
+        return min(1.0, max(0.0, spent) / whole) if whole else 0.0
 
 
-def _used(pid: int | None) -> int:
-    return (gauges.ticks_of(pid) if pid else None) or 0
+def _used(pid: int | None) -> float:
+    return (gauges.cpu_time_of(pid) if pid else None) or 0.0
 
 
-def _busy(before: Ticks, after: Ticks) -> float:
+def _busy(before: CpuTime, after: CpuTime) -> float:
     whole = after.all - before.all
     return 1 - (after.idle - before.idle) / whole if whole else 0.0

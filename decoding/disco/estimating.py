@@ -24,7 +24,7 @@ class Glance(Feature):
     def of(self, step: DraftStep) -> float:
         if step.seen:
             return step.seen[0]
-        return self._estimate(step, (len(step.ahead),))
+        return self._estimate(step, (step.drafted,))
 
     def _estimate(self, step: DraftStep, known: tuple[float, ...]) -> float:
         """Estimate one token. `known` are the features with few possible values: the number of tokens drafted before
@@ -51,11 +51,7 @@ class Quick(Glance):
         self._echoes = Echoes()
 
     def of(self, step: DraftStep) -> float:
-        if not step.ahead:
-            self._echoes.follow(step.text)
-        echoes = self._echoes.of(step.token)
-        self._echoes.take(step.token)
-        return self._estimate(step, (len(step.ahead), *echoes))
+        return self._estimate(step, (step.drafted, *echoes_of(step, self._echoes)))
 
 
 class Full(Feature):
@@ -64,20 +60,28 @@ class Full(Feature):
     def __init__(self, classifier: Classifier) -> None:
         self.classifier = classifier
         self._echoes = Echoes()
-        self._previous = 1.0  # the draft's probability of the round's previous token
+        self._previous = 1.0  # the draft's probability of the token that it drafted before in this round
 
     def of(self, step: DraftStep) -> float:
-        if not step.ahead:
-            self._echoes.follow(step.text)
-            self._previous = 1.0
-        echoes = self._echoes.of(step.token)
-        self._echoes.take(step.token)
+        echoes = echoes_of(step, self._echoes)
         static = features.describe_one(step.scores, step.preferences, step.token, echoes)
+        previous = self._previous if step.drafted else 1.0
         estimate = self.classifier.one(
-            [*static, self._previous, (len(step.ahead) + 1) / judging.POSITION_SCALE, *features.UNMATCHED]
+            [*static, previous, (step.drafted + 1) / judging.POSITION_SCALE, *features.UNMATCHED]
         )
         self._previous = static[features.OWN]
         return estimate
+
+
+def echoes_of(step: DraftStep, echoes: Echoes) -> list[float]:
+    """Return the echoes of a drafted token, and remember it. A copy before it is as good as text."""
+    if not step.drafted:
+        echoes.follow(step.text)
+        for token in step.ahead:
+            echoes.take(token)
+    found = echoes.of(step.token)
+    echoes.take(step.token)
+    return found
 
 
 def estimate_of(classifier: Classifier) -> Feature:

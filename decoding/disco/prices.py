@@ -48,7 +48,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices of one classifier in one run."""
+    """Prices of one classifier in one run: in tokens, where a `CostModel`, from which they follow, has seconds."""
 
     rules: Mapping[str, Price]
     costs: Mapping[str, Any]  # of `CostModel`, as the run weighed them

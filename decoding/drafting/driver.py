@@ -14,7 +14,20 @@ from decoding.dice.choosing import Choices, Choosing
 from decoding.dice.dice import Dice, broken
 from decoding.dice.verify import Verdict
 from decoding.drafting.features import DraftStep, Fate, Feature
-from decoding.drafting.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
+from decoding.drafting.source import (
+    STEP,
+    Ask,
+    Asking,
+    Block,
+    Copy,
+    Foresee,
+    Judgement,
+    Source,
+    Step,
+    View,
+    next_of,
+    until_refused,
+)
 from decoding.drafting.tree import Grown, listing
 from decoding.errors import BadStrategy
 from decoding.models.runner import BlockPass, ModelRunner, ReadsBlocks, Steps, Tree, TreePass, align, read_prompt
@@ -126,7 +139,7 @@ class SourceDrafter(Drafter):
         fed = align(model, [*text, *copied] if copied else text)
         stop: StopReason | None = None
         while stop is None:
-            step = self._step(text, tokens, (yield model, fed, 1), choices)
+            step = self._step(text, tokens, (yield model, fed, 1), choices, len(copied))
             tokens.append(step.token)
             rows.append(step.scores)
             fed = [step.token]
@@ -155,15 +168,17 @@ class SourceDrafter(Drafter):
         assert ask == STEP, "after its first token a draft grows token by token"
         return "length" if drafted == room else None
 
-    def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, choices: Choices | None) -> DraftStep:
-        """Draft the token that follows these."""
+    def _step(
+        self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, choices: Choices | None, copied: int = 0
+    ) -> DraftStep:
+        """Draft the token that follows these, of which the first may be copied."""
         if choices:
             launched = choices.launch(logits)
             token, *seen = launched.values.tolist()
             step = DraftStep(text, tuple(tokens), int(token), launched.scores, launched.preferences, seen=seen)
         else:
             chosen = self.dice.choose(logits, [tokens])
-            step = DraftStep(text, tuple(tokens), int(chosen.ids), chosen.scores, chosen.preferences)
+            step = DraftStep(text, tuple(tokens), int(chosen.ids), chosen.scores, chosen.preferences, (), copied)
         if step.token < 0:
             raise broken()
         return step
@@ -203,7 +218,10 @@ class SourceDrafter(Drafter):
         room = min(ask.length, self.view.room, model.context - len(text))
         if room <= 0:
             return EMPTY
-        assert isinstance(model, ReadsBlocks), "this draft model foretells one position a pass"
+        if not self.source.blocks:
+            raise BadStrategy("A source that drafts blocks, which no recording can tell, says so: `blocks = True`.")
+        if not isinstance(model, ReadsBlocks):
+            raise BadStrategy("This strategy drafts several tokens in a pass, and this draft model foretells only one.")
         tokens: list[int] = []
         rows: list[Tensor] = []
         logits = yield BlockPass(model), align(model, text), room
@@ -249,11 +267,3 @@ class SourceDrafter(Drafter):
         if self.model is None:
             raise BadStrategy("A strategy says needs_draft=False and asks the draft model. Remove that from its file.")
         return self.model
-
-
-def until_refused(most: int) -> Asking:
-    """Ask for tokens up to the first one that the target will refuse."""
-    for _ in range(most):
-        if not (yield STEP):
-            return "rule"
-    return "limit"

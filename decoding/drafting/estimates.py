@@ -47,7 +47,8 @@ class Calibration:
 
 
 class RowCosts:
-    """Time of a pass by its rows: a line through the means of recent times."""
+    """Time of a pass by its rows: a line through the means of recent times. A source learns it while it decodes, in the
+    clock's units; a `CostModel` is what was measured before."""
 
     def __init__(self) -> None:
         self._means: dict[int, RunningMean] = defaultdict(RunningMean)

@@ -27,6 +27,12 @@ class DraftStep:
     scores: Tensor  # [1, V], what it was chosen from
     preferences: Tensor  # [1, V], what the dice chose by: under shared dice, scores plus noise
     seen: Sequence[float] = ()  # the value of the feature's look, if one was launched
+    copied: int = 0  # tokens of `ahead` that another source has copied
+
+    @property
+    def drafted(self) -> int:
+        """Tokens of the round that the model has drafted before this one."""
+        return len(self.ahead) - self.copied
 
     @cached_property
     def confidence(self) -> float:

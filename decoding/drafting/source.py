@@ -85,6 +85,14 @@ def next_of(asking: Asking, answer: object = None) -> Ask | StopReason:
         return reason
 
 
+def until_refused(most: int) -> Asking:
+    """Ask for tokens up to the first one that the target will refuse, for a source that sees their fate."""
+    for _ in range(most):
+        if not (yield STEP):
+            return "rule"
+    return "limit"
+
+
 # ---- what a source learns
 
 
@@ -155,6 +163,7 @@ class Source(ABC):
     sees: Sight = "nothing"  # the value that is sent back after each step
     copies: ClassVar[bool] = False  # whether it copies from the text
     branches: ClassVar[bool] = False  # whether it drafts trees
+    blocks: ClassVar[bool] = False  # whether it drafts blocks: no recording tells what they would hold
     needs_likelihoods: ClassVar[bool] = False  # whether the draft's probabilities shape its trees: ranks do not tell
     prices_rounds: ClassVar[bool] = False  # whether it needs `crowd.costs`
     trims: ClassVar[bool] = False  # whether `keeps` goes by what it sees, of an end token too: it must be one of many

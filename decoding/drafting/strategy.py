@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from decoding.drafting.params import Param, Value
-from decoding.drafting.source import Given, Sight, Source
+from decoding.drafting.source import Given, Nothing, Sight, Source
 from decoding.drafting.ssd_settings import Settings as SpeculatorSettings
 from decoding.errors import BadStrategy, meant
 
@@ -158,20 +158,19 @@ class Strategy:
     needs_draft: bool = True  # False: it runs on a target alone
 
     @property
-    def usual_source(self) -> Source | None:
+    def usual_source(self) -> Source:
         """A source with the usual parameters, for what is true of it whatever these are."""
-        return self.source(Given(), **self.read({})) if self.source else None
+        return self.source(Given(), **self.read({})) if self.source else Nothing()
 
     @property
     def sees(self) -> Sight:
         """The sight that its source needs."""
-        source = self.usual_source
-        return source.sees if source else "nothing"
+        return self.usual_source.sees
 
     @property
     def can_replay(self) -> bool:
         """Whether a recorded text tells what it would draft."""
-        return self.source is not None
+        return self.source is not None and not self.blocks
 
     @property
     def prepares_ahead(self) -> bool:
@@ -181,8 +180,7 @@ class Strategy:
     @property
     def copies(self) -> bool:
         """Whether it copies from the text, so must know the text's tokens."""
-        source = self.usual_source
-        return source is not None and source.copies
+        return self.usual_source.copies
 
     @property
     def copies_only(self) -> bool:
@@ -192,14 +190,17 @@ class Strategy:
     @property
     def branches(self) -> bool:
         """Whether it drafts trees."""
-        source = self.usual_source
-        return source is not None and source.branches
+        return self.usual_source.branches
+
+    @property
+    def blocks(self) -> bool:
+        """Whether it drafts blocks."""
+        return self.usual_source.blocks
 
     @property
     def weighs(self) -> bool:
         """Whether it weighs copies against the draft model, by the time that passes take."""
-        source = self.usual_source
-        return source is not None and source.weighs
+        return self.usual_source.weighs
 
     @property
     def needs_scores(self) -> bool:
@@ -210,13 +211,12 @@ class Strategy:
     @property
     def prices_rounds(self) -> bool:
         """Whether its source needs the costs of joint passes."""
-        source = self.usual_source
-        return source is not None and source.prices_rounds
+        return self.usual_source.prices_rounds
 
     @property
     def drafts_with_the_pair(self) -> bool:
         """Whether the pair's draft model makes its drafts. What-if then learns from them about other strategies."""
-        return self.needs_draft and self.role in ("ranked", "bound")
+        return self.needs_draft and not self.blocks and self.role in ("ranked", "bound")
 
     @property
     def prices_passes(self) -> bool:

@@ -85,13 +85,9 @@ class CostModel:
 
     def draft(self, texts: float, rows: float | None = None, context: float | None = None) -> float:
         """Seconds of one pass of the draft model that so many texts share: with a row of each, if nothing is said."""
-        seconds = _on_table(self.steps, self._step_sizes, texts, rows)
+        seconds = _on_table(self.steps, self._step_sizes, texts, texts if rows is None else rows)
         known = self.context
         return known.further(seconds, texts, context, known.draft) if known and context is not None else seconds
-
-    def block(self, texts: int, length: int) -> float:
-        """Seconds of a pass that gives distributions for so many positions of each text at once."""
-        return self.draft(texts, texts * length)
 
     def prepare(self, rows: float) -> float:
         """Seconds of one step of so many branches."""
@@ -327,14 +323,14 @@ def on_line(line: Line, at: float) -> float:
     return found if right else max(y1 / 2, found)
 
 
-def _on_table(table: Table, sizes: Sequence[int], texts: float, rows: float | None) -> float:
+def _on_table(table: Table, sizes: Sequence[int], texts: float, rows: float) -> float:
     """Interpolate between the known numbers of texts, each with as many rows in all: what a row costs depends on how
-    many there are, whichever texts they belong to. Without `rows`, each text has one."""
+    many there are, whichever texts they belong to."""
     if texts in table:
-        return on_line(table[texts], texts if rows is None else rows)  # type: ignore[index]
+        return on_line(table[texts], rows)  # type: ignore[index]
     after = min(bisect_left(sizes, texts), len(sizes) - 1)
     near = sizes[max(0, after - 1) : after + 1]
-    return on_line([(size, on_line(table[size], size if rows is None else rows)) for size in near], texts)
+    return on_line([(size, on_line(table[size], rows)) for size in near], texts)
 
 
 def _mapped(table: Table, change: Callable[[float, float], float]) -> Table:

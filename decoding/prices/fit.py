@@ -7,7 +7,7 @@ moment hardly moves; what comes now and then, such as noise for a block of posit
 from __future__ import annotations
 
 import statistics
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
@@ -89,21 +89,16 @@ def counted(trace: Trace) -> Counts:
     """Count the passes that one sample took."""
     counts = Counts()
     for one in rounds(trace):
-        counts.rounds[one.drafted] += 1
-        counts.accepted += one.verdict.accepted
-        if one.draft and one.draft.rows:
-            counts.trees += 1
-            counts.in_trees += one.drafted
-            counts.branched += one.drafted - one.passes
-        if one.is_copied:
-            counts.copied += one.drafted - one.passes
-            counts.copied_rounds += not one.passes
-        else:
-            counts.catch_ups += one.is_behind and one.drafted > 0
+        _note(counts, one, is_tree=one.draft is not None and one.draft.rows > 0)
     for event in trace:
         if isinstance(event, Finished):
             counts.tokens = event.new_tokens
             counts.accepted -= max(0, counts.accepted + counts.target_passes - 1 - event.new_tokens)  # past its end
+    return counts
+
+
+def _note(counts: Counts, one: Round, *, is_tree: bool = False) -> Counts:
+    counts.note(one.drafted, one.verdict.accepted, one.passes, one.read, is_tree=is_tree)
     return counts
 
 
@@ -112,30 +107,14 @@ def with_trees(costs: CostModel, trees: Iterable[Trace]) -> CostModel:
     left: dict[int, list[float]] = defaultdict(list)
     for one in later_rounds(trees):
         if one.draft and one.draft.rows:
-            counts = Counts(rounds=Counter([one.drafted]), branched=one.drafted - one.passes, catch_ups=one.is_behind)
-            left[one.drafted].append(one.took_s - costs.seconds(counts))
+            left[one.drafted].append(one.took_s - costs.seconds(_note(Counts(), one)))
     each, besides = fitted(left)
     return replace(costs, tree=besides, in_tree=max(0.0, each))
 
 
 def with_mixes(costs: CostModel, mixes: Iterable[Trace], sees: str = "nothing") -> CostModel:
     """Add the seconds that rounds of a mix of copies and drafts took beyond their passes and looks."""
-    left: list[float] = []
-    for trace in mixes:
-        late = 1  # tokens that the draft model has not read
-        for number, one in enumerate(rounds(trace)):
-            count, passes = one.drafted, one.passes
-            rows = late + count - passes if passes else 0
-            counts = Counts(
-                rounds=Counter([count]),
-                catch_ups=rows > 1,
-                late_rows=max(0, rows - 2),
-                copied=count - passes,
-                copied_rounds=count > 0 and not passes,
-            )
-            if number:
-                left.append(one.took_s - costs.seconds(counts, sees))
-            late = 1 + (one.verdict.accepted == count) if passes else late + one.verdict.accepted + 1
+    left = [one.took_s - costs.seconds(_note(Counts(), one), sees) for one in later_rounds(mixes)]
     return replace(costs, mixing=max(0.0, statistics.median(left)) if left else 0.0)
 
 

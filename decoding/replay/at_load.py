@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TypeVar
 
-from decoding.choice import Choice
 from decoding.core.crowd import Crowd
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
@@ -20,23 +19,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.replay.player import Clock
 from decoding.replay.texts_at_load import Round, Sourced, Text
 
-
-class OwnWork(NamedTuple):
-    """Seconds of work that the texts of a batch do not share."""
-
-    token: float = 0.0  # of each drafted token: a look at it, or its place in a tree
-    round: float = 0.0  # of each round: growing a tree, or weighing two sources
-    late_row: float = 0.0  # of each token beyond the usual that the draft model must read first
-
-    @classmethod
-    def of(cls, choice: Choice, costs: CostModel, texts: int = 1) -> OwnWork:
-        """Return the work of a text under this choice, among so many."""
-        if choice.spec.branches:
-            return cls(token=costs.in_tree, round=costs.tree)
-        return cls(costs.look(choice.sees), costs.mixing if choice.spec.weighs else 0.0, costs.late_row(texts))
-
-
-NOTHING_ELSE = OwnWork()
+OneText = TypeVar("OneText", bound=Text)
 PIECE = 64  # tokens of prompts that one round reads, as in the loop
 
 
@@ -68,23 +51,21 @@ def play(
     source: Callable[[], Source],
     costs: CostModel,
     users: int,
-    own: OwnWork = NOTHING_ELSE,
     *,
     drafts: bool = True,
 ) -> Run:
     """Play every request once, with `users` under way at any time. Requests that fill and empty the machine are not
-    counted, as in a comparison. `own` is the time of work that texts do not share, and `drafts` says whether a draft
-    model reads the prompts."""
-    crowd, clock = Crowd(costs.with_looks(own.token)), Clock()
+    counted, as in a comparison. `drafts` says whether a draft model reads the prompts."""
+    crowd, clock = Crowd(costs.with_looks(costs.look(source().sees))), Clock()
 
-    def step(texts: Sequence[Text]) -> None:
+    def step(texts: Sequence[Sourced]) -> None:
         reading = [text for text in texts if text.unread > 0]
-        _round(texts, crowd, costs, clock, own)
+        _round(texts, crowd, costs, clock)
         clock.seconds += sum(
             costs.read(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
         )
 
-    def begin(request: RecordedText, end: int) -> Text:
+    def begin(request: RecordedText, end: int) -> Sourced:
         return Sourced(request, clock.seconds, end, source(), crowd, clock)
 
     return serve(requests, begin, step, users, clock)
@@ -92,15 +73,15 @@ def play(
 
 def serve(
     requests: Sequence[RecordedText],
-    begin: Callable[[RecordedText, int], Text],
-    step: Callable[[Sequence[Text]], None],
+    begin: Callable[[RecordedText, int], OneText],
+    step: Callable[[Sequence[OneText]], None],
     users: int,
     clock: Clock,
 ) -> Run:
     """Let every request grow to its end among so many. `begin` makes a text of so many tokens; `step` plays a round of
     all that are under way."""
     queue = deque(stream(requests, users))
-    done, growing = dict[int, Played](), list[tuple[Text, int | None]]()
+    done, growing = dict[int, Played](), list[tuple[OneText, int | None]]()
     while len(done) < len(requests):
         while len(growing) < users:
             request, end, number = queue.popleft()
@@ -129,11 +110,11 @@ def stream(requests: Sequence[RecordedText], users: int) -> Iterator[tuple[Recor
         yield request, request.tokens, None
 
 
-def _round(texts: Sequence[Text], crowd: Crowd, costs: CostModel, clock: Clock, own: OwnWork) -> None:
+def _round(texts: Sequence[Sourced], crowd: Crowd, costs: CostModel, clock: Clock) -> None:
     """Play one round of every text."""
     ready = [text for text in texts if text.unread <= 0]
     crowd.begin(len(ready))
-    passes = _drafted(ready, costs, clock, own)
+    passes = _drafted(ready, costs, clock)
     pieces = pieces_of(texts, PIECE if ready else 10**9)
     rows = sum(text.drafted + 1 for text in ready)
     clock.seconds += costs.passing(len(ready), rows, len(pieces), sum(pieces.values()))
@@ -141,22 +122,22 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: CostModel, clock: Clock, 
         before = text.at
         text.settle(count)
         clock.seconds += costs.chances(text.request.prompt_tokens, before, text.at)
-    clock.seconds += costs.fixed(max(1, len(ready))) + own.round * len(ready)
+    clock.seconds += costs.fixed(max(1, len(ready))) + sum(text.playing.round_s(costs) for text in ready)
     for text in ready:
         text.first = text.first or clock.seconds
-    for text, count in pieces.items():
-        text.read(count)
+    for reading, count in pieces.items():
+        reading.read(count)
     if ready:
         crowd.played(passes)
 
 
-def _drafted(texts: Sequence[Text], costs: CostModel, clock: Clock, own: OwnWork) -> list[int]:
+def _drafted(texts: Sequence[Sourced], costs: CostModel, clock: Clock) -> list[int]:
     """Let all texts draft, in passes that those share which still draft. Return how many each took."""
     steps, counts = [text.drafting() for text in texts], [0] * len(texts)
     while passes := {number: one for number, step in enumerate(steps) if (one := next(step, None))}:
         clock.seconds += costs.draft(len(passes))
-        clock.seconds += sum(own.token * one.tokens + own.late_row * one.late for one in passes.values())
-        for number in passes:
+        for number, one in passes.items():
+            clock.seconds += texts[number].playing.pass_s(one, costs, len(texts))
             counts[number] += 1
     clock.seconds += costs.beginning(sum(count > 0 for count in counts))
     return counts

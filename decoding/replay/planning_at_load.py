@@ -16,7 +16,7 @@ from decoding.disco.judging import Judge
 from decoding.measure.crossover import bracket, crossing
 from decoding.prices.cost_model import CostModel
 from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
-from decoding.replay.at_load import OwnWork, Run, play
+from decoding.replay.at_load import Run, play
 from decoding.replay.planning import ALONE, Rows, Study
 from decoding.strategies import BASELINE
 from decoding.strategies import schedule as schedule_strategy
@@ -47,8 +47,8 @@ class Material:
         return judge_if_any(self.classifier)
 
     def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
-        texts, own = self.study.texts(self.study.shown(choice.sees, estimates)), OwnWork.of(choice, self.costs)
-        return play(texts, choice.sources(self.judge), self.costs, users, own, drafts=choice.spec.needs_draft)
+        texts, source = self.study.texts(self.study.shown(choice.sees, estimates)), choice.sources(self.judge)
+        return play(texts, source, self.costs, users, drafts=choice.spec.needs_draft)
 
     def prepared(self, users: int) -> Iterator[tuple[Choice, float]]:
         """Return settings of strategies that prepare ahead, and their tokens per second."""

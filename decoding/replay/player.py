@@ -18,6 +18,7 @@ from decoding.core.crowd import Crowd
 from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
 from decoding.drafting.tree_shapes import TreeShape
+from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 
@@ -38,6 +39,7 @@ class Pass(NamedTuple):
     tokens: int  # that it drafts
     rows: int = 1  # that it reads, besides those that it has not read yet
     late: int = 0  # tokens that it must read first, beyond the one that follows a draft that was accepted whole
+    is_level: bool = False  # whether its tokens are a level of a tree
 
 
 @dataclass
@@ -100,25 +102,36 @@ class Playing:
         if isinstance(ask, Copy):
             self.copied, self.agreed = len(ask.tokens), self._agreeing(ask.tokens)
             ask = next_of(asking)
-        assert not isinstance(ask, Block), "recordings hold what a draft says token by token"
+        if isinstance(ask, Block):
+            raise BadStrategy("A source of blocks cannot be replayed: recordings hold a draft token by token.")
         self.first_rows = self.late + self.copied
         if isinstance(ask, Step) and ask.parents:
             yield from self._grow(asking, ask)
         elif isinstance(ask, Step):
             yield from self._go_on(asking)
-        if not self.tree:
+        if self.drafted and not self.tree:
             self.drafted = min(self.drafted, self.source.keeps(self.drafted))
         self._ready = self._clock.now()
 
     @property
     def late_rows(self) -> int:
-        """Rows of the first pass beyond two, where another source had added tokens."""
-        return max(0, self.first_rows - 2) if self.source.copies else 0
+        """Rows of the first pass beyond two."""
+        return max(0, self.first_rows - 2)
 
     @property
     def size(self) -> int:
         """Tokens of this round's draft."""
         return self.copied + self.drafted
+
+    def pass_s(self, one: Pass, costs: CostModel, texts: int) -> float:
+        """Seconds of a pass of so many texts that this one shares with no other: of a look at each token, or of its
+        place in a tree, and of what the model reads late."""
+        each = costs.in_tree if one.is_level else costs.look(self.source.sees)
+        return each * one.tokens + (costs.late_row(texts) * one.late if one.late else 0.0)
+
+    def round_s(self, costs: CostModel) -> float:
+        """Seconds of a round that this text shares with no other: of growing a tree, or of weighing a copy."""
+        return costs.tree * bool(self.tree) + costs.mixing * self.source.weighs
 
     def judge(self) -> int:
         """Take the verdict, which comes now. Return how many tokens it accepts."""
@@ -197,7 +210,7 @@ class Playing:
         for rows, tokens in levels:
             self.passes += 1
             self.drafted += tokens
-            yield Pass(tokens, rows)
+            yield Pass(tokens, rows, is_level=True)
 
     def _shaped(self, asking: Asking, step: Ask | str, room: int) -> Iterator[tuple[int, int]]:
         """Yield rows and tokens of each level of a tree whose shape the source knows."""
@@ -249,7 +262,14 @@ def _counted(playing: Playing, clock: Clock, costs: CostModel | None) -> Counts:
         accepted = playing.judge()
         if costs:
             clock.seconds += costs.fixed(1) + costs.mixing * playing.source.weighs
-        _note(counts, playing, accepted)
+        counts.note(
+            playing.size,
+            accepted,
+            playing.passes,
+            playing.first_rows,
+            is_tree=bool(playing.tree),
+            is_mixed=playing.source.weighs,
+        )
         at += accepted + 1
     return counts
 
@@ -257,23 +277,6 @@ def _counted(playing: Playing, clock: Clock, costs: CostModel | None) -> Counts:
 def _pass_s(playing: Playing, costs: CostModel, *, is_first: bool) -> float:
     first = costs.beginning(1) + costs.catching_up(playing.first_rows) if is_first else 0.0
     return first + costs.draft(1) + costs.look(playing.source.sees)
-
-
-def _note(counts: Counts, playing: Playing, accepted: int) -> None:
-    size, passes = playing.size, playing.passes
-    copied = size if playing.recorded.record.is_copied else playing.copied
-    counts.rounds[size] += 1
-    counts.accepted += accepted
-    counts.mixed += playing.source.weighs
-    counts.copied += copied
-    counts.copied_rounds += copied > 0 and copied == size
-    if passes:
-        counts.catch_ups += playing.first_rows > 1
-        counts.late_rows += playing.late_rows
-    if playing.tree:
-        counts.trees += size > 0
-        counts.in_trees += size
-        counts.branched += size - passes
 
 
 class PlayedRound(NamedTuple):

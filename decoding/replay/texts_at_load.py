@@ -75,18 +75,18 @@ class Sourced(Text):
 
     def __init__(self, request: RecordedText, began: float, end: int, source: Source, crowd: Crowd, clock: Clock):
         super().__init__(request, began, end)
-        self._playing = Playing(request, source, clock, crowd)
+        self.playing = Playing(request, source, clock, crowd)
 
     def prepare(self) -> None:
-        self._playing.begin()
+        self.playing.begin()
 
     @property
     def begins_to_draft(self) -> bool:
-        return super().begins_to_draft and not self._playing.source.rests
+        return super().begins_to_draft and not self.playing.source.rests
 
     def drafting(self) -> Iterator[Pass]:
-        yield from self._playing.drafting(self.at, self.room)
-        self.drafted = self._playing.size
+        yield from self.playing.drafting(self.at, self.room)
+        self.drafted = self.playing.size
 
     def accepted(self) -> int:
-        return self._playing.judge()
+        return self.playing.judge()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from decoding.drafting.estimates import Knowledge
-from decoding.drafting.source import STEP, Asking, Copy, Foresee, Judgement, Source, View
+from decoding.drafting.source import Asking, Copy, Foresee, Judgement, Source, View, until_refused
 from decoding.drafting.strategy import LONGEST, Looks, Strategy
 from decoding.strategies.suffix import SuffixDecoding
 
@@ -31,10 +31,7 @@ class KnowsBoth(Source):
             if copy:
                 yield Copy(copy)
             return "rule"
-        for _ in range(LONGEST):
-            if not (yield STEP):
-                return "rule"
-        return "limit"
+        return (yield from until_refused(LONGEST))
 
     def judged(self, judgement: Judgement) -> None:
         know = self.knowledge

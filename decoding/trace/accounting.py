@@ -27,7 +27,7 @@ class Round:
     draft: Drafted | None
     before: Anticipated | None  # what was prepared beside the last round
     beside: Anticipated | None  # and beside this one
-    is_behind: bool = False  # the draft model must read a second row first: its last draft was accepted whole
+    unread: int = 1  # committed tokens that the draft model has not read, as far as its own passes tell
 
     @property
     def drafted(self) -> int:
@@ -40,6 +40,25 @@ class Round:
     @property
     def is_copied(self) -> bool:
         return self.draft is not None and self.draft.source == "copied"
+
+    @property
+    def read(self) -> int:
+        """Rows of the draft model's first pass."""
+        return self.unread + (self.drafted - self.passes if self.is_copied else 0)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the draft model must read more than one row first."""
+        return self.read > 1
+
+    @property
+    def leaves_unread(self) -> int:
+        """Committed tokens that the draft model has not read after this round."""
+        if not self.passes:
+            return self.unread + self.verdict.accepted + 1
+        has_rows = self.draft is not None and self.draft.rows
+        is_trimmed = not has_rows and self.passes > self.drafted  # its last token was read, whatever was accepted
+        return 1 + (self.verdict.outcome == "bonus" and not is_trimmed)
 
     @property
     def took_s(self) -> float:
@@ -118,13 +137,12 @@ def rounds(trace: Sequence[Event]) -> Iterator[Round]:
     """Read the rounds of a trace in order. The last has no preparation: nobody asked for its branches."""
     drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
     prepared = {event.round: event for event in trace if isinstance(event, Anticipated)}
-    free_ns, is_behind = next((event.prefill_ns for event in trace if isinstance(event, Started)), 0), False
+    free_ns, unread = next((event.prefill_ns for event in trace if isinstance(event, Started)), 0), 1
     for verdict in trace:
         if isinstance(verdict, Verified):
             before, beside = prepared.get(verdict.round - 1), prepared.get(verdict.round)
-            yield (one := Round(free_ns, verdict, drafts.get(verdict.round), before, beside, is_behind))
-            free_ns = verdict.end_ns
-            is_behind = verdict.outcome == "bonus" if one.drafted and not one.is_copied else is_behind
+            yield (one := Round(free_ns, verdict, drafts.get(verdict.round), before, beside, unread))
+            free_ns, unread = verdict.end_ns, one.leaves_unread
 
 
 def _seconds_between(began_ns: int, ended_ns: int) -> float:

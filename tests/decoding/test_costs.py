@@ -114,7 +114,8 @@ def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
 
 @pytest.mark.parametrize("spent", [{2: 12_000, 4: 9_000}, {2: 1_000, 4: 5_000}], ids=["falling", "from below zero"])
 def test_whatever_noise_does_to_long_and_short_drafts_no_price_is_negative_and_none_is_nothing(spent) -> None:
-    trace: list[Event] = [Verified(0, 0, 1, "correction", 0, 0, 1_000)]
+    first = Drafted(0, 1, 1, (1,), (), (), "limit", "fresh", 1, 0, 0)
+    trace: list[Event] = [first, Verified(0, 0, 1, "correction", 0, 0, 1_000)]
     for number, (count, cost) in enumerate(spent.items(), start=1):
         start, end = number * 100_000, number * 100_000 + cost
         trace.append(Drafted(number, 1, count, (1,) * count, (), (), "limit", "fresh", count, start, end))
@@ -177,11 +178,12 @@ def test_between_two_numbers_of_texts_a_pass_has_as_many_rows() -> None:
 def test_a_text_among_alike_ones_meets_the_prices_of_their_passes(texts: int, rows: int) -> None:
     costs = CostModel(
         {n: [(n * each, 0.01 + 0.001 * n * each**0.5) for each in (1, 3, 9)] for n in (1, 4, 16)},
-        {n: [(n, 0.001 * n**0.5)] for n in (1, 4, 16)},
+        {n: [(n * each, 0.001 * (n * each) ** 0.5) for each in (1, 6, 24)] for n in (1, 4, 16)},
         begin=[(1, 0.001), (16, 0.002)],
     )
     one = costs.of_each(texts)
     assert one.verify(1, rows) == pytest.approx(costs.verify(texts, texts * rows))
+    assert costs.draft(texts) == costs.draft(texts, texts)
     assert one.drafted(1, rows) == pytest.approx(costs.drafted(texts, rows))
 
 
@@ -209,12 +211,12 @@ def test_prices_are_read_as_they_were_written_and_as_earlier_versions_wrote_them
 
 
 def long_text(prompt: int, rounds: int = 12) -> list[Event]:
-    """Verifications of 1 ms and 1 µs for each token before them, every second with a draft of 2 tokens of 0.1 ms each
+    """Verifications of 1 ms and 1 µs for each token before them, two of three with a draft of 2 tokens of 0.1 ms each
     and 0.1 µs for each token."""
     events, now, context = list[Event]([Started(prompt, 0)]), 0, prompt
     for number in range(1, rounds + 1):
         free, each = now, 100_000 + 100 * context
-        if number % 2:
+        if number % 3:
             now += 2 * each
             events.append(Drafted(number, context, 2, (1, 1), (), (), "limit", "fresh", 2, free, now))
         asked, now = now, now + 1_000_000 + 1_000 * context

@@ -93,7 +93,7 @@ def test_a_replay_ends_copies_where_a_live_run_does(slug: str) -> None:
     for seed in range(4):
         live = World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events
         counts = Study([recorded(World.of_tables(5, seed), GREEDY, seed)]).play(choice, judge=judging())
-        assert counts.copied > 0 and counts == counted(live)
+        assert counts.drafted > 0 and counts == counted(live)
 
 
 @pytest.mark.parametrize(("slug", "more"), [("suffix", {}), ("suffix", {"memory": True}), ("lookup", {})])
@@ -198,7 +198,7 @@ def test_the_hybrid_asks_the_classifier_about_copies_and_drafts_live_and_replaye
 
     rows, knowledge = study.estimates(classifier), Knowledge()
     played = replay(study.texts(rows), lambda: Spied(knowledge, judging()), COSTS)
-    assert played.copied > 0 and 0 < len(asked) <= played.draft_passes
+    assert played.drafted > played.draft_passes >= len(asked) > 0
     assert {*asked} <= {each for text in rows for row in text for each in row}
 
 
@@ -214,7 +214,7 @@ def test_the_sweep_of_copies_moves_the_threshold_of_the_strategy_that_pages_comp
     for point in points[::6]:
         counts = study.play(judged(strategy, point["threshold"]), judge=judging())
         assert point["speedup"] == COSTS.speedup(counts, study.play(choose("autoregressive")))
-        assert point["drafted"] == pytest.approx(counts.copied / counts.target_passes)
+        assert point["drafted"] == pytest.approx(counts.drafted / counts.target_passes)
     assert points[0]["drafted"] > points[-1]["drafted"]  # a higher threshold ends copies earlier
 
 

@@ -12,9 +12,12 @@ from decoding.backends.registry import Parts
 from decoding.choice import choose
 from decoding.core.drafter import Drafter
 from decoding.dice.sampling import Sampling
+from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import END, STEP, Ask, Asking, Block, Copy, Copying, Source, Step, View
+from decoding.drafting.strategy import Looks, Strategy
 from decoding.errors import BadStrategy
 from decoding.models.table import TableRunner
+from decoding.replay.player import replay
 from decoding.trace.events import Drafted, StopReason
 from tests.decoding.worlds import World, state_of, tables
 from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
@@ -68,6 +71,7 @@ class Foretelling(TableRunner):
 
 
 class Blocks(Source):
+    blocks = True
     lookahead = 3
 
     def propose(self, view: View) -> Asking:
@@ -89,6 +93,24 @@ def test_a_block_drafts_several_tokens_in_one_pass_and_the_text_is_the_targets()
         assert decoded == expected
         drafts = [event for event in recorder.events if isinstance(event, Drafted)]
         assert {(len(draft.tokens), draft.passes, draft.stop) for draft in drafts} >= {(3, 1, "limit")}
+
+
+def test_blocks_that_no_recording_tells_are_replayed_nowhere_and_their_source_says_so() -> None:
+    looks = Looks("m", "M0,0Z", "#000")
+    strategy = Strategy("blocks", "Blocks", "It drafts blocks.", "ranked", looks, source=lambda given: Blocks())
+    assert not (strategy.can_replay or strategy.drafts_with_the_pair or strategy.prices_passes)
+    with pytest.raises(BadStrategy, match="cannot be replayed"):
+        replay([RecordedText(Record.of([True, False]))], Blocks)
+
+    class Silent(Blocks):
+        blocks = False
+
+    for world, source, sentence in (
+        (foretold(4, 1), Silent, "blocks = True"),
+        (World.of_tables(4, 1), Blocks, "only one"),
+    ):
+        with pytest.raises(BadStrategy, match=sentence):
+            world.run(lambda parts, source=source: source(), [3, 1], Sampling(max_new_tokens=8))  # type: ignore[misc]
 
 
 def test_three_tokens_of_blocks_follow_the_targets_joint_distribution() -> None:

@@ -16,6 +16,7 @@ from decoding.backends.registry import Parts
 from decoding.choice import choose
 from decoding.core.drafter import Drafter
 from decoding.dice.sampling import Sampling
+from decoding.disco import features
 from decoding.drafting.estimates import Knowledge
 from decoding.drafting.features import DraftStep, Lead, lead
 from decoding.drafting.source import Asking, Given, Judgement, View, next_of
@@ -27,7 +28,7 @@ from decoding.replay.player import RecordedDraft, replay
 from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.worlds import World, tables
+from tests.decoding.worlds import World, looking_at, tables
 from tests.kit.copies import CopyThenDraft, chain, chained
 from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
 from tests.kit.recordings import recorded
@@ -217,9 +218,9 @@ def test_a_replay_copies_and_drafts_what_a_live_run_does(sampling: Sampling) -> 
         study = Study([recorded(World.of_tables(5, seed), sampling, seed)])
         live = counted(World.of_tables(5, seed).run(chained, [3, 1], sampling, seed)[1].events)
         played = replay(study.texts(study.confidences), chain, COSTS)
-        assert played.copied > 0 and played.draft_passes > 0
-        assert (played.tokens, played.rounds, played.accepted, played.copied) == (
-            (live.tokens, live.rounds, live.accepted, live.copied)
+        assert played.drafted > played.draft_passes > 0
+        assert (played.tokens, played.rounds, played.accepted, played.draft_passes) == (
+            (live.tokens, live.rounds, live.accepted, live.draft_passes)
         )
 
 
@@ -245,6 +246,36 @@ def test_a_replay_shows_the_leads_that_a_live_draft_has(sampling: Sampling) -> N
     assert all(0.5 <= lead <= 1.0 for lead in shown)
 
 
+@pytest.mark.parametrize("seen", [features.NAMES, features.QUICK, features.GLANCE], ids=["full", "quick", "glance"])
+def test_after_a_copy_a_live_draft_has_the_estimates_that_a_replay_has_there(seen: Sequence[str]) -> None:
+    classifier, copied = looking_at(seen), 0
+    shown: list[tuple[int, tuple[int, ...], list[float]]] = []  # by draft: where it began, its copy, its estimates
+
+    class Spied(CopyThenDraft):
+        sees = "estimate"
+
+        def takes(self, estimates: Sequence[float]) -> tuple[int, int]:
+            taken, drafted = super().takes(estimates)
+            shown.append((self._start, self._found[:taken], []))
+            return taken, drafted
+
+        def stops(self, seen: float, now: int) -> bool:
+            shown[-1][2].append(seen)
+            return super().stops(seen, now)
+
+    for seed in range(6):
+        shown.clear()
+        World.of_tables(5, seed).run(lambda parts: parts.drafter(Spied(Knowledge()), classifier), [3, 1], GREEDY)
+        study = Study([recorded(World.of_tables(5, seed), GREEDY)])
+        [recording], [rows] = study.recordings, study.estimates(classifier)
+        for start, copy, estimates in shown:
+            place = start + len(copy)
+            if recording.tokens[start:place] == [*copy] and len(estimates) == 2:
+                copied += len(copy) > 0
+                assert estimates == pytest.approx(rows[place - recording.prompt_tokens][:2], abs=1e-5)
+    assert copied > 3
+
+
 @pytest.mark.parametrize("token", [2, 0], ids=["the best", "another, as ratio dice may draw"])
 def test_a_lead_is_the_same_on_every_device(token: int) -> None:
     preferences = torch.tensor([[0.5, -torch.inf, 2.0, 1.0]])
@@ -257,7 +288,7 @@ def test_a_lead_is_the_same_on_every_device(token: int) -> None:
 def test_the_replayed_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sources() -> None:
     study = Study([recorded(World.of_tables(4, 1), GREEDY)])
     played = study.play(BOUND, costs=COSTS)
-    assert played.copied > 0 and played.draft_passes > 0
+    assert played.drafted > played.draft_passes > 0
     drafted = sum(count * rounds for count, rounds in played.rounds.items())
     assert played.accepted >= drafted - played.rounds.total()
 
@@ -266,7 +297,7 @@ def test_a_replayed_hybrid_learns_from_earlier_texts_and_pays_for_what_the_model
     study = Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(6)])
     counts = study.play(HYBRID, costs=COSTS)
     assert counts.tokens == sum(len(each.matches) for each in study.recordings)
-    assert counts.copied > 0 and counts.draft_passes > 0 and counts.late_rows > 0
+    assert counts.drafted > counts.draft_passes > 0 and counts.late_rows > 0
     assert COSTS.seconds(counts, "confidence") > COSTS.seconds(replace(counts, late_rows=0), "confidence")
 
 

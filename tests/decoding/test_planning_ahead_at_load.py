@@ -13,7 +13,7 @@ from decoding.dice.sampling import Sampling
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in, with_preparing
 from decoding.replay.ahead_at_load import AheadAtLoad
-from decoding.replay.at_load import OwnWork, play
+from decoding.replay.at_load import play
 from decoding.replay.planning import Study, study
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import Material, predict_at_load
@@ -42,9 +42,9 @@ def test_for_one_user_a_tree_takes_the_passes_of_its_replay(recorded: Study) -> 
     tree = choose("tree", {"shape": "3/21/1"})
     requests = [replace(text, prompt_tokens=1) for text in recorded.texts()]
     counts = replay(requests, tree.sources())
-    found = play(requests, tree.sources(), CHEAP, users=1, own=OwnWork(token=0.0001, round=0.002))
-    verifying = sum(rounds * (CHEAP.verify(1, size + 1) + 0.003) for size, rounds in counts.rounds.items())
-    passes = verifying + CHEAP.draft(1) * counts.draft_passes + 0.0001 * counts.in_trees
+    found = play(requests, tree.sources(), replace(CHEAP, in_tree=0.0001, tree=0.002), users=1)
+    verifying = sum(rounds * (CHEAP.verify(1, size + 1) + 0.001) for size, rounds in counts.rounds.items())
+    passes = verifying + CHEAP.draft(1) * counts.draft_passes + 0.0001 * counts.in_trees + 0.002 * counts.trees
     assert sum(request.end for request in found.requests) == pytest.approx(passes)
 
 

@@ -233,7 +233,7 @@ def test_a_card_of_this_machine_can_be_read_and_projected_onto(ready) -> None:  
 def test_prices_that_noise_made_fall_with_more_texts_rise_again_and_make_a_card() -> None:
     noisy = {1: [(1, 2e-3), (9, 3e-3)], 2: [(2, 1e-3), (18, 4e-3)], 4: [(4, 3e-3), (36, 3.5e-3)]}
     found = rising_by_batch(noisy)
-    assert found == {1: [(1, 2e-3), (9, 3e-3)], 2: [(2, 2e-3), (18, 4e-3)], 4: [(4, 3e-3), (36, 4e-3)]}
+    assert found == {1: [(1, 1.5e-3), (9, 3e-3)], 2: [(2, 1.5e-3), (18, 3.75e-3)], 4: [(4, 3e-3), (36, 3.75e-3)]}
     card = with_costs(target=found, steps={size: [(size, 2e-4)] for size in found})
     assert Card.from_dict(card.to_dict()).batches == [*found]
 

@@ -21,7 +21,7 @@ from decoding.disco.estimating import estimate_of
 from decoding.disco.recording import Recording, record
 from decoding.drafting.features import DraftStep, Feature
 from decoding.drafting.records import Record, RecordedText
-from decoding.drafting.source import Chain, Judgement
+from decoding.drafting.source import Chain, Judgement, View
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, counted
 from decoding.replay.planning import Study
@@ -29,7 +29,7 @@ from decoding.replay.player import replay
 from decoding.strategies.disco import RULES
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted
-from tests.decoding.worlds import World, looking_at, some_classifier, stopped_by
+from tests.decoding.worlds import World, drafter_for, looking_at, some_classifier, stopped_by
 from tests.kit.recordings import CAP, NEW, SAMPLINGS, many, recorded, world
 
 ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
@@ -79,10 +79,56 @@ def test_so_it_does_where_a_classifier_decides(name: str, sampling: Sampling, en
         assert counts == counted(live.events)
 
 
+class Trimming(SameLength):
+    """Drafts tokens that the target never sees: all but so many."""
+
+    kept = 2
+
+    def keeps(self, drafted: int) -> int:
+        return min(drafted, self.kept)
+
+
+class Discarding(Trimming):
+    kept = 0
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
+def test_passes_whose_tokens_the_target_never_sees_count_live_and_replayed(sampling: Sampling) -> None:
+    made, texts = world(), [RecordedText(recorded(world(), sampling).record)]
+    _, live = made.run(lambda parts: drafter_for(parts, Trimming(5)), [3, 1], sampling)
+    counts = replay(texts, partial(Trimming, 5))
+    assert counts.draft_passes == counted(live.events).draft_passes > 2 * counts.drafted > 0
+    unseen = replay(texts, partial(Discarding, 5))
+    assert unseen.rounds == {0: NEW} and 4 * unseen.drafts < unseen.draft_passes and unseen.drafts == NEW - 1
+
+
+class Pausing(SameLength):
+    """Drafts in every third round."""
+
+    round = 0
+
+    def begin(self, view: View) -> None:
+        self.round += 1
+        self.lookahead = 0 if self.round % 3 else 3
+
+
+@pytest.mark.parametrize("make", [partial(Pausing, 3), partial(Trimming, 5)], ids=["pausing", "trimming"])
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
+def test_rows_that_the_draft_must_read_first_count_live_and_replayed(make, sampling: Sampling) -> None:  # type: ignore[no-untyped-def]
+    made = world()
+    _, live = made.run(lambda parts: drafter_for(parts, make()), [3, 1], sampling)
+    counts = replay([RecordedText(recorded(made, sampling).record)], make)
+    assert counts == counted(live.events)
+    if make.func is Pausing:
+        assert 0 < counts.drafts == counts.catch_ups <= counts.late_rows
+    else:
+        assert counts.catch_ups == 0, "it has read all that the target accepted"
+
+
 def test_copied_tokens_take_no_pass_of_the_draft_model() -> None:
     study = Study([recorded(world(), SAMPLINGS[0])])
     counts = study.play(choose("suffix", {"threshold": 0.05}))
-    assert counts.copied > 0 and (counts.draft_passes, counts.drafts) == (0, 0)
+    assert counts.drafted > 0 and (counts.draft_passes, counts.drafts) == (0, 0)
     costs = CostModel.of_one((0.0, 10.0, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2)
     assert costs.seconds(counts) == pytest.approx(
         sum(rounds * (costs.verify(1, drafted + 1) + costs.fixed(1)) for drafted, rounds in counts.rounds.items())

@@ -122,7 +122,7 @@ def test_saguaro_sampling_takes_probability_from_the_tokens_with_a_branch() -> N
 
 def test_a_draft_of_a_batch_is_priced_with_what_it_takes_besides_its_steps() -> None:
     joint = CostModel({4: [(4, 0.01)]}, {4: [(4, 0.001)]}, begin=[(4, 0.002)])
-    assert base.Clock(SimpleNamespace(joint=joint)).draft(3, 4) == pytest.approx(0.005)  # type: ignore[arg-type]
+    assert base.Race(SimpleNamespace(joint=joint), ()).draft(3, 4) == pytest.approx(0.005)  # type: ignore[arg-type]
 
 
 def test_prompts_without_a_value_in_a_bin_give_no_interval_there() -> None:

@@ -104,7 +104,7 @@ def test_replays_of_its_texts_count_what_runs(target_alone: Pair, choice: Choice
     counts = recorded.play(choice)
     assert recorded.is_alone and told == [1, 2, 3]
     assert counts.target_passes == sum(sample.num_target_passes for sample in samples)
-    assert counts.copied == sum(sample.num_draft_tokens for sample in samples)
+    assert counts.drafted == sum(sample.num_draft_tokens for sample in samples)
 
 
 def test_a_recording_of_it_can_be_cancelled(target_alone: Pair) -> None:

@@ -31,6 +31,7 @@ from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.messages import Asked, Recipe
 from decoding.ssd.transport.speculators import Speculators
+from decoding.ssd.transport.two_lanes import Lanes
 from decoding.strategies.disco import RULES
 from decoding.trace.events import Recorder, to_dict
 from decoding.trace.timing import Clock
@@ -133,6 +134,7 @@ class World:
     bridge: Bridge | None = None  # if the draft has another tokenizer
     clock: Callable[[], Clock] = Clock
     memory: dict[str, Any] | None = None  # that its texts share; None: they share nothing
+    lanes: Lanes | None = None  # if one thread drives target and draft at once
 
     @property
     def vocab(self) -> int:
@@ -191,6 +193,7 @@ class World:
             lambda name: some_classifier(),
             self.choosings(self.draft.vocab_size if self.bridge else dice.vocab, self.draft.device),
             self.draft_process,
+            lanes=self.lanes,
             words=self.words,
             bridge=self.bridge,
             memory={} if self.memory is None else self.memory,

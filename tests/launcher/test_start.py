@@ -221,15 +221,30 @@ def refusal(command: list[str], data: Path) -> str:
     return done.stderr
 
 
+STOPPED_EARLY = """  # when it has a job, and before Celery listens for signals
+import os, signal, sys
+from celery.signals import celeryd_init
+from tests.launcher.up import until
+from worker.__main__ import main
+
+@celeryd_init.connect
+def stop(**_):
+    from webapp.jobs.models import Job
+    until(Job.objects.filter(worker="w1").exists, "a job to be taken")
+    os.kill(os.getpid(), signal.SIGTERM)
+
+main(sys.argv[1:])
+"""
+
+
 def test_a_worker_that_starts_without_its_broker_works_and_puts_its_job_down_when_it_is_stopped(prepared, tmp_path):
     data, said = tmp_path / "lab", tmp_path / "said.txt"
     shutil.copytree(prepared, data, ignore=shutil.ignore_patterns("static"))
     env = environment(data) | {"REDIS_URL": f"unix://{tmp_path}/gone.sock"}
-    command = [sys.executable, "-P", "-m", "worker", "--queue", "light", "--name", "w1"]
+    command = [sys.executable, "-P", "-c", STOPPED_EARLY, "--queue", "light", "--name", "w1"]
     with said.open("w") as log, subprocess.Popen(command, env=env, stdout=log, stderr=log) as worker:
-        until(lambda: asked(data, "SELECT 1 FROM jobs_job WHERE worker = 'w1'"), "a job to be taken")
-        worker.terminate()
         assert worker.wait(DEADLINE) == 0, said.read_text()
+    assert asked(data, "SELECT 1 FROM jobs_jobevent WHERE sentence LIKE 'w1 was stopped; %'")
     assert not asked(data, "SELECT 1 FROM jobs_job WHERE state = 'running'")
     assert "Exception in thread" not in said.read_text()
 

@@ -16,7 +16,7 @@ from tests.webapp import make
 from tests.worker.conftest import until
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
-from worker import gauges, memory
+from worker import memory
 from worker.engine_process import EngineProcess
 from worker.jobs.check_model import CheckModel
 from worker.memory import HEADROOM, MIB, OverLimit, limit, run_size
@@ -99,12 +99,6 @@ def test_a_pair_may_take_what_its_weights_and_its_longest_text_need(checkpoints,
     short, long = (run_size((tmp_path, tmp_path), [5, length], 16) for length in (2, 90))
     assert sum(map(len, checkpoints["target"].values())) < short < long < 64 * MIB
     assert run_size((tmp_path / "nowhere",), [2], 16) == 0
-
-
-def test_memory_is_read_without_the_kernels_files_as_well(monkeypatch, tmp_path):
-    here = memory.MemoryReader(os.getpid()).largest()
-    monkeypatch.setattr(gauges, "PROC", tmp_path / "none")
-    assert memory.MemoryReader(os.getpid()).largest() >= here // 2 > 0
 
 
 def test_a_program_of_the_users_own_is_left_out_of_the_limit():

@@ -46,8 +46,8 @@ def test_an_engine_that_does_nothing_is_ended_and_that_counts(own):
     ids=["early", "hangs", "works in vain", "starves", "starves for long"],
 )
 def test_silence_is_judged_by_the_processor_time_that_the_engine_got(own, waited_s, worked_s, is_given_up, counts):
-    clock, ticks = iter([0, *[waited_s] * 99]), iter([0, *[worked_s * os.sysconf("SC_CLK_TCK")] * 99])
-    silence = ProcessTime(os.getpid(), 300.0, lambda: next(clock), lambda pid: next(ticks))
+    clock, spent = iter([0, *[waited_s] * 99]), iter([0, *[worked_s] * 99])
+    silence = ProcessTime(os.getpid(), 300.0, lambda: next(clock), lambda pid: next(spent))
     assert (silence.is_over or silence.is_idle or silence.is_stuck) == is_given_up
     if is_given_up:
         death = own.give_up(silence)

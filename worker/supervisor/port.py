@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 
+from worker import gauges
 from worker.supervisor.data_folder import Taken
 
 DEFAULT = 8000
-LISTENING = "0A"
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -47,39 +44,5 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _holder(port: int) -> str:
     """Name the process that listens there, where the system lets us see it."""
-    pid = process_at(port)
-    try:
-        words = (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return "another process"
-    return f"process {pid} ({b' '.join(words).decode(errors='replace').strip()[:80]})"
-
-
-def process_at(port: int) -> int | None:
-    """Find the process that listens at a port of this machine; None if the system does not let us see it."""
-    wanted = {f"socket:[{inode}]" for inode in _inodes(port)}
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if wanted & set(_open_in(process)):
-                return int(process.name)
-        except OSError:
-            continue  # gone, or somebody else's
-    return None
-
-
-def _open_in(process: Path) -> Iterator[str]:
-    """Yield what a process has open. A connection may be closed while we look."""
-    for fd in (process / "fd").iterdir():
-        with suppress(OSError):
-            yield str(fd.readlink())
-
-
-def _inodes(port: int) -> set[str]:
-    found = set()
-    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
-        if table.exists():
-            for line in table.read_text().splitlines()[1:]:
-                cells = line.split()
-                if cells[3] == LISTENING and int(cells[1].rpartition(":")[2], 16) == port:
-                    found.add(cells[9])
-    return found
+    pid = gauges.process_at(port)
+    return f"process {pid} ({gauges.command_of(pid)[:80]})" if pid else "another process"

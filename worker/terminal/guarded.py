@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from decoding.errors import DrafthouseError
-from worker import leash
+from worker import gauges, leash
 from worker.memory import LOOK_EVERY, MemoryReader, OverLimit, limit
 from worker.spent import OverTime, ProcessTime
 from worker.terminal.ending import WRONG
@@ -31,7 +31,8 @@ _to_watcher: int | None = None  # in the child: the pipe on which it says what i
 
 def guarded(work: Callable[[], int]) -> int:
     """Run `work` under a watcher and return its exit code. Call it before anything starts a thread."""
-    if not hasattr(signal, "sigtimedwait"):  # macOS: only what files may hold is bounded there
+    # macOS: only what files may hold is bounded there. Without psutil a command can only show its --help.
+    if not hasattr(signal, "sigtimedwait") or not gauges.HAS_PSUTIL:
         return work()
     reading, writing = os.pipe()
     signal.pthread_sigmask(signal.SIG_BLOCK, (*FORWARDED, signal.SIGCHLD))

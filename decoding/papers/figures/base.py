@@ -115,10 +115,20 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Clock:
-    """Seconds of a round's parts for a batch of texts."""
+class Tuned:
+    """The best lookahead of one kind of decoding, with its tallies."""
+
+    way: Way
+    tallies: Tallies
+
+
+@dataclass
+class Race:
+    """Kinds of decoding on one temperature's outcomes, each at its best lookahead for a batch: by the SSD paper's
+    formulas, at the prices of the cost model for so many texts."""
 
     evidence: Evidence
+    outcomes: Sequence[Outcomes]
     devices: int = 1  # that draft: each steps its share of the branches
 
     def costs(self, batch: int) -> CostModel:
@@ -148,29 +158,13 @@ class Clock:
             0.0 if way.is_random else drafting,
         )
 
-    def speed(self, way: Way, tally: Tally, batch: int = 1) -> float:
+    def pace(self, way: Way, tally: Tally, batch: int = 1) -> float:
         """Tokens per second of each text. Theorem 7 counts a verification as one unit, whatever its rows."""
         return self.speculation(way, tally, batch).speedup(batch) / self.verify(way.lookahead, batch)
 
     def alone(self, batch: int = 1) -> float:
         """Tokens per second of each text without speculation."""
         return 1.0 / self.verify(0, batch)
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """The best lookahead of one kind of decoding, with its tallies."""
-
-    way: Way
-    tallies: Tallies
-
-
-@dataclass
-class Race:
-    """Kinds of decoding on one temperature's outcomes, each at its best lookahead for a batch."""
-
-    clock: Clock
-    outcomes: Sequence[Outcomes]
 
     @cached_property
     def _tallies(self) -> dict[Way, list[Tally]]:
@@ -183,17 +177,17 @@ class Race:
 
     def tuned(self, each: int, *, is_random: bool = False, law: Law | None = None, batch: int = 1) -> Tuned:
         ways = [Way(lookahead, each, is_random, law) for lookahead in range(1, DEEPEST + 1)]
-        way = max(ways, key=lambda one: self.clock.speed(one, total(self.tallies(one)), batch))
+        way = max(ways, key=lambda one: self.pace(one, total(self.tallies(one)), batch))
         return Tuned(way, self.tallies(way))
 
     def speed(self, one: Tuned, batch: int = 1) -> Estimate:
-        return estimate(one.tallies, lambda part: self.clock.speed(one.way, total(part), batch))
+        return estimate(one.tallies, lambda part: self.pace(one.way, total(part), batch))
 
     def ratio(self, one: Tuned, other: Tuned, batch: int = 1) -> Estimate:
         """Speed of one over the other's, on the same prompts."""
 
         def compute(part: Sequence[tuple[Tally, Tally]]) -> float:
             ours, theirs = (total(column) for column in zip(*part, strict=True))
-            return self.clock.speed(one.way, ours, batch) / self.clock.speed(other.way, theirs, batch)
+            return self.pace(one.way, ours, batch) / self.pace(other.way, theirs, batch)
 
         return estimate([*zip(one.tallies, other.tallies, strict=True)], compute)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.by_temperature import FAN_OUTS
 from decoding.papers.figure import SSD, Axis, Drawn, Figure, published, series
-from decoding.papers.figures.base import NOT_RUN, Clock, Race, law
+from decoding.papers.figures.base import NOT_RUN, Race, law
 from decoding.papers.settings import BRANCHES_EACH, TEMPERATURES
 from decoding.words import signed
 
@@ -26,7 +26,7 @@ def draw(evidence: Evidence) -> Drawn:
     even, shaped, lookaheads = [], [], []
     for temperature in TEMPERATURES:
         outcomes = evidence.outcomes(temperature)
-        race = Race(Clock(evidence), outcomes)
+        race = Race(evidence, outcomes)
         ours, plain = race.tuned(BRANCHES_EACH), race.tuned(0)
         even.append((temperature, race.ratio(ours, plain)))
         shaped.append((temperature, race.ratio(race.tuned(BRANCHES_EACH, law=law(outcomes)), plain)))

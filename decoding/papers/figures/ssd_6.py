@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import SSD, Axis, Drawn, Figure, Origin, Point, Series, published, series
-from decoding.papers.figures.base import NOT_RUN, Clock, Race, Way, off
+from decoding.papers.figures.base import NOT_RUN, Race, Way, off
 from decoding.papers.outcomes import total
 from decoding.papers.settings import BATCHES
 
@@ -20,7 +20,7 @@ NAMES: dict[Backup, str] = {"neural": "ours, model as backup", "random": "ours, 
 
 
 def draw(evidence: Evidence) -> Drawn:
-    race = Race(Clock(evidence), evidence.outcomes(0.0))
+    race = Race(evidence, evidence.outcomes(0.0))
     formula = [series(name, "theory", _by_formula(race, backup)) for backup, name in NAMES.items()]
     simulated = [_found(evidence.simulated_together, backup, "simulated") for backup in NAMES]
     if (ran := evidence.ran_together) is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import SSD, Axis, Drawn, Figure, published, series
-from decoding.papers.figures.base import Clock, Race
+from decoding.papers.figures.base import Race
 
 if TYPE_CHECKING:
     from decoding.papers.evidence import Evidence
@@ -19,7 +19,7 @@ PAPER, SYNC = (170, 197, 216, 226), 130
 def draw(evidence: Evidence) -> Drawn:
     points = []
     for devices in DEVICES:
-        race = Race(Clock(evidence, devices), evidence.outcomes(0.0))
+        race = Race(evidence, evidence.outcomes(0.0), devices)
         plain = race.tuned(0, batch=BATCH)
         backups = [race.ratio(race.tuned(devices, is_random=r, batch=BATCH), plain, BATCH) for r in (False, True)]
         points.append((devices, max(backups, key=lambda found: found.value)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import SSD, Axis, Drawn, Figure, Origin, Point, Series
-from decoding.papers.figures.base import NOT_RUN, Clock, Race, Tuned, off
+from decoding.papers.figures.base import NOT_RUN, Race, Tuned, off
 from decoding.papers.settings import BATCHES
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def _found(every: ByBatch) -> Sequence[Gains]:
 
 
 def _by_formula(evidence: Evidence) -> Sequence[Gains]:
-    clock = Clock(evidence)
-    race, unit = Race(clock, evidence.outcomes(0.0)), 1 / clock.alone()
+    race = Race(evidence, evidence.outcomes(0.0))
+    unit = 1 / race.alone()
 
     def best(batch: int) -> Tuned:
         found = [race.tuned(1, is_random=r, batch=batch) for r in (False, True)]
@@ -71,7 +71,7 @@ def _by_formula(evidence: Evidence) -> Sequence[Gains]:
     return (
         [race.speed(best(batch), batch).times(unit) for batch in BATCHES],
         [race.speed(race.tuned(0, batch=batch), batch).times(unit) for batch in BATCHES],
-        [Estimate(clock.alone(batch) * unit) for batch in BATCHES],
+        [Estimate(race.alone(batch) * unit) for batch in BATCHES],
     )
 
 

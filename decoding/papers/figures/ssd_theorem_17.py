@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import SSD, Axis, Drawn, Figure, Point, Series, published, series
-from decoding.papers.figures.base import NOT_RUN, Clock, Race
+from decoding.papers.figures.base import NOT_RUN, Race
 from decoding.papers.outcomes import total
 from decoding.papers.settings import BATCHES
 from decoding.trace.theory import critical_batch
@@ -21,14 +21,13 @@ FAST, NEURAL = (249, 244, 237, 207, 170), (256, 214, 186, 160, 135)
 
 
 def draw(evidence: Evidence) -> Drawn:
-    clock = Clock(evidence)
-    race = Race(clock, evidence.outcomes(0.0))
+    race = Race(evidence, evidence.outcomes(0.0))
     points = []
     for batch in BATCHES:
         neural, fast = (race.tuned(1, is_random=r, batch=batch) for r in (False, True))
         points.append((batch, race.ratio(neural, fast, batch)))
     both = [race.tuned(1, is_random=r) for r in (False, True)]
-    critical = critical_batch(*(clock.speculation(one.way, total(one.tallies)) for one in both))
+    critical = critical_batch(*(race.speculation(one.way, total(one.tallies)) for one in both))
     ran = evidence.ran_together
     run = [series("ours", "measured", _ratios(ran))] if ran else []
     formula = series("ours", "theory", points)

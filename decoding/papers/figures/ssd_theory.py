@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import SSD, Axis, Drawn, Figure, Series, series
-from decoding.papers.figures.base import ALONE, DEEPEST, NOT_RUN, Clock, Race, Tuned, Way
+from decoding.papers.figures.base import ALONE, DEEPEST, NOT_RUN, Race, Tuned, Way
 from decoding.papers.outcomes import Tally, total
 from decoding.papers.settings import BRANCHES_EACH
 from decoding.trace.theory import least_over, long_run_hit_rate, most_over
@@ -23,7 +23,7 @@ SAID = 4  # tokens of the drafts whose hits the sentence tells
 
 
 def draw(evidence: Evidence) -> Drawn:
-    race = Race(Clock(evidence), evidence.outcomes(0.0))
+    race = Race(evidence, evidence.outcomes(0.0))
     ahead, plain = _by_formula(race, BRANCHES_EACH), _by_formula(race, 0)
     most, least = _bounds(race)
     shown = [
@@ -45,7 +45,7 @@ def _below(points: Points, others: Points) -> list[float]:
 
 
 def _by_formula(race: Race, each: int) -> Points:
-    base = race.clock.alone()
+    base = race.alone()
     ways = [Way(depth, each) for depth in DEPTHS]
     speeds = [(way.lookahead, race.speed(Tuned(way, race.tallies(way)))) for way in ways]
     return [(depth, speed.times(1 / base)) for depth, speed in speeds]
@@ -56,8 +56,8 @@ def _bounds(race: Race) -> tuple[Points, Points]:
     most, least = Points(), Points()
     for depth in DEPTHS:
         plain, ahead = (total(race.tallies(Way(depth, each))) for each in (0, BRANCHES_EACH))
-        sd = race.clock.speculation(Way(depth), plain)
-        unit = race.clock.speed(Way(depth), plain) / race.clock.alone()
+        sd = race.speculation(Way(depth), plain)
+        unit = race.pace(Way(depth), plain) / race.alone()
         most.append((depth, Estimate(unit * most_over(sd, ahead.tokens_per_hit))))
         over = least_over(sd, ahead.hit_rate, ahead.tokens_per_hit, is_neural=True)
         least.append((depth, Estimate(unit * over)))
@@ -70,8 +70,8 @@ def _long_run(race: Race) -> Points:
     for depth in DEPTHS:
         way = _random(depth)
         tally = total(race.tallies(way))
-        spoken = replace(race.clock.speculation(way, tally), hit_rate=_endless(tally))
-        found.append((depth, Estimate(spoken.speedup() / race.clock.verify(depth, 1) / race.clock.alone())))
+        spoken = replace(race.speculation(way, tally), hit_rate=_endless(tally))
+        found.append((depth, Estimate(spoken.speedup() / race.verify(depth, 1) / race.alone())))
     return found
 
 

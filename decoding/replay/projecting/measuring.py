@@ -11,7 +11,7 @@ from decoding.backends.serving import Places
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Comparison
-from decoding.prices.cost_model import CostModel, Line, Table, on_line
+from decoding.prices.cost_model import CostModel, Line, Table
 from decoding.prices.fit import rising
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prices.machine_card import Card
@@ -81,10 +81,7 @@ def _line(price: Callable[[int, int], float], batch: int, rows: Sequence[int]) -
 
 
 def rising_by_batch(found: Table) -> Table:
-    """Make prices rise with texts, as they must: where noise makes more texts look cheaper, they cost the same."""
-    risen: dict[int, Line] = {}
-    before, few = [(1.0, 0.0)], 1
-    for batch, line in sorted(found.items()):
-        before = [(rows, max(seconds, on_line(before, rows * few / batch))) for rows, seconds in line]
-        risen[batch], few = before, batch
-    return risen
+    """Make prices rise with texts too, as they must: those of as many rows of each text."""
+    places = range(len(found[1]))
+    risen = [dict(rising({batch: [line[place][1]] for batch, line in found.items()})) for place in places]
+    return {batch: [(line[place][0], risen[place][batch]) for place in places] for batch, line in sorted(found.items())}

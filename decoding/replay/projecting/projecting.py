@@ -13,7 +13,7 @@ from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import Judge
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
-from decoding.replay.at_load import OwnWork, play
+from decoding.replay.at_load import play
 from decoding.replay.planning import Rows, Study, ungrown
 from decoding.replay.projecting.lockstep import Step, steps_along, steps_of, tokens_per_s
 from decoding.replay.projecting.texts import Text
@@ -108,6 +108,8 @@ class Material:
         [usual] = parse_choices(kind)
         if self.is_alone and usual.spec.needs_draft:
             return "it needs a draft, and none was recorded"
+        if usual.spec.blocks:
+            return "no recording tells what its blocks would hold"
         if not RANKED[kind]:
             return "a search has no settings of it to try"
         if self.classifier is None and usual.classifier is not None:
@@ -126,8 +128,7 @@ class Material:
         texts, source = [text.shown(choice.sees) for text in self.texts], choice.sources(self.judge)
         if choice.spec.copies_only or choice.spec.branches:
             return tokens_per_s([[*steps_along(each, source(), costs, batch)] for each in texts], costs, batch)
-        own = OwnWork.of(choice, costs, batch)
-        return play(texts, source, costs, batch, own).tokens_per_s_device / batch
+        return play(texts, source, costs, batch).tokens_per_s_device / batch
 
     def _prepared(self, choice: Choice, card: Card, costs: CostModel) -> list[list[Step]]:
         plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))

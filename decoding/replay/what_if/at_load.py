@@ -76,12 +76,8 @@ def simulate_at_load(found: Recorded, choice: Choice, users: int) -> AtLoad:
 
 
 def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.Run:
-    texts, source, own = (
-        found.texts(choice.sees, hopes),
-        choice.sources(found.judge(choice)),
-        at_load.OwnWork.of(choice, found.costs),
-    )
-    return at_load.play(texts, source, found.costs, users, own, drafts=choice.spec.needs_draft)
+    texts, source = found.texts(choice.sees, hopes), choice.sources(found.judge(choice))
+    return at_load.play(texts, source, found.costs, users, drafts=choice.spec.needs_draft)
 
 
 def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:

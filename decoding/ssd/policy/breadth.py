@@ -18,6 +18,8 @@ TRIED = (3, 12)  # a run begins with these in turn, to learn what a step takes b
 TRIALS = 4  # rounds of them: fewer than a warm-up has
 AGAIN = 32  # after so many rounds, one of them is tried again
 ROUNDS = 64  # that the means over rounds remember
+LOOK = 8  # rounds from one look at what pays to the next: a look takes as long as half of a step
+LOOKS = 16  # that the means over looks remember
 SLACK = 0.5  # steps more than a draft has tokens that are to end in time, as no two verifications take equally long
 GAIN = 0.02  # share of the saving by which another number must be better
 
@@ -33,7 +35,7 @@ class Breadth:
         self._token_ns = RunningMean(ROUNDS)  # one token drafted while the target waits
         self._window_ns = RunningMean(ROUNDS)  # from the opened branches to the next question
         self._drafted = RunningMean(ROUNDS)  # tokens of a draft: a step prepares one of them
-        self._hits = {rung: RunningMean(ROUNDS) for rung in RUNGS}  # probability that one of so many branches hits
+        self._hits = {rung: RunningMean(LOOKS) for rung in RUNGS}  # probability that one of so many branches hits
         self._rounds = 0
         self._now = TRIED[0]
 
@@ -54,12 +56,14 @@ class Breadth:
         prepares while the target verifies; otherwise the target waits for every step."""
         if not values:
             return self._now
+        self._rounds += 1
+        if tried := self._tried(self._rounds):
+            return tried
+        if not self._looks(self._rounds):
+            return self._now
         hits = [0.0, *itertools.accumulate(sorted(values, reverse=True))]
         for rung, mean in self._hits.items():
             mean.add(min(1.0, hits[min(rung, len(values))]))
-        self._rounds += 1
-        if tried := self._tried():
-            return tried
         if self._token_ns.count and self._drafted.count and (self._known_ns or self._timed):
             saved = {rung: self._saved_ns(rung, hides) for rung in RUNGS}
             best = max(saved, key=lambda rung: saved[rung])
@@ -67,11 +71,20 @@ class Breadth:
                 self._now = best
         return self._now
 
-    def _tried(self) -> int | None:
-        """Return the number that this round tries, if it tries one."""
-        if self._known_ns or (self._rounds > TRIALS and self._rounds % AGAIN):
+    def asks(self, most: int) -> int:
+        """Return how many outcomes the next round needs to know of, at most so many: all where it looks which number
+        pays, else as many as it opens."""
+        number = self._rounds + 1
+        return min(most, self._tried(number) or (most if self._looks(number) else self._now))
+
+    def _looks(self, number: int) -> bool:
+        return number <= 2 * LOOK or number % LOOK == 0
+
+    def _tried(self, number: int) -> int | None:
+        """Return how many branches the round of this number tries, if it tries some."""
+        if self._known_ns or (number > TRIALS and number % AGAIN):
             return None
-        turn = self._rounds - 1 if self._rounds <= TRIALS else self._rounds // AGAIN
+        turn = number - 1 if number <= TRIALS else number // AGAIN
         return TRIED[turn % len(TRIED)]
 
     @property

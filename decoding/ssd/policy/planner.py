@@ -117,10 +117,16 @@ class Planner(Protocol):
         ...
 
     def choose(
-        self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
+        self,
+        draft: JudgedDraft,
+        estimates: Sequence[float],
+        guesses: Guesses,
+        echo_lengths: Sequence[int] = (),
+        branches: int | None = None,
     ) -> Chosen:
-        """Choose outcomes. `echo_lengths` has the length of each count's echo, 0 for none. An echo stands first among
-        the tokens that are guessed in place of the draft's favourite."""
+        """Choose so many outcomes; if that is left open, as many as the settings allow. `echo_lengths` has the length
+        of each count's echo, 0 for none. An echo stands first among the tokens that are guessed in place of the draft's
+        favourite."""
         ...
 
 
@@ -137,7 +143,7 @@ class FanOutPlanner:
 
     @property
     def guesses_by_position(self) -> FanOut:
-        return self._fanout(self._after_hit)
+        return self._fanout(self._after_hit, self.most_guesses)
 
     @property
     def acceptance(self) -> float:
@@ -147,18 +153,24 @@ class FanOutPlanner:
         self._counts(draft).add(len(draft.tokens), accepted, rank)
 
     def choose(
-        self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
+        self,
+        draft: JudgedDraft,
+        estimates: Sequence[float],
+        guesses: Guesses,
+        echo_lengths: Sequence[int] = (),
+        branches: int | None = None,
     ) -> Chosen:
         counts, drafted = self._counts(draft), len(draft.tokens)
-        return by_fanout(fanout.fitted(self._fanout(counts), drafted), guesses, counts.probabilities(drafted))
+        fan = self._fanout(counts, self.most_guesses if branches is None else branches)
+        return by_fanout(fanout.fitted(fan, drafted), guesses, counts.probabilities(drafted))
 
     def _counts(self, draft: JudgedDraft) -> OutcomeCounts:
         return self._after_miss if draft.source == "miss" else self._after_hit
 
-    def _fanout(self, counts: OutcomeCounts) -> FanOut:
+    def _fanout(self, counts: OutcomeCounts, branches: int) -> FanOut:
         if self._explicit:
             return self._explicit[counts is self._after_miss]
-        lookahead, branches = self._settings.lookahead, self._settings.most_branches
+        lookahead = self._settings.lookahead
         match self._settings.fanout:
             case "uniform":
                 return fanout.uniform(lookahead, branches)
@@ -199,7 +211,12 @@ class EstimatePlanner:
             self._counts.add_rank("refused", rank)
 
     def choose(
-        self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
+        self,
+        draft: JudgedDraft,
+        estimates: Sequence[float],
+        guesses: Guesses,
+        echo_lengths: Sequence[int] = (),
+        branches: int | None = None,
     ) -> Chosen:
         """Choose the likeliest outcomes. The last of the `estimates` is that of the likeliest token after the draft."""
         *drafted, last = estimates
@@ -208,7 +225,7 @@ class EstimatePlanner:
         ranks[-1] = [last, *((1.0 - last) * rank for rank in ranks[-1])]
         counts = fanout.count_probabilities(drafted)
         probabilities = [[count * rank for rank in row] for count, row in zip(counts, ranks, strict=True)]
-        return by_probability(self.most_guesses, guesses, probabilities)
+        return by_probability(self.most_guesses if branches is None else branches, guesses, probabilities)
 
     def _with_echo(self, tail: Sequence[float], echo_length: int) -> Sequence[float]:
         """Probability of each token that may come in place of the draft's favourite."""

@@ -195,7 +195,8 @@ class SsdPolicy:
         self._guesses, self._echo_lengths = guesses, echo_lengths
         if self._copies_surely(len(draft.tokens)):
             return Chosen()
-        return self.planner.choose(draft, estimates, guesses, echo_lengths)
+        branches = self.budget.asks(self.planner.most_guesses)
+        return self.planner.choose(draft, estimates, guesses, echo_lengths, branches)
 
     def granted(self, chosen: Chosen) -> Chosen:
         """Return the outcomes that get a branch, of those that were chosen for a text that is decoded alone."""

@@ -31,6 +31,10 @@ class Budget:
     hides: bool = True  # whether the draft prepares while the target verifies
     breadth: Breadth = field(default_factory=Breadth)  # which the texts of a run share
 
+    def asks(self, most: int) -> int:
+        """Return how many outcomes a text chooses this round, at most so many."""
+        return most if self.branches is not None else self.breadth.asks(most)
+
     def rows(self, asked: Iterable[Chosen]) -> int:
         """Return how many of the outcomes that the texts ask for get a row."""
         if self.branches is not None:

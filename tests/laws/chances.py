@@ -1,0 +1,172 @@
+"""Exact chances of a text under ratio dice: every way in which the coins that decide about it can fall, added up.
+
+`chance.uniform` gives each coin: a number in [0, 1) for a seed, a role and a context. Here the coins of the contexts
+that the text runs through are *open*: each is an interval, and every question that the engine asks (which token, or
+whether it is accepted) splits it. A run answers all questions in one way; its weight is the product of the shares that
+the answers took. The weights of the runs that write the text add up to its chance, which must be the target's. All
+other coins stay as the engine throws them, since a text's chance may not depend on them. So a few hundred runs prove
+what thousands of draws only make likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import pytest
+import torch
+from torch import Tensor
+
+from decoding.dice import chance, dice, verify
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
+
+Key = tuple[str, int]  # role, and digest of the context
+THIN = 1e-12  # narrower parts of a coin are rounding
+MOST_RUNS = 20_000
+
+
+@dataclass
+class Tape:
+    """Answers to the questions of one run, in order, and how many answers each question has."""
+
+    answers: list[tuple[int, int]] = field(default_factory=list)
+    asked: int = 0
+
+    def answer(self, count: int) -> int:
+        if self.asked == len(self.answers):
+            self.answers.append((0, count))
+        number, before = self.answers[self.asked]
+        assert before == count, "a run with the same answers asked another question: it depends on more than coins"
+        self.asked += 1
+        return number
+
+    def goes_on(self) -> bool:
+        """Turn to the next run. False if all were made."""
+        self.answers = self.answers[: self.asked]
+        while self.answers and self.answers[-1][0] == self.answers[-1][1] - 1:
+            self.answers.pop()
+        if not self.answers:
+            return False
+        number, count = self.answers[-1]
+        self.answers[-1] = number + 1, count
+        self.asked = 0
+        return True
+
+
+class Coins:
+    """The open coins of one run."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._parts: dict[Key, tuple[float, float]] = {}
+
+    @property
+    def weight(self) -> float:
+        found = 1.0
+        for low, high in self._parts.values():
+            found *= high - low
+        return found
+
+    def number(self, key: Key) -> float:
+        low, high = self._parts.get(key, (0.0, 1.0))
+        return (low + high) / 2
+
+    def split(self, key: Key, cuts: Sequence[float]) -> None:
+        """Let the tape say in which part of the coin the number lies."""
+        low, high = self._parts.get(key, (0.0, 1.0))
+        edges = [low, *(cut for cut in cuts if low < cut < high), high]
+        parts = [(start, end) for start, end in pairwise(edges) if end - start > THIN]
+        if len(parts) > 1:
+            self._parts[key] = parts[self._tape.answer(len(parts))]
+
+
+@dataclass(frozen=True)
+class Coin:
+    coins: Coins
+    key: Key
+
+    def split(self, cuts: Sequence[float]) -> float:
+        self.coins.split(self.key, cuts)
+        return float(self)
+
+    def __float__(self) -> float:
+        return self.coins.number(self.key)
+
+    def __mul__(self, factor: float) -> Scaled:
+        return Scaled(self, factor)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A coin times a number, which is then compared, or cut down to a whole number."""
+
+    coin: Coin
+    factor: float
+
+    def __lt__(self, other: float) -> bool:
+        return self.coin.split([other / self.factor] if self.factor > 0 else []) * self.factor < other
+
+    def __int__(self) -> int:
+        return int(self.coin.split([number / self.factor for number in range(1, int(self.factor))]) * self.factor)
+
+
+@contextmanager
+def opened(coins: Coins, seed: int, contexts: frozenset[int]) -> Iterator[None]:
+    """Open the coins of these contexts while a run is made."""
+    throw, each, ratio = chance.uniform, verify.choose_each, verify.by_ratio
+
+    def uniform(own: int, role: chance.Role, context: int) -> float | Coin:
+        return Coin(coins, (role, context)) if own == seed and context in contexts else throw(own, role, context)
+
+    def choose_each(weights: Tensor, units: Sequence[float | Coin]) -> Tensor:
+        shares = weights.double().cumsum(-1) / weights.double().sum(-1, keepdim=True)
+        return each(weights, [_number(unit, row[:-1]) for unit, row in zip(units, shares.tolist(), strict=True)])
+
+    def by_ratio(p: Tensor, q: Tensor, draft: Sequence[int], accept: Sequence[float | Coin], resample: Sequence[float]):  # type: ignore[no-untyped-def]
+        for number, (coin, token) in enumerate(zip(accept, draft, strict=True)):
+            likely, drawn = float(p[number, token]), float(q[number, token])
+            if not _number(coin, [likely / drawn] if drawn > 0 else []) * drawn < likely:
+                break
+        return ratio(p, q, draft, [*map(float, accept)], resample)
+
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr(chance, "uniform", uniform)
+        patching.setattr(verify, "choose_each", choose_each)
+        patching.setattr(dice, "choose_each", choose_each)
+        patching.setattr(dice, "by_ratio", by_ratio)
+        yield
+
+
+def _number(coin: float | Coin, cuts: Sequence[float]) -> float:
+    return coin.split(cuts) if isinstance(coin, Coin) else coin
+
+
+def chance_of(text: Sequence[int], prompt: Sequence[int], seed: int, run: Callable[[], Sequence[int]]) -> float:
+    """Return the chance that `run` writes this text, or a longer one that begins with it."""
+    contexts = frozenset(chance.digest([*prompt, *text[:count]]) for count in range(len(text)))
+    tape, found = Tape(), 0.0
+    for _ in range(MOST_RUNS):
+        coins = Coins(tape)
+        with opened(coins, seed, contexts):
+            written = run()
+        if [*written[: len(text)]] == [*text]:
+            found += coins.weight
+        if not tape.goes_on():
+            return found
+    raise AssertionError(f"more than {MOST_RUNS:,} runs: take fewer tokens, or a smaller vocabulary")
+
+
+def targets_chance(
+    text: Sequence[int], prompt: Sequence[int], sampling: Sampling, rows: Callable[[Sequence[int]], Tensor], vocab: int
+) -> float:
+    """Return the chance that the target alone writes this text. `rows` gives its logits after a text."""
+    thrown, found = dice_for(sampling, vocab, 0), 1.0
+    thrown.commit(prompt)
+    for count, token in enumerate(text):
+        scores = thrown.scores(rows([*prompt, *text[:count]])[None], [()])
+        found *= float(torch.softmax(scores.double(), -1)[0, token])
+        thrown.commit([token])
+    return found

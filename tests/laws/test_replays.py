@@ -1,0 +1,154 @@
+"""The law of replay: along a recorded text, every round is the live one, alone and among others."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import pytest
+import torch
+from hypothesis import strategies as st
+
+from decoding.choice import choose
+from decoding.core.loop import Batch
+from decoding.core.sequence import Sequence as Text
+from decoding.dice.dice import dice_for
+from decoding.disco.copies import judge_of
+from decoding.disco.recording import Recording, record
+from decoding.drafting.records import RecordedText
+from decoding.drafting.source import Given
+from decoding.drafting.tree_shapes import LikeliestPaths
+from decoding.replay.at_load import Run as Played
+from decoding.replay.at_load import play, stream
+from decoding.replay.planning import Study
+from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.strategies import STRATEGIES
+from decoding.trace.events import Drafted, Verified
+from tests.decoding.worlds import some_classifier
+from tests.laws.cases import OURS, PRICES, Case, Run, choices
+from tests.laws.drawing import Drawing
+from tests.laws.test_texts import events_of
+
+DEEPEST = 13  # tokens along which a draft's refused continuations are recorded
+# Tokens that were judged, how many of them were accepted, passes of the draft model, and hit or miss. What prepares
+# ahead counts the passes that prepare, too, and these may end earlier where no simulation can see.
+Rounds = list[tuple[int, int, int, str]]
+# What mixes copies and drafts goes by times. What prepares ahead by a classifier's estimates heard echoes of refused
+# drafts, which no recording holds.
+TOLD = [
+    slug
+    for slug, spec in STRATEGIES.items()
+    if slug in OURS and not (spec.copies and spec.needs_draft) and not (spec.prepares_ahead and spec.may_ask)
+]
+
+
+@st.composite
+def recorded_cases(draw: st.DrawFn, slug: str) -> Case:
+    choice = draw(choices(slug, is_timed=False))
+    if choice.spec.prepares_ahead:
+        choice = choose(slug, {**choice.params, "placement": "in-turn"})
+    vocab = draw(st.sampled_from([12, 6]))
+    tokens = st.integers(0, vocab - 1)
+    return Case(
+        choice.label,
+        draw(st.sampled_from(["greedy", "shared"])),
+        penalty=draw(st.sampled_from([1.0, 1.0, 1.2])),
+        new=draw(st.integers(8, 40)),
+        vocab=vocab,
+        seed=draw(st.integers(0, 99)),
+        noise=draw(st.sampled_from([0.8, 0.4])),
+        # A live tree learns from what it drafts behind an end, too.
+        ends=() if choice.spec.branches else draw(st.lists(tokens, max_size=1).map(tuple)),
+        users=draw(st.integers(1, 3)),
+        prompts=tuple(draw(st.lists(st.lists(tokens, min_size=1, max_size=9).map(tuple), min_size=2, max_size=5))),
+    )
+
+
+@pytest.mark.parametrize("slug", TOLD)
+def test_every_round_of_a_replay_is_the_live_one(request: pytest.FixtureRequest, slug: str) -> None:
+    Drawing(request).holds(is_the_live_one, recorded_cases(slug), 8)
+
+
+def is_the_live_one(case: Case) -> None:
+    recordings = recorded(case)
+    asked, played = (ahead if case.choice.spec.prepares_ahead else sourced)(case, recordings)
+    assert rounds_in(played) == live(case, asked)
+
+
+def recorded(case: Case) -> list[Recording]:
+    run = Run(case.but(label="autoregressive"))
+    made, source = list[Recording](), case.choice.spec.source and case.choice.source()
+    paths = [source] if isinstance(source, LikeliestPaths) else []
+    for number, text in enumerate(run.decode(1)):
+        with torch.inference_mode():
+            made.append(
+                record(
+                    str(number),
+                    case.prompts[number],
+                    text.decoded.tokens,
+                    draft=run.world.draft,
+                    dice=dice_for(case.sampling, run.world.vocab, case.seed + number),
+                    end_tokens=case.ends,
+                    max_new_tokens=case.new,
+                    tail_depth=DEEPEST,
+                    trees=paths,
+                )
+            )
+    return made
+
+
+def sourced(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:
+    choice, classifier, study = case.choice, some_classifier(), Study([*recordings])
+    given = Given({}, classifier, judge_of(classifier) if choice.judges_copies else None)
+    asked = study.texts(study.shown(choice.sees, study.estimates(classifier)))
+    return asked, play(asked, lambda: choice.source(given), PRICES, case.users)
+
+
+def ahead(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:
+    asked = [Tracked(each.record, each.prompt_tokens, track=track_of(each)) for each in recordings]
+    return asked, simulate_together(asked, plan_of(case.choice, case.vocab, None), PRICES, case.users)
+
+
+def live(case: Case, asked: Sequence[RecordedText]) -> list[Rounds]:
+    """Decode these texts with several users. As in a comparison, requests that do not count fill the machine."""
+    run, growing, done = Run(case), dict[Text, int | None](), dict[int, Rounds]()
+    batch = Batch(run.crowd)
+    queue, numbers = deque(stream(asked, case.users)), {id(request): number for number, request in enumerate(asked)}
+    with torch.inference_mode():
+        while len(done) < len(asked):
+            while len(growing) < case.users:
+                request, end, counts = queue.popleft()
+                text = run.begin(numbers[id(request)], end if end < request.tokens else case.new)
+                growing[text] = counts
+                batch.admit(text)
+                if len(queue) < case.users:
+                    queue.append((request, request.tokens, None))
+            for text in batch.step():
+                if (counts := growing.pop(text)) is not None:
+                    done[counts] = rounds_of(text)
+    return [done[number] for number in range(len(asked))]
+
+
+def rounds_of(text: Text) -> Rounds:
+    drafts = {event.round: event for event in events_of(text) if isinstance(event, Drafted)}
+    found = Rounds()
+    for verdict in events_of(text):
+        if isinstance(verdict, Verified):
+            draft = drafts.get(verdict.round)
+            shown = (draft.verified, draft.passes, draft.source) if draft else (0, 0, "")
+            found.append(_round(verdict.accepted, *shown))
+    return found
+
+
+def rounds_in(played: Played) -> list[Rounds]:
+    return [
+        [_round(one.accepted, one.drafted, one.passes, one.source) for one in request.rounds]
+        for request in played.requests
+    ]
+
+
+def _round(accepted: int, judged: int, passes: int, source: str) -> tuple[int, int, int, str]:
+    if source in ("hit", "miss"):
+        return judged, accepted, 0, source
+    return judged, accepted, passes if judged else 0, ""  # a draft of which nothing is kept has no event
