@@ -56,7 +56,7 @@ def started_postgres() -> Iterator[Server]:
 
 @pytest.fixture
 def server(started_postgres: Server) -> Server:
-    """That server, with a database of the test's own. The test may stop it, and then it is started for the next one."""
+    """Server with a database of the test's own. The test may stop it, and then it is started for the next one."""
     if not started_postgres.is_running:
         started_postgres.start()
     server = Server(started_postgres.home)
@@ -77,9 +77,7 @@ def pytest_collection() -> Generator[None, Any, Any]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     ours = parser.getgroup("drafthouse")
-    ours.addoption(
-        "--quick", action="store_true", help="run laws, parts and smoke tests alone"
-    )
+    ours.addoption("--quick", action="store_true", help="run laws, parts and smoke tests alone")
     ours.addoption("--deep", action="store_true", help="draw thousands of cases for tests/laws, others each time")
     ours.addoption("--case", default="", metavar="JSON", help="hold a law against this case alone")
 
