@@ -97,11 +97,12 @@ def comparison(
 def decode(made: Comparison, drafting: Drafting = usual, prompts: bool = True, matches_text: bool = False) -> None:
     """Decode every sample for real, in a world of tables. Where text is matched, no event holds probabilities."""
     job, sampling = jobs.claim(worker="w1", queues=["cpu"]), Sampling(**{**made.sampling, "stop": ()})
+    assert job
     for prompt, repeat, runs in make.remaining(made):
         for run in runs:
             sample = services.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
             decoded, events = live(run.choice.settings, sampling, prompt.number, drafting)
-            if prompts and run.strategy == "autoregressive":
+            if prompts and run.strategy == "autoregressive" and isinstance(events[0], Started):
                 events.insert(1, Prompted((1, 2, 3), events[0].prefill_ns))
             if matches_text:
                 events = [dataclasses.replace(e, confidence=()) if isinstance(e, Drafted) else e for e in events]
