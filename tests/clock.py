@@ -33,7 +33,8 @@ class Spent:
         return Spent(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
     def __sub__(self, other: Spent) -> Spent:
-        return Spent(*(mine - theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+        """Never less than nothing: what a process took is lost when nobody waits for its end."""
+        return Spent(*(max(0, mine - theirs) for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def cpu(self) -> float:

@@ -56,7 +56,7 @@ def started_postgres() -> Iterator[Server]:
 
 @pytest.fixture
 def server(started_postgres: Server) -> Server:
-    """That server, with a database of the test's own. The test may stop it, and then it is started for the next one."""
+    """Server with a database of the test's own. The test may stop it, and then it is started for the next one."""
     if not started_postgres.is_running:
         started_postgres.start()
     server = Server(started_postgres.home)

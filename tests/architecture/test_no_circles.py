@@ -1,8 +1,9 @@
-"""Circles of imports between files. import-linter looks at layers of apps, not at single files."""
+"""Imports between single files: no circles, and nothing of a test file. import-linter looks at layers of apps."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ REMEDY = (
     "These files import one another in a circle. Move what they share into a third file that imports neither; if it is "
     "only a type, a Protocol there will do."
 )
+KIT = "These files import a test file. Move what they need into tests/kit, where anyone finds it and no test lives."
 Graph = dict[str, set[str]]
 
 
@@ -75,3 +77,23 @@ def test_a_circle_of_three_is_found_also_through_functions_and_types(tmp_path):
     (package / "floor.py").write_text("if TYPE_CHECKING:\n    from house.roof import beam\n")
     (package / "garden.py").write_text("import house.roof\n")
     assert circles(imports_of(tmp_path, ["house"])) == [frozenset({"house.roof", "house.wall", "house.floor"})]
+
+
+def of_tests(graph: Graph) -> list[str]:
+    """Imports of test files."""
+    return sorted(f"  {name} imports {other}" for name in graph for other in graph[name] if ".test_" in f".{other}")
+
+
+def test_nobody_imports_a_test_file_and_the_kit_holds_no_test():
+    found = of_tests(imports_of(ROOT, ["tests", "benchmarks", "docker"]))
+    assert not found, "\n".join([KIT, *found])
+    assert not [path for path in ROOT.glob("tests/kit/**/*.py") if re.search(r"^\s*def test_", path.read_text(), re.M)]
+
+
+def test_an_import_of_a_test_file_is_found_also_in_a_function(tmp_path):
+    package = tmp_path / "tests"
+    package.mkdir()
+    (package / "test_roof.py").write_text("def lay():\n    from tests.test_floor import stone\n")
+    (package / "test_floor.py").write_text("from tests import floor\n")
+    (package / "floor.py").touch()
+    assert of_tests(imports_of(tmp_path, ["tests"])) == ["  tests.test_roof imports tests.test_floor"]

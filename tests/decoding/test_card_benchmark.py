@@ -19,6 +19,8 @@ from benchmarks._card import Card
 from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._steps import Step
 
+pytestmark = pytest.mark.slow
+
 HANGS = (
     "import subprocess, sys, time; p = subprocess.Popen(['sleep', '600']); print(p.pid, flush=True); time.sleep(600)"
 )
@@ -271,7 +273,6 @@ def test_a_way_of_attending_that_a_compiler_refuses_costs_the_others_nothing(row
     assert "Loop-carried" in _card_kernels._attended(Card(rows, "8B", is_tiny=True), refuses, torch.zeros(1))
 
 
-@pytest.mark.slow
 def test_the_made_pair_gets_a_classifier_and_both_strategies(rows: Path) -> None:
     _card_texts.disco(Card(rows, "8B", is_tiny=True))
     found = read(rows)

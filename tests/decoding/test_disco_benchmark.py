@@ -16,6 +16,8 @@ from decoding.training.splits import Splits
 from tests.kit.pairs import ALL, SHARED, pair, prompts
 from worker.terminal.ending import ended
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_bar_has_a_figure_from_prompts_that_nothing_was_tuned_on(capsys: pytest.CaptureFixture[str]) -> None:
     material = Splits.of(ALL)

@@ -19,6 +19,8 @@ from decoding.models.fast.shape import shape_of
 from decoding.ssd.transport.two_lanes import Lane, Lanes
 from tests.kit.pairs import pair, prompts
 
+pytestmark = pytest.mark.slow
+
 TINY = PAIRS["tiny"]
 CPU = torch.device("cpu")
 
@@ -101,7 +103,6 @@ def test_the_shapes_have_the_sizes_they_are_named_for() -> None:
     assert TINY.bytes == 2 * sum(rows * size[0] for rows, *size in folder.values() if size)
 
 
-@pytest.mark.slow
 def test_several_pairs_run_one_by_one_and_come_into_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "gpu.json"
     sizes = ["--prompt-tokens", "9", "--new-tokens", "8", "--prompts", "1", "--placements", "two-streams"]

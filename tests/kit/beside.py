@@ -70,7 +70,7 @@ def run(
 
 
 def texts(found: Found) -> dict[tuple[int, ...], object]:
-    """What was decoded for each prompt: its tokens, or the error."""
+    """Tokens of each prompt, or its error."""
     return {
         prompt: answer.tokens if isinstance(answer, Decoded) else str(answer) for prompt, (answer, _) in found.items()
     }

@@ -45,4 +45,5 @@ def is_whole(sample: Sample) -> bool:
     """Every event is there, in order, and every token of it has its text."""
     part = trace.read(sample=sample, after=0, limit=100_000)
     tokens = {str(token) for event in part.events for token in event.get("tokens", [])}
-    return [event["seq"] for event in part.events] == list(range(1, sample.last_seq + 1)) and tokens <= set(part.words)
+    seqs = [event["seq"] for event in part.events]
+    return seqs == list(range(1, (sample.last_seq or 0) + 1)) and tokens <= set(part.words)

@@ -20,7 +20,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.trace.events import Recorder
 from tests.decoding.worlds import some_classifier, tables
-from tests.golden.documents import COSTS
+from tests.golden.documents import COSTS  # type: ignore[attr-defined]  # mypy takes the folder of that name
 from tests.kit.law import Draw
 from tests.kit.pairs import LETTERS, Letters, comparison, pair
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from decoding.choice import choose
+from decoding.choice import Choice, choose
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import Classifier
@@ -93,7 +93,7 @@ LIVE = {
 }
 
 
-def lived(world: World, choice: object, sampling: Sampling, seed: int) -> tuple[list[int], Sequence[Event]]:
+def lived(world: World, choice: Choice, sampling: Sampling, seed: int) -> tuple[list[int], Sequence[Event]]:
     """Decode, and return tokens and events."""
     decoded, recorder = world.run(choice, PROMPT, sampling, seed)
     return decoded.tokens, recorder.events

@@ -4,27 +4,40 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from django.test import Client
 
 from decoding.choice import parse_choices
+from decoding.core.ending import Decoded
 from decoding.dice.sampling import Sampling
 from decoding.measure.sample import sample_from_events
 from decoding.prices.cost_model import CostModel
-from decoding.trace.events import Anticipated, Drafted, Finished, Prompted, Started, Verified, to_dict
+from decoding.trace.events import Anticipated, Drafted, Event, Finished, Prompted, Started, Verified, to_dict
 from tests.decoding.worlds import World
 from tests.webapp import make
+from tests.webapp.world import World as People
 from webapp.comparisons import services, trace
+from webapp.comparisons.models import Comparison
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
+from webapp.registry.models import Pair
 
 LENGTH = 60
 COSTS = CostModel.of_one(target=(0.0, 10.0, 11.0, 12.0), draft=2.0, draft_round=0.5, catch_up=0.0, round=0.0)
 
 
-def usual(tokens):
+Drafting = Callable[[int], float]
+
+
+def usual(tokens: int) -> float:
+    """Milliseconds that drafting so many tokens takes."""
     return COSTS.drafted(1, tokens)
 
 
-def live(label, sampling, seed, drafting=usual):
+def live(label: str, sampling: Sampling, seed: int, drafting: Drafting = usual) -> tuple[Decoded, list[Event]]:
+    """Decode with a strategy, and return the text and its events with the times that COSTS says."""
     world = World.of_tables(24, seed=seed, sharpness=2.0, noise=0.5)
     world.end_tokens = frozenset({0})
     [choice] = parse_choices(label)
@@ -32,7 +45,7 @@ def live(label, sampling, seed, drafting=usual):
     return decoded, list(timed(recorder.events, drafting))
 
 
-def timed(events, drafting=usual):
+def timed(events: Iterable[Event], drafting: Drafting = usual) -> Iterator[Event]:
     """As if every pass took what COSTS says, and drafts what `drafting` says of their length."""
     now, drafted, verified = 1_000_000, 0, 0
     for event in events:
@@ -57,11 +70,21 @@ def timed(events, drafting=usual):
                 yield dataclasses.replace(event, end_ns=now)
 
 
-def dicts(events):
+def dicts(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Rows of a trace."""
     return [to_dict(event, seq) for seq, event in enumerate(events, 1)]
 
 
-def comparison(world, labels, *, prompts=3, concurrency=(), pair=None, **sampling):
+def comparison(
+    world: People,
+    labels: str,
+    *,
+    prompts: int = 3,
+    concurrency: Sequence[int] = (),
+    pair: Pair | None = None,
+    **sampling: Any,
+) -> Comparison:
+    """A comparison of these strategies that waits for a worker, and no other job."""
     strategies = [{"strategy": c.strategy, "params": dict(c.params)} for c in parse_choices(labels)]
     asked = {"max_new_tokens": LENGTH, **sampling}
     by = world.actor(world.bob)
@@ -71,14 +94,15 @@ def comparison(world, labels, *, prompts=3, concurrency=(), pair=None, **samplin
     return made
 
 
-def decode(made, drafting=usual, prompts=True, matches_text=False):
-    """Every sample for real, in a world of tables. Where text is matched, no event holds the draft's probabilities."""
+def decode(made: Comparison, drafting: Drafting = usual, prompts: bool = True, matches_text: bool = False) -> None:
+    """Decode every sample for real, in a world of tables. Where text is matched, no event holds probabilities."""
     job, sampling = jobs.claim(worker="w1", queues=["cpu"]), Sampling(**{**made.sampling, "stop": ()})
+    assert job
     for prompt, repeat, runs in make.remaining(made):
         for run in runs:
             sample = services.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
             decoded, events = live(run.choice.settings, sampling, prompt.number, drafting)
-            if prompts and run.strategy == "autoregressive":
+            if prompts and run.strategy == "autoregressive" and isinstance(events[0], Started):
                 events.insert(1, Prompted((1, 2, 3), events[0].prefill_ns))
             if matches_text:
                 events = [dataclasses.replace(e, confidence=()) if isinstance(e, Drafted) else e for e in events]
@@ -101,5 +125,6 @@ def decode(made, drafting=usual, prompts=True, matches_text=False):
     made.job.refresh_from_db()
 
 
-def ask(client, made, query=""):
+def ask(client: Client, made: Comparison, query: str = "") -> Any:
+    """Ask what would be with other settings, over REST."""
     return client.get(f"/api/v1/comparisons/{made.pk}/what-if/?{query}")

@@ -1,4 +1,4 @@
-"""What the command for tests does beside running them: it names unsteady tests, and shows where the time goes."""
+"""Command for tests, beyond running them: it names unsteady tests, and shows where the time goes."""
 
 import re
 import subprocess

@@ -32,7 +32,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
 from decoding.strategies import STRATEGIES
-from decoding.trace.events import Recorder
+from decoding.trace.events import Event, Recorder
 from decoding.trace.timing import Clock
 from tests.decoding.worlds import World
 from tests.laws.tokenizers import LETTERS, OTHER_SMALL, OTHERS, SMALL, bridged
@@ -135,7 +135,7 @@ class Case:
 
     @property
     def line(self) -> str:
-        """What differs from the usual, as JSON."""
+        """Differences from the usual, as JSON."""
         fields = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
         usual = dataclasses.asdict(Case(""))
         return json.dumps({name: value for name, value in fields.items() if value != usual[name]})
@@ -281,3 +281,8 @@ class Run:
         made = own.sequence(case.choice, case.prompts[number], case.sampling, seed, case.ending, Recorder())
         self.texts.append(made)
         return made
+
+
+def events_of(text: Text) -> Sequence[Event]:
+    assert isinstance(text.sink, Recorder)
+    return text.sink.events

@@ -26,9 +26,8 @@ from decoding.replay.ssd.together import Tracked, simulate_together
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Drafted, Verified
 from tests.decoding.worlds import some_classifier
-from tests.laws.cases import OURS, PRICES, Case, Run, choices
+from tests.laws.cases import OURS, PRICES, Case, Run, choices, events_of
 from tests.laws.drawing import Drawing
-from tests.laws.test_texts import events_of
 
 DEEPEST = 13  # tokens along which a draft's refused continuations are recorded
 # Tokens that were judged, how many of them were accepted, passes of the draft model, and hit or miss. What prepares

@@ -10,14 +10,13 @@ import torch
 from hypothesis import strategies as st
 
 from decoding.choice import Choice, choose
-from decoding.core.sequence import Sequence as Text
 from decoding.dice.dice import dice_for
 from decoding.models.table import TableRunner
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.strategies import STRATEGIES
-from decoding.trace.events import Anticipated, Drafted, Event, Finished, Recorder, Started, Verified, from_dict, to_dict
+from decoding.trace.events import Anticipated, Drafted, Event, Finished, Started, Verified, from_dict, to_dict
 from tests.decoding.worlds import state_of, tables
-from tests.laws.cases import BESIDE, OURS, Case, Run, cases
+from tests.laws.cases import BESIDE, OURS, Case, Run, cases, events_of
 from tests.laws.drawing import Drawing
 
 VOCAB, SEED = 12, 7  # of the tables whose draft is in another process
@@ -91,11 +90,6 @@ def depends_on_others(choice: Choice) -> bool:
     spec = choice.spec
     mixes = spec.copies and spec.needs_draft  # by what passes take
     return spec.prepares_ahead or spec.prices_rounds or spec.branches or mixes or choice.remembers
-
-
-def events_of(text: Text) -> Sequence[Event]:
-    assert isinstance(text.sink, Recorder)
-    return text.sink.events
 
 
 # ---- the text

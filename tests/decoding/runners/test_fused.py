@@ -397,6 +397,7 @@ for dtype, form, window, which in (
 )
 
 
+@pytest.mark.slow
 def test_tritons_attention_is_right() -> None:
     """One row of each text of a slab and several, grouped heads and one head for each, with and without a window."""
     assert interpreted(ATTENDING).split() == ["True"] * 7
@@ -477,6 +478,7 @@ FEW = [
 ]
 
 
+@pytest.mark.slow
 def test_tritons_kernels_compile_for_a_hopper_gpu(tmp_path: Path) -> None:
     """No GPU is needed for that. DRAFTHOUSE_ALL_KERNELS=1 compiles all 81 forms."""
     forms = FORMS if os.environ.get("DRAFTHOUSE_ALL_KERNELS") else FEW
@@ -505,6 +507,7 @@ for got, want in played(model.new_runners(3), fast_runner(Path(sys.argv[1])).mod
 """
 
 
+@pytest.mark.slow
 def test_tritons_kernels_write_to_the_text_that_is_read_and_to_no_other_in_its_slab(tmp_path: Path) -> None:
     small = LONG | {"num_hidden_layers": 1, "num_attention_heads": 2}
     told = interpreted(IN_A_SLAB, str(save(tmp_path, "llama", **small))).split()

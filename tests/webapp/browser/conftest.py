@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -47,18 +48,45 @@ STRATEGIES = ("autoregressive", "static:4", "heuristic:5", "threshold:0.4")
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    from playwright.sync_api import expect, sync_playwright
+class Chromium:
+    """The browser of this folder's tests, each of which opens contexts of its own."""
 
-    lend_playwright_a_node()
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright keeps a loop in this thread, and it is not Django's
-    expect.set_options(timeout=PATIENCE * 1000)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=locate(CHROMIUM), args=ARGUMENTS, env=ENGLISH)
-        yield browser
-        browser.close()
-    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+    def __init__(self) -> None:
+        self._open, self._browser = ExitStack(), None
+
+    def browser(self) -> Any:
+        if self._browser is None:
+            from playwright.sync_api import expect, sync_playwright
+
+            lend_playwright_a_node()
+            expect.set_options(timeout=PATIENCE * 1000)
+            playwright = self._open.enter_context(sync_playwright())
+            started = playwright.chromium.launch(executable_path=locate(CHROMIUM), args=ARGUMENTS, env=ENGLISH)
+            self._open.callback(started.close)
+            # Playwright keeps a loop in this thread, and it is not Django's.
+            os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+            self._open.callback(os.environ.pop, "DJANGO_ALLOW_ASYNC_UNSAFE")
+            self._browser = started
+        return self._browser
+
+    def end(self) -> None:
+        self._open.close()
+        self._browser = None
+
+
+CHROMIUM_OF_ALL = Chromium()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Any:
+    return CHROMIUM_OF_ALL.browser()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End the browser with the last test of this folder: others need a thread without a loop."""
+    if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
+        CHROMIUM_OF_ALL.end()
 
 
 @pytest.fixture
