@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections import Counter
 
 import pytest
-import torch
 
-from decoding.backends.pair import Pair
-from decoding.choice import choose, parse_choices
+from decoding.choice import choose
 from decoding.core.crowd import TRIAL, Crowd
 from decoding.core.load import Load
 from decoding.dice.dice import dice_for
@@ -31,10 +28,9 @@ from decoding.strategies.budget import Budget
 from decoding.strategies.schedule import Scheduled
 from decoding.strategies.static import SameLength
 from decoding.strategies.vllm_adaptive import AdaptiveVerification
-from tests.decoding.worlds import some_classifier, state_of, tables, verdict_on
-from tests.kit.law import VOCAB, follows, law_of_three
-from tests.kit.loads import CHEAP, DEAR, PROMPTS, SIZES, drawing_at, like_one
-from tests.kit.pairs import Letters, pair
+from tests.decoding.worlds import some_classifier, tables, verdict_on
+from tests.kit.loads import CHEAP, DEAR, PROMPTS, SIZES, like_one
+from tests.kit.pairs import pair
 
 MIDDLING = dataclasses.replace(DEAR, target={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
 
@@ -246,9 +242,9 @@ def test_a_second_is_worth_the_tokens_of_the_best_fixed_lookahead_whatever_the_c
 def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None:
     policy = Budget("stop", 6)
     crowd = settled(policy, DEAR, 16)
-    _, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    _, draft = tables(3, seed=5, sharpness=0.7, noise=1.2)
     runner = TableRunner(draft)
-    drafter = SourceDrafter(policy, View(), dice_for(Sampling(), VOCAB, 0), runner)
+    drafter = SourceDrafter(policy, View(), dice_for(Sampling(), 3, 0), runner)
     drafter.join(crowd)
     drafter.prepare([1, 2, 1, 0])
     assert not runner.tokens
@@ -299,26 +295,6 @@ def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_
         for estimate in (0.9, 0.5, last):
             assert not policy.stops(estimate)
         assert policy.keeps(3) == 2
-
-
-@pytest.mark.parametrize("settings", ["budget:stop", "budget:trim", "budget:both", "vllm-adaptive:5"])
-def test_a_policy_that_prices_rounds_keeps_the_targets_distribution_under_load(settings: str) -> None:
-    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
-    small.hold("", some_classifier())
-    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), parse_choices(settings)[0]
-    assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(4)), 1200)
-
-
-def test_a_policy_that_trims_drafts_tells_end_tokens_from_no_others() -> None:
-    """It trimmed each drafted end token, so texts ended too late."""
-    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset({1}), torch.float64)
-    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("vllm-adaptive")
-    law: Counter[tuple[int, ...]] = Counter()
-    for words, share in law_of_three(target, 0, 1, 2).items():
-        law[words[: words.index(1) + 1 if 1 in words else None]] += share  # type: ignore[assignment]
-    assert follows(dict(law), drawing_at(small, choice, sampling, Load(4), frozenset({1})), 1200)
 
 
 # Planning -------------------------------------------------------------------------------------------------------------

@@ -25,8 +25,6 @@ from decoding.drafting.source import Source
 from decoding.prices.fit import costs_from
 from decoding.replay.at_load import Run, play, stream
 from decoding.replay.planning import Study
-from decoding.replay.ssd.recording import plan_of, track_of
-from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.ahead import ahead_of, stood
 from decoding.replay.what_if.at_load import AtLoad, simulate_at_load
 from decoding.replay.what_if.places import Places
@@ -112,22 +110,6 @@ def rounds_in(run: Run) -> list[Rounds]:
     return [[(one.drafted, one.accepted, _hit(one.source)) for one in request.rounds] for request in run.requests]
 
 
-ALONE = parse_choices("static:4,heuristic:3,threshold:0.4,schedule:1:1/2:2/64:4")
-COPYING = parse_choices("lookup:4,lookup:10,ngram=1,suffix:0.05,suffix:0.05,memory=true")
-TREES = parse_choices("tree:3/21/1,tree:auto,rows=6,depth=3")
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
-@pytest.mark.parametrize("choice", [*ALONE, *COPYING, *TREES], ids=lambda choice: choice.label)
-def test_every_round_of_a_batch_is_the_live_one(choice: Choice, sampling: Sampling) -> None:
-    made = world() if choice.spec.branches else world(5)  # a live tree learns from what it drafts behind an end, too
-    asked, memory = requests(made, sampling), dict[str, Any]()
-    make = lambda parts: build(choice, dataclasses.replace(parts, memory=memory))  # noqa: E731
-    found = played(choice.sources(), asked)
-    assert found == live(made, make, sampling, asked)
-    assert any(accepted for rounds in found for _, accepted, _ in rounds)
-
-
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
 def test_every_round_of_a_mix_of_copies_and_drafts_is_the_live_one(sampling: Sampling) -> None:
     made = world()
@@ -135,26 +117,6 @@ def test_every_round_of_a_mix_of_copies_and_drafts_is_the_live_one(sampling: Sam
     found = played(chain, asked)
     assert found == live(made, chained, sampling, asked)
     assert {drafted for rounds in found for drafted, *_ in rounds} >= {2, 4}, "the model alone, and after a copy"
-
-
-AHEAD = parse_choices(
-    "ssd:4,branches=10,backup=neural,placement=in-turn,ssd:3,branches=7,fanout=uniform,backup=neural,placement=in-turn,"
-    "ssd:2,branches=4,fanout=uniform,backup=ngram,placement=in-turn"
-)
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
-@pytest.mark.parametrize("choice", AHEAD, ids=lambda choice: choice.label)
-def test_every_round_of_texts_that_prepare_ahead_is_the_live_one(choice: Choice, sampling: Sampling) -> None:
-    made = World.of_tables(14, 3, noise=0.5)
-    recordings = [recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)]
-    asked = [*map(track_of, recordings)]
-    prices = dataclasses.replace(CHEAP, branches=[(1, 0.001)])
-    found = simulate_together(asked, plan_of(choice, made.vocab, None), prices, USERS)
-    memory = dict[str, Any]()
-    make = lambda parts: build(choice, dataclasses.replace(parts, memory=memory))  # noqa: E731
-    assert rounds_in(found) == live(made, make, sampling, asked)
-    assert 0 < found.hit_rate < 1
 
 
 KNOWN = parse_choices("static:12,tree:c/cccc,ssd:4,branches=40,backup=neural,placement=in-turn")  # what ran

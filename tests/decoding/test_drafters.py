@@ -20,7 +20,9 @@ from decoding.models.table import TableRunner
 from decoding.replay.player import replay
 from decoding.trace.events import Drafted, StopReason
 from tests.decoding.worlds import World, state_of, tables
-from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
+from tests.laws.chances import check_chances
+
+VOCAB, RATIO = 3, Sampling(temperature=1.0, dice="ratio", max_new_tokens=5)
 
 
 class Repeats(Copying):
@@ -51,11 +53,8 @@ def test_a_source_without_a_model_leaves_the_text_as_the_target_writes_it(temper
         assert drafts and all(not draft.confidence and not draft.estimate for draft in drafts)
 
 
-def test_three_tokens_of_a_source_without_a_model_follow_the_targets_joint_distribution() -> None:
-    world = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=LENGTH + 2)
-    law = law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1, 2)
-    assert follows(law, drawing(world, repeats, [0, 1, 2], sampling), 1500)
+def test_under_ratio_dice_its_texts_are_as_likely_as_the_target_makes_them() -> None:
+    check_chances(World.of_tables(VOCAB, 5, sharpness=0.7, noise=1.2), repeats, [0, 1, 2], RATIO)
 
 
 class Foretelling(TableRunner):
@@ -113,11 +112,8 @@ def test_blocks_that_no_recording_tells_are_replayed_nowhere_and_their_source_sa
             world.run(lambda parts, source=source: source(), [3, 1], Sampling(max_new_tokens=8))  # type: ignore[misc]
 
 
-def test_three_tokens_of_blocks_follow_the_targets_joint_distribution() -> None:
-    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=LENGTH + 2)
-    law = law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1, 2)
-    world = foretold(VOCAB, 5, sharpness=0.7, noise=1.2)
-    assert follows(law, drawing(world, lambda parts: Blocks(), [0, 1, 2], sampling), 1500)
+def test_texts_of_blocks_are_as_likely_as_the_target_makes_them() -> None:
+    check_chances(foretold(VOCAB, 5, sharpness=0.7, noise=1.2), lambda parts: Blocks(), [0, 1, 2], RATIO)
 
 
 def test_a_source_that_cannot_propose_cannot_be_made() -> None:

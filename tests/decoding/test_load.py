@@ -13,7 +13,6 @@ from decoding.backends.contestants import ours
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.ours import SHARE_FOR_CACHES
 from decoding.backends.joint_probing import ROOM, measure
-from decoding.backends.pair import Pair
 from decoding.backends.serving import Place, Places, serve
 from decoding.choice import choose, parse_choices
 from decoding.core.ending import Ending
@@ -37,26 +36,17 @@ from decoding.prompts.chat.messages import Chat
 from decoding.prompts.prompt import Prompt
 from decoding.trace.events import Recorder, Started
 from decoding.trace.timing import Clock
-from tests.decoding.worlds import BY_LOAD, OURS, SHARES_ROWS, World, state_of, tables
-from tests.kit.law import VOCAB, follows, law_of_three
-from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, drawing_at, fragile, texts
-from tests.kit.pairs import Letters, comparison, pair
+from tests.decoding.worlds import World, state_of
+from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, fragile, texts
+from tests.kit.pairs import comparison, pair
 
 
-@pytest.mark.parametrize("name", SAMPLINGS)
-@pytest.mark.parametrize("load", [Load(2), Load(5), Load(rate=400)], ids=str)
-def test_the_text_at_any_load_is_the_text_of_one_user(load: Load, name: str) -> None:
-    choices = [choice for choice in OURS if name != "ratio" or choice not in SHARES_ROWS]
-    choices += BY_LOAD if name != "ratio" else []
-    alone = decoded(choices, SAMPLINGS[name])
-    together = decoded([choice.at(load) for choice in choices], SAMPLINGS[name])
+@pytest.mark.parametrize("load", [Load(5), Load(rate=400)], ids=str)
+def test_the_text_of_a_comparison_at_any_load_is_the_text_of_one_user(load: Load) -> None:
+    choices = parse_choices("autoregressive,static:3,disco,lookup:4,ngram=3,ssd:4,branches=12,backup=neural")
+    alone = decoded(choices, SAMPLINGS["ratio"])
+    together = decoded([choice.at(load) for choice in choices], SAMPLINGS["ratio"])
     assert texts(together) == texts(alone)
-
-
-@torch.inference_mode()
-def test_other_neighbours_change_nothing() -> None:
-    world, one = World.of_tables(12, 7), (choose("static"), [3, 1], SAMPLINGS["ratio"])
-    assert world.beside([], *one) == world.beside([[5], [9, 9]], *one) == world.beside([[2]] * 6, *one)
 
 
 @torch.inference_mode()
@@ -88,13 +78,6 @@ def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
         assert len(running.text) > length, "it went on meanwhile"
     assert len(passes) == -(-sum(length - 1 for length in long) // PIECE)
     assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
-
-
-def test_three_tokens_under_load_follow_the_targets_joint_distribution() -> None:
-    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
-    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("static")
-    assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(8)), 1500)
 
 
 def test_every_sample_is_measured_once_and_the_requests_that_keep_the_load_up_are_not() -> None:

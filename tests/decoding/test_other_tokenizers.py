@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import pytest
 import torch
@@ -15,12 +14,9 @@ from decoding.errors import BadStrategy
 from decoding.models.runner import align
 from decoding.models.table import TableRunner
 from decoding.trace.events import Drafted, Verified
-from decoding.vocabularies.bridge import Bridge
-from decoding.vocabularies.coder import Coder
-from decoding.vocabularies.shared import Method, shared
-from decoding.vocabularies.spelling import Spelling
-from tests.decoding.worlds import RANKED, STATES, World, label, state_of, tables
-from tests.kit.law import LENGTH, VOCAB, drawing, follows, law_of_three
+from decoding.vocabularies.shared import Method
+from tests.decoding.worlds import RANKED, STATES, World, label, tables
+from tests.laws.tokenizers import LETTERS, OTHER_SMALL, OTHERS, SMALL, WHOLE, bridge, bridged, spelling
 
 GREEDY = Sampling(max_new_tokens=40)
 SHARED = Sampling(temperature=1.0, dice="shared", max_new_tokens=40)
@@ -28,85 +24,6 @@ PENALISED = Sampling(temperature=0.9, dice="shared", repetition_penalty=1.4, top
 TEXTUAL = [choice for choice in RANKED if choice.strategy not in ("oracle", "ssd", "ssd-disco")]
 COPYING = parse_choices("lookup:4,suffix:0.05")
 SCORED = parse_choices("tree:4x2,tree:auto,hybrid,best-source")
-
-
-def spelling(*tokens: str, specials: Sequence[str] = ()) -> Spelling:
-    written = {number: token.encode() for number, token in enumerate(tokens) if token not in specials}
-    return Spelling(written, {tokens.index(name): name for name in specials}, frozenset())
-
-
-def bridge(target: Spelling, draft: Spelling, method: Method, ends: int | None = None) -> Bridge:
-    """`ends`: the target's and the draft's end token are the last ones, of so many target's."""
-    theirs, ours = (frozenset({max({**s.written, **s.specials})}) if ends else frozenset() for s in (target, draft))
-    coders = [Coder(each, lambda text, each=each: each.spell(text.encode())) for each in (target, draft)]
-    outputs, own = (1 + max({**each.written, **each.specials}) for each in (target, draft))
-    both = shared(target, draft, theirs, ours)
-    return Bridge(method, *coders, both, theirs, ours, outputs, own, lambda tokens: draft.bytes_of(tokens).decode())
-
-
-def world(target: Spelling, draft: Spelling, method: Method, seed: int = 0, **shape: float) -> World:
-    """The target's tables are those of `World.of_tables`; the draft's resemble them where both have a token."""
-    made = bridge(target, draft, method)
-    theirs, alike = tables(made.outputs, seed, **shape)
-    dice = torch.Generator().manual_seed(seed + 1)
-    ours = torch.randn(STATES, 1 + max(draft.written), generator=dice, dtype=torch.float64)
-    for number, token in made.shared.to_target.items():
-        ours[:, number] = alike[:, token]
-    own = TableRunner(ours, state_of=state_of)
-    return World(TableRunner(theirs, state_of=state_of), own if method == "slem" else made.over(own), bridge=made)
-
-
-LETTERS = spelling(*"abcdefgh", "ab", "abc", "cd", "hh")
-OTHERS = spelling(
-    "x", "ba", *"hgfedcb", "ab", "bcd", "yz", "a"
-)  # no id means the same, and "abc", "cd", "hh" are missing
-WHOLE = spelling(*"lkjihgfedcba")
-SMALL = spelling("a", "b", "ab")
-OTHER_SMALL = spelling("x", "b", "ba", "a")
-CASES: list[tuple[Method, Choice]] = [("tli", c) for c in (*RANKED, *COPYING, *SCORED)]
-CASES += [("slem", c) for c in TEXTUAL]
-# Of each way to decide, one: other settings of it draft here what they draft untranslated, as tests below say. None of
-# best-source: it knows the verdict when it chooses a source.
-LAWFUL: list[tuple[Method, Choice]] = [
-    *(("tli", c) for c in parse_choices("static:3,threshold:0.4,oracle:5,disco,ssd:4,branches=12,backup=neural")),
-    *(("tli", c) for c in parse_choices("ssd-disco:5,branches=6,lookup:4,ngram=3,tree:4x2,hybrid")),
-    *(("slem", c) for c in parse_choices("static:3,threshold:0.4,disco")),
-]
-
-
-def name(value: object) -> str | None:
-    return value if isinstance(value, str) else label(value)
-
-
-@pytest.mark.parametrize(("method", "choice"), CASES, ids=name)
-@pytest.mark.parametrize("sampling", [GREEDY, SHARED, PENALISED], ids=["greedy", "shared", "penalised"])
-def test_the_text_is_the_one_that_the_target_writes_alone(method: Method, choice: Choice, sampling: Sampling) -> None:
-    accepted = 0
-    for seed in range(4):
-        made = world(LETTERS, OTHERS, method, seed)
-        alone, _ = made.run(choose("autoregressive"), [3, 9, 1], sampling, seed)
-        decoded, recorder = made.run(choice, [3, 9, 1], sampling, seed)
-        assert decoded == alone
-        accepted += sum(event.accepted for event in recorder.events if isinstance(event, Verified))
-    assert accepted
-
-
-@pytest.mark.parametrize(("method", "choice"), LAWFUL, ids=name)
-def test_three_tokens_follow_the_targets_joint_distribution(method: Method, choice: Choice) -> None:
-    """By ratio: with shared dice they are the target's own tokens."""
-    made = world(SMALL, OTHER_SMALL, method, seed=5, sharpness=0.7, noise=1.2)
-    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=LENGTH + 2)
-    law = law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0)
-    assert follows(law, drawing(made, choice, [0], sampling), 1500)
-
-
-@pytest.mark.parametrize(("method", "choice"), CASES, ids=name)
-def test_with_shared_dice_each_text_is_the_targets_own(method: Method, choice: Choice) -> None:
-    made = world(SMALL, OTHER_SMALL, method, seed=5, sharpness=0.7, noise=1.2)
-    sampling = Sampling(temperature=1.0, dice="shared", max_new_tokens=LENGTH + 2)
-    for seed in range(100):
-        alone, _ = made.run(choose("autoregressive"), [0], sampling, seed)
-        assert made.run(choice, [0], sampling, seed)[0] == alone
 
 
 @pytest.mark.parametrize("choice", RANKED, ids=label)
@@ -133,7 +50,7 @@ def told(event: object) -> object:
 
 
 def test_a_translated_draft_says_only_shared_tokens_and_their_probabilities_add_up() -> None:
-    made = world(LETTERS, OTHERS, "tli")
+    made = bridged(LETTERS, OTHERS, "tli")
     assert made.bridge
     known = set(made.bridge.shared.to_target.values())
     for sampling in (SHARED, Sampling(temperature=1.0, dice="ratio", max_new_tokens=40)):
@@ -147,7 +64,7 @@ def test_a_translated_draft_says_only_shared_tokens_and_their_probabilities_add_
 
 def test_a_token_that_the_draft_lacks_is_read_as_several_wherever_the_text_is_cut() -> None:
     text = [9, 0, 10, 11, 2, 9, 1]  # abc a cd hh c abc b
-    made = world(LETTERS, OTHERS, "tli")
+    made = bridged(LETTERS, OTHERS, "tli")
     whole = made.draft.extend(text, 7).clone()
     inner = made.draft.inner  # type: ignore[attr-defined]
     assert OTHERS.bytes_of(inner.tokens) == LETTERS.bytes_of(text)
@@ -159,17 +76,6 @@ def test_a_token_that_the_draft_lacks_is_read_as_several_wherever_the_text_is_cu
         torch.testing.assert_close(made.draft.extend(align(made.draft, text, 7 - cut), 7 - cut), whole[cut:])
 
 
-@pytest.mark.parametrize("choice", [*RANKED, *SCORED], ids=label)
-def test_a_draft_without_room_for_what_it_reads_as_several_leaves_the_target_alone(choice: Choice) -> None:
-    for context in range(3, 30, 2):
-        made = world(LETTERS, OTHERS, "tli")
-        inner = made.draft.inner  # type: ignore[attr-defined]
-        small = TableRunner(inner.table, context, state_of)
-        tight = World(made.target, made.bridge.over(small), bridge=made.bridge)  # type: ignore[union-attr]
-        alone, _ = tight.run(choose("autoregressive"), [9, 9, 9], GREEDY)
-        assert tight.run(choice, [9, 9, 9], GREEDY)[0] == alone
-
-
 def test_strategies_that_need_the_drafts_scores_are_refused_where_text_is_matched() -> None:
     made = bridge(LETTERS, OTHERS, "slem")
     for asked in parse_choices("ssd,ssd-disco,oracle,hybrid,hybrid:newest,best-source,tree:auto,tree:4x2,tree:3/21/1"):
@@ -178,7 +84,7 @@ def test_strategies_that_need_the_drafts_scores_are_refused_where_text_is_matche
         bridge(LETTERS, OTHERS, "tli").check([asked])
     made.check([*TEXTUAL, *COPYING])
     with pytest.raises(BadStrategy, match="SLEM"):
-        world(LETTERS, OTHERS, "slem").run(choose("ssd"), [0], GREEDY)
+        bridged(LETTERS, OTHERS, "slem").run(choose("ssd"), [0], GREEDY)
 
 
 def test_matched_text_is_proposed_in_the_targets_tokens() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -24,11 +21,9 @@ from decoding.replay.player import RecordedDraft, replay
 from decoding.strategies.budget import Budget
 from decoding.strategies.disco import AsTrained, Below, Priced
 from decoding.trace.events import Drafted
-from tests.decoding.worlds import World, state_of, stopped_by, tables, verdict_on
-from tests.kit.law import VOCAB, follows
+from tests.decoding.worlds import World, stopped_by, verdict_on
 from tests.kit.recordings import recorded, world
-
-LAW_LENGTH, BEFORE = 3, 4  # tokens whose joint law is tested, and tokens before them
+from tests.laws.chances import check_chances
 
 
 def taught(truth: Callable[[float], float], rounds: int, seed: int = 0) -> Recalibration:
@@ -167,26 +162,8 @@ def test_a_drafts_own_end_token_teaches_a_replay_as_little_as_a_live_run(seed: i
         assert estimates[0][at][: len(event.estimate)] == pytest.approx(event.estimate, abs=1e-5)
 
 
-def law_after(table: torch.Tensor, *prompt: int) -> dict[tuple[int, ...], float]:
-    """Joint law of `LAW_LENGTH` tokens after `BEFORE` tokens that may be any."""
-    p = torch.softmax(table, -1)
-    law: Counter[tuple[int, ...]] = Counter()
-    for words in itertools.product(range(VOCAB), repeat=BEFORE + LAW_LENGTH):
-        chain = (float(p[state_of([*prompt, *words[:i]]), word]) for i, word in enumerate(words))
-        law[words[BEFORE:]] += math.prod(chain)  # type: ignore[assignment]
-    return dict(law)
-
-
-def test_tokens_after_several_verdicts_still_follow_the_targets_joint_distribution() -> None:
+def test_tokens_after_several_verdicts_are_still_as_likely_as_the_target_makes_them() -> None:
     """Ratio dice: what earlier verdicts taught decides how long drafts get, and must not bend the text."""
-    made = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    sampling, classifier = (
-        Sampling(temperature=1.0, dice="ratio", max_new_tokens=BEFORE + LAW_LENGTH + 3),
-        overconfident(),
-    )
-
-    def draw(seeds: range) -> Counter[tuple[int, ...]]:
-        runs = (made.run(stopped_by("priced", 4, classifier, 0.75), [0, 1], sampling, s)[0] for s in seeds)
-        return Counter(tuple(run.tokens[BEFORE : BEFORE + LAW_LENGTH]) for run in runs)
-
-    assert follows(law_after(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1), draw, 1000)
+    world, classifier = World.of_tables(2, seed=5, sharpness=0.7, noise=1.2), overconfident()
+    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=8)
+    check_chances(world, stopped_by("priced", 2, classifier, 0.75), [0, 1], sampling, length=5)

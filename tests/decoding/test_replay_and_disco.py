@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from decoding.backends.registry import Parts
-from decoding.choice import Choice, choose, parse_choices
+from decoding.choice import choose, parse_choices
 from decoding.core.drafter import Drafter
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
@@ -26,7 +26,6 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, counted
 from decoding.replay.planning import Study
 from decoding.replay.player import replay
-from decoding.strategies.disco import RULES
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted
 from tests.decoding.worlds import World, drafter_for, looking_at, some_classifier, stopped_by
@@ -53,30 +52,6 @@ CLASSIFIED: dict[str, tuple[str, float, Classifier]] = {
 def ruled(name: str) -> Callable[[Parts], Drafter]:
     rule, threshold, classifier = CLASSIFIED[name]
     return stopped_by(rule, CAP, classifier, threshold)
-
-
-@pytest.mark.parametrize("choice", PLAIN, ids=lambda choice: choice.label)
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
-@pytest.mark.parametrize("ends", [(), (5, 9)], ids=["without-end", "with-end"])
-def test_a_replay_counts_exactly_what_a_live_run_does(choice: Choice, sampling: Sampling, ends: Sequence[int]) -> None:
-    for seed in range(6):
-        made = world(seed, ends)
-        study = Study([recorded(made, sampling, seed)])
-        _, live = made.run(choice, [3, 1], sampling, seed)
-        assert study.play(choice) == counted(live.events)
-
-
-@pytest.mark.parametrize("name", CLASSIFIED)
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
-@pytest.mark.parametrize("ends", [(), (5, 9)], ids=["without-end", "with-end"])
-def test_so_it_does_where_a_classifier_decides(name: str, sampling: Sampling, ends: Sequence[int]) -> None:
-    rule, threshold, classifier = CLASSIFIED[name]
-    for seed in range(6):
-        made = world(seed, ends)
-        study = Study([recorded(made, sampling, seed)])
-        _, live = made.run(ruled(name), [3, 1], sampling, seed)
-        counts = study.count(partial(RULES[rule], threshold, CAP), study.estimates(classifier))
-        assert counts == counted(live.events)
 
 
 class Trimming(SameLength):

@@ -38,20 +38,10 @@ from decoding.ssd.transport.messages import Asked, Recipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.accounting import count, rates
 from decoding.trace.events import Anticipated, Drafted, Event, Recorder
-from tests.decoding.worlds import SSD, World, of_its_own, some_classifier, state_of, tables
-from tests.kit.law import VOCAB, follows, law_of_three
-from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, drawing_at, texts
+from tests.decoding.worlds import World, of_its_own, state_of, tables
+from tests.kit.loads import PROMPTS, SAMPLINGS, decoded
 from tests.kit.pairs import LETTERS, Letters, comparison
 from tests.kit.recordings import tracked
-
-OPEN = parse_choices("ssd:4,ssd:3,branches=9,backup=by-batch")  # they choose the backup by what they measure
-PATHS = [
-    "ssd:2,branches=6",
-    "ssd:2,branches=6,backup=ngram",
-    "ssd:2,branches=6,backup=random",
-    "ssd-disco:3,branches=6",
-    "ssd-disco:3,branches=6,backup=copy",
-]
 
 
 def ssd(text: str = "ssd:4,branches=12,backup=neural") -> Choice:
@@ -74,25 +64,6 @@ def events(sequence: Sequence) -> abc.Sequence[Event]:
 
 
 # Exactness ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["greedy", "shared"])
-@pytest.mark.parametrize("load", [Load(5), Load(rate=400)], ids=str)
-def test_the_text_at_any_load_is_the_targets_own(load: Load, name: str) -> None:
-    [alone, *_] = choices = [*parse_choices("autoregressive"), *SSD, *OPEN]
-    expected = {prompt: tokens for (_, prompt), tokens in texts(decoded([alone], SAMPLINGS[name])).items()}
-    together = texts(decoded([choice.at(load) for choice in choices], SAMPLINGS[name]))
-    assert len(together) == len(choices) * len(PROMPTS)
-    assert all(tokens == expected[prompt] for (_, prompt), tokens in together.items())
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_three_tokens_under_load_follow_the_targets_joint_distribution(path: str) -> None:
-    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
-    small.hold("", some_classifier())
-    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), ssd(path)
-    assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(8)), 1500)
 
 
 @torch.inference_mode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,20 +11,14 @@ import torch
 
 from decoding.backends.registry import build
 from decoding.choice import Choice, choose, parse_choices
-from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.drafting.driver import SourceDrafter
-from decoding.drafting.source import View
 from decoding.drafting.ssd_settings import Settings
 from decoding.errors import BadStrategy
-from decoding.models.runner import run_alone
 from decoding.models.table import TableRunner
 from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.transport.messages import Recipe
-from decoding.strategies.static import SameLength
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
-from tests.decoding.worlds import SSD, Solo, World, state_of, tables
-from tests.kit.law import LENGTH, VOCAB, follows, law_of_three
+from tests.decoding.worlds import Solo, World, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=50)
 
@@ -41,59 +34,6 @@ def drafts_of(events: Sequence[Event]) -> list[Drafted]:
 # Exactness ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("choice", SSD, ids=label)
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"repetition_penalty": 1.3},
-        {"temperature": 0.3},
-        {"temperature": 1.0},
-        {"temperature": 0.9, "repetition_penalty": 1.4, "top_k": 5, "top_p": 0.9},
-    ],
-    ids=str,
-)
-def test_the_text_is_the_targets_own_where_the_dice_fix_it(choice: Choice, settings: dict[str, float]) -> None:
-    sampling = Sampling(max_new_tokens=40, **settings)  # type: ignore[arg-type]
-    for seed in range(3):
-        world = World.of_tables(12, seed)
-        expected = world.run(choose("autoregressive"), [3, 1], sampling, seed)[0]
-        assert world.run(choice, [3, 1], sampling, seed)[0] == expected
-
-
-PROMPT = [0, 1, 2, 0, 1, 2]
-RATIO = Sampling(temperature=1.0, dice="ratio", max_new_tokens=LENGTH + 2)
-PATHS = {
-    "hit": "ssd:1,branches=5,fanout=uniform,backup=neural",
-    "neural": "ssd:2,branches=1,fanout=0/0/1,backup=neural",
-    "ngram": "ssd:2,branches=1,fanout=0/0/1,backup=ngram",
-    "random": "ssd:2,branches=1,fanout=0/0/1,backup=random",
-    "copy": "ssd:2,branches=1,fanout=0/0/1,backup=copy",
-    "copy, or random": "ssd:2,branches=1,fanout=0/0/1,backup=copy-or-random",
-    "copy, judged": "ssd-disco:2,branches=1,backup=copy",
-    "hit, held back": "ssd:2,branches=6,fanout=uniform,backup=neural,C=0.2",
-    "neural, held back": "ssd:2,branches=1,fanout=1/0/0,backup=neural,C=0.2",
-}
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_every_path_draws_from_the_targets_distribution(path: str) -> None:
-    [choice] = parse_choices(PATHS[path])
-    world = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    ways: Counter[str] = Counter()
-
-    def draw(seeds: range) -> Counter[tuple[int, ...]]:
-        counts: Counter[tuple[int, ...]] = Counter()
-        for seed in seeds:
-            decoded, recorder = world.run(choice, PROMPT, RATIO, seed)
-            counts[tuple(decoded.tokens[:LENGTH])] += 1
-            ways.update(draft.backup or draft.source for draft in drafts_of(recorder.events))
-        return counts
-
-    assert follows(law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], *PROMPT), draw, 1500)
-    assert ways[path.partition(",")[0]] > 500  # it is this path that was tried
-
-
 def test_a_draft_is_the_same_whether_it_was_prepared_or_not() -> None:
     """A hit changes when a draft is made, never its tokens, even under ratio dice, where the text depends on it."""
     sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=60)
@@ -104,22 +44,6 @@ def test_a_draft_is_the_same_whether_it_was_prepared_or_not() -> None:
                 world.run(parse_choices(text)[0], [3, 1], sampling, seed)[0]
                 == (world.run(choose("static", {"lookahead": 4}), [3, 1], sampling, seed)[0])
             )
-
-
-@pytest.mark.parametrize("text", ["ssd:4,branches=5,fanout=2/1/1/0/1,backup=neural", "ssd-disco:8,branches=8"])
-def test_whatever_is_prepared_the_draft_says_what_it_would_say_alone(text: str) -> None:
-    """This holds even if branches stand at as many positions, some of them several times, as a chain of them would."""
-    [choice], sampling = parse_choices(text), Sampling(temperature=1.0, max_new_tokens=60)
-    for seed in range(4):
-        world = World.of_tables(12, seed)
-        decoded, recorder = world.run(choice, [3, 1], sampling, seed)
-        written = [3, 1, *decoded.tokens]
-        for draft in drafts_of(recorder.events):
-            dice, before = dice_for(sampling, 12, seed), written[: draft.position]
-            dice.commit(before)
-            alone = SourceDrafter(SameLength(len(draft.tokens)), View(), dice, world.draft)
-            said = run_alone(alone.drafting(before, len(draft.tokens)))
-            assert said.tokens == draft.tokens
 
 
 # What is prepared -----------------------------------------------------------------------------------------------------
@@ -134,44 +58,6 @@ def rounds_with_preparation(events: Sequence[Event]) -> list[tuple[Anticipated, 
         for draft in drafts_of(events)
         if draft.round - 1 in prepared
     ]
-
-
-@pytest.mark.parametrize("choice", SSD, ids=label)
-@pytest.mark.parametrize("dice", ["shared", "ratio"])
-def test_a_round_is_a_hit_exactly_when_its_outcome_was_prepared(choice: Choice, dice: str) -> None:
-    sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=60)  # type: ignore[arg-type]
-    for seed in range(3):
-        _, recorder = World.of_tables(12, seed).run(choice, [3, 1], sampling, seed)
-        for prepared, verdict, draft in rounds_with_preparation(recorder.events):
-            assert prepared.busy_ns <= prepared.end_ns - prepared.start_ns
-            depth = {(k, token): depth for k, token, depth in prepared.branches}
-            assert choice.ahead and prepared.pass_rows <= choice.ahead.most_branches
-            assert len(depth) == len(prepared.branches) == sum(prepared.fanout) == prepared.pass_rows
-            assert (draft.source == "hit") == ((verdict.accepted, verdict.token) in depth)
-            if draft.source == "hit":
-                assert draft.passes == 0 and len(draft.tokens) <= depth[verdict.accepted, verdict.token]
-
-
-def test_a_token_that_would_be_refused_is_never_guessed_in_its_own_place() -> None:
-    _, recorder = World.of_tables(12, 2).run(choose("ssd", {"backup": "neural"}), [3, 1], GREEDY)
-    drafts = {draft.round: draft for draft in drafts_of(recorder.events)}
-    for event in recorder.events:
-        if isinstance(event, Anticipated):
-            tokens = drafts[event.round].tokens
-            assert all(k == len(tokens) or tokens[k] != token for k, token, _ in event.branches)
-
-
-@pytest.mark.parametrize("source", ["hit", "miss"])
-@pytest.mark.parametrize("name", ["ssd", "ssd-disco"])
-def test_no_branch_goes_past_the_end_of_the_text(source: str, name: str) -> None:
-    world = World.of_tables(12, 1)
-    plain = world.run(choose("autoregressive"), [3, 1], GREEDY)[0].tokens
-    world.end_tokens = frozenset(plain[9:10])
-    decoded, recorder = world.run(choose(name), [3, 1], GREEDY)
-    assert decoded.tokens == plain[: plain.index(plain[9]) + 1]
-    for event in recorder.events:
-        if isinstance(event, Anticipated):
-            assert all(token not in world.end_tokens for _, token, _ in event.branches)
 
 
 def test_the_predicted_hit_rate_is_near_the_measured_one() -> None:

@@ -13,17 +13,13 @@ from decoding.backends.contestants import ours
 from decoding.backends.pair import Pair
 from decoding.choice import choose
 from decoding.core.load import ONE, Load
-from decoding.dice.sampling import Sampling
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.models.table import TableRunner
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
 from tests.decoding import models
 from tests.decoding.rehearsal import captured_runner, on_a_gpu
-from tests.decoding.worlds import World, some_classifier, state_of, tables
+from tests.decoding.worlds import World, some_classifier
 from tests.kit.beside import SAMPLINGS, alike, run, texts
-from tests.kit.law import VOCAB, follows, law_of_three
-from tests.kit.loads import drawing_at
 from tests.kit.pairs import Letters
 
 CPU = torch.device("cpu")
@@ -56,13 +52,6 @@ def test_the_text_of_real_models_at_any_load_is_the_text_of_one_user(real: Pair,
     alone = texts(run(real, ALONE, SAMPLINGS[name], ONE))
     for choice in SSD["two-streams"]:
         assert texts(run(real, choice, SAMPLINGS[name], at)) == alone
-
-
-def test_three_tokens_under_ratio_dice_follow_the_targets_joint_distribution() -> None:
-    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    pair = on_lanes(*(TableRunner(t, 4096, state_of) for t in (target, draft)))
-    sampling, at = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), Load(8)
-    assert follows(law_of_three(target, 0, 1, 2), drawing_at(pair, SSD["two-gpus"][0].at(at), sampling, at), 800)
 
 
 def test_on_a_device_of_its_own_each_place_has_a_draft_of_its_own() -> None:

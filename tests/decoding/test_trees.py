@@ -3,50 +3,21 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
-from decoding.backends.pair import Pair
 from decoding.choice import choose
-from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.dice.verify import by_tree
 from decoding.errors import BadStrategy
-from decoding.models.table import TableRunner
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.worlds import World, state_of, tables
-from tests.kit.law import VOCAB, follows, law_of_three
-from tests.kit.loads import drawing_at
-from tests.kit.pairs import Letters
+from tests.decoding.worlds import World
 
-SAMPLINGS = {
-    "greedy": Sampling(max_new_tokens=40),
-    "shared": Sampling(max_new_tokens=40, temperature=0.9, dice="shared", repetition_penalty=1.2),
-}
-
-
-@pytest.mark.parametrize("shape", ["1x1", "4x1", "1x6", "4x2", "3x4", "auto", "1", "3/21/1", "2/02/01"])
-@pytest.mark.parametrize("name", SAMPLINGS)
-def test_the_text_is_the_targets_own(name: str, shape: str) -> None:
-    for seed in range(4):
-        world = World.of_tables(12, seed)
-        want, _ = world.run(choose("autoregressive"), [3, 1], SAMPLINGS[name], seed)
-        got, _ = world.run(choose("tree", {"shape": shape}), [3, 1], SAMPLINGS[name], seed)
-        assert got == want
-
-
-@pytest.mark.parametrize("shape", ["3x2", "auto", "3/21/1"])
-@pytest.mark.parametrize("users", [1, 3])
-def test_three_tokens_follow_the_targets_joint_distribution(users: int, shape: str) -> None:
-    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
-    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("tree", {"shape": shape})
-    assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(users)), 1200)
+SHARED = Sampling(max_new_tokens=40, temperature=0.9, dice="shared", repetition_penalty=1.2)
 
 
 def test_a_tree_of_width_one_drafts_what_a_chain_drafts() -> None:
     world = World.of_tables(12, 7)
     chain, tree = (
-        [event.tokens for event in world.run(choose(slug, params), [3, 1], SAMPLINGS["shared"], 1)[1].events
+        [event.tokens for event in world.run(choose(slug, params), [3, 1], SHARED, 1)[1].events
          if isinstance(event, Drafted)]
         for slug, params in (("static", {"lookahead": 4}), ("tree", {"shape": "4x1"}))
     )  # fmt: skip
@@ -57,7 +28,7 @@ def test_a_wider_tree_is_accepted_further_and_says_how_many_rows_that_took() -> 
     world = World.of_tables(12, 7)
     lengths = {}
     for shape in ("4x1", "4x3"):
-        _, recorder = world.run(choose("tree", {"shape": shape}), [3, 1], SAMPLINGS["shared"], 1)
+        _, recorder = world.run(choose("tree", {"shape": shape}), [3, 1], SHARED, 1)
         verdicts = [event for event in recorder.events if isinstance(event, Verified)]
         drafts = [event for event in recorder.events if isinstance(event, Drafted)]
         lengths[shape] = sum(verdict.accepted for verdict in verdicts) / len(verdicts)
@@ -72,7 +43,7 @@ def test_the_target_reads_no_accepted_token_twice() -> None:
     read: list[int] = []
     extend = world.target.extend
     world.target.extend = lambda tokens, need=1: read.append(len(tokens)) or extend(tokens, need)  # type: ignore[func-returns-value,method-assign,assignment]
-    world.run(choose("tree", {"shape": "4x2"}), [3, 1], SAMPLINGS["greedy"], 1)
+    world.run(choose("tree", {"shape": "4x2"}), [3, 1], Sampling(max_new_tokens=40), 1)
     assert sum(read) <= 1 + 1, "the prompt, and at most one round without a draft"
 
 

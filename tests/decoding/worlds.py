@@ -50,10 +50,6 @@ SSD = parse_choices(
     "ssd:3,fanout=5/4/3/0+12/0/0/0,ssd:4,branches=1,C=0.3,ssd:4,branches=4,backup=copy,ssd:4,branches=4,backup=copy-or-random,ssd:1,branches=40,ssd-disco:6,branches=8,ssd-disco:2,"
     "ssd-disco:4,branches=4,backup=copy"
 )
-# Their drafts depend on neighbours, earlier texts or prices, so under ratio dice their texts do too.
-BY_LOAD = parse_choices(
-    "budget,budget:mode=trim,budget:mode=both,schedule:1:4/3:2/64:0,vllm-adaptive:3,tree,tree:3x2,hybrid"
-)
 # Its draft is shorter after a hit than after a miss, and which of them it is depends on the rows that others take. So
 # under ratio dice, where a text depends on the lengths of its drafts, neighbours change its text, though never its law.
 SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choice.classifier is not None]
@@ -71,7 +67,7 @@ def some_classifier(seed: int = 0) -> Classifier:
         torch.randn(*size, generator=dice) for size in ((6, len(features.NAMES) - len(judging.MATCHES)), (6,), (1, 6))
     )
     matches = torch.randn(6, len(judging.MATCHES), generator=dice)
-    about = {"thresholds": {"priced": 0.3, "threshold": 0.5}}
+    about = {"thresholds": {"priced": 0.3, "threshold": 0.5, "copied": 0.2}}
     return Classifier(Layers(torch.cat((hidden, matches), 1), first, last, torch.zeros(1)), card=about)
 
 

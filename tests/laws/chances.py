@@ -19,12 +19,18 @@ import pytest
 import torch
 from torch import Tensor
 
+from decoding.backends.registry import Parts
+from decoding.choice import Choice, choose
+from decoding.core.drafter import Drafter
 from decoding.dice import chance, dice, verify
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
+from decoding.drafting.source import Source
+from tests.decoding.worlds import World
 
 Key = tuple[str, int]  # role, and digest of the context
 THIN = 1e-12  # narrower parts of a coin are rounding
+NEAR = 1e-6  # how near the end of a part its number lies, in shares of the part
 MOST_RUNS = 20_000
 
 
@@ -71,8 +77,9 @@ class Coins:
         return found
 
     def number(self, key: Key) -> float:
+        """Return a number near one end of the coin's part, so that a bound that lies a little elsewhere is noticed."""
         low, high = self._parts.get(key, (0.0, 1.0))
-        return (low + high) / 2
+        return low + (high - low) * (NEAR if key[1] & 1 else 1.0 - NEAR)
 
     def split(self, key: Key, cuts: Sequence[float]) -> None:
         """Let the tape say in which part of the coin the number lies."""
@@ -157,6 +164,22 @@ def chance_of(text: Sequence[int], prompt: Sequence[int], seed: int, run: Callab
         if not tape.goes_on():
             return found
     raise AssertionError(f"more than {MOST_RUNS:,} runs: take fewer tokens, or a smaller vocabulary")
+
+
+def check_chances(
+    world: World,
+    make: Choice | Callable[[Parts], Source | Drafter],
+    prompt: Sequence[int],
+    sampling: Sampling,
+    length: int = 3,
+    seeds: Sequence[int] = range(3),
+) -> None:
+    """Assert that some texts of so many tokens are as likely as the target makes them."""
+    rows = lambda text: world.target.table[world.target.state_of(text)]  # type: ignore[attr-defined]  # noqa: E731
+    for seed in seeds:
+        text = world.run(choose("autoregressive"), prompt, sampling, seed)[0].tokens[:length]
+        found = chance_of(text, prompt, seed, lambda seed=seed: world.run(make, prompt, sampling, seed)[0].tokens)  # type: ignore[misc]
+        assert found == pytest.approx(targets_chance(text, prompt, sampling, rows, world.vocab), abs=1e-7)
 
 
 def targets_chance(

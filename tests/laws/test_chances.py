@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import product
 
 import pytest
 from hypothesis import strategies as st
 
+from decoding.choice import choose
+from decoding.dice.sampling import Sampling
 from decoding.strategies import STRATEGIES
 from decoding.trace.timing import Clock
+from tests.decoding.worlds import World, state_of, tables
 from tests.laws.cases import OURS, Case, Run, choices
 from tests.laws.chances import chance_of, targets_chance
 from tests.laws.drawing import Drawing
@@ -63,7 +68,7 @@ def small_cases(draw: st.DrawFn, slug: str) -> Case:
 
 @pytest.mark.parametrize("slug", LAWFUL)
 def test_every_text_is_as_likely_as_the_target_makes_it(request: pytest.FixtureRequest, slug: str) -> None:
-    Drawing(request).holds(is_as_likely, small_cases(slug), 4)
+    Drawing(request).holds(is_as_likely, small_cases(slug), 12)
 
 
 def is_as_likely(case: Case) -> None:
@@ -78,3 +83,13 @@ def is_as_likely(case: Case) -> None:
 def decoded(case: Case) -> list[int]:
     prompts = case.prompts if case.users > 1 else case.prompts[:1]
     return Run(case.but(prompts=prompts), clock=Ticking).decode(case.users)[0].decoded.tokens
+
+
+def test_the_chances_of_all_texts_add_up_and_those_of_another_model_are_told_apart() -> None:
+    world, sampling = World.of_tables(3, 5, sharpness=0.7, noise=1.2), Sampling(temperature=1.0, dice="ratio")
+    run = lambda: world.run(choose("static"), [0], replace(sampling, max_new_tokens=3), 1)[0].tokens  # noqa: E731
+    chances = {text: chance_of(text, [0], 1, run) for text in product(range(3), repeat=2)}
+    assert sum(chances.values()) == pytest.approx(1.0)
+    for text, found in chances.items():
+        drafts = targets_chance(text, [0], sampling, lambda before: tables(3, 5, 0.7, 1.2)[1][state_of(before)], 3)
+        assert found != pytest.approx(drafts, rel=0.01)

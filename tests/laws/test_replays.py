@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
@@ -16,11 +16,13 @@ from decoding.dice.dice import dice_for
 from decoding.disco.copies import judge_of
 from decoding.disco.recording import Recording, record
 from decoding.drafting.records import RecordedText
-from decoding.drafting.source import Given
+from decoding.drafting.source import Given, Source
 from decoding.drafting.tree_shapes import LikeliestPaths
+from decoding.prices.fit import counted
 from decoding.replay.at_load import Run as Played
 from decoding.replay.at_load import play, stream
 from decoding.replay.planning import Study
+from decoding.replay.player import replay
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.together import Tracked, simulate_together
 from decoding.strategies import STRATEGIES
@@ -73,6 +75,9 @@ def is_the_live_one(case: Case) -> None:
     recordings = recorded(case)
     asked, played = (ahead if case.choice.spec.prepares_ahead else sourced)(case, recordings)
     assert rounds_in(played) == live(case, asked)
+    if not case.choice.spec.prepares_ahead and not case.choice.spec.prices_rounds:
+        counts = replay(asked, source_of(case), PRICES)
+        assert counts.parts == [counted(events_of(text)) for text in Run(case).decode(1)]
 
 
 def recorded(case: Case) -> list[Recording]:
@@ -98,10 +103,16 @@ def recorded(case: Case) -> list[Recording]:
 
 
 def sourced(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:
-    choice, classifier, study = case.choice, some_classifier(), Study([*recordings])
+    study = Study([*recordings])
+    asked = study.texts(study.shown(case.choice.sees, study.estimates(some_classifier())))
+    return asked, play(asked, source_of(case), PRICES, case.users)
+
+
+def source_of(case: Case) -> Callable[[], Source]:
+    """Return what makes the source of each text of a run."""
+    choice, classifier = case.choice, some_classifier()
     given = Given({}, classifier, judge_of(classifier) if choice.judges_copies else None)
-    asked = study.texts(study.shown(choice.sees, study.estimates(classifier)))
-    return asked, play(asked, lambda: choice.source(given), PRICES, case.users)
+    return lambda: choice.source(given)
 
 
 def ahead(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:

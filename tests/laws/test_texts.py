@@ -74,6 +74,7 @@ def is_exact_and_told(case: Case, process: DraftProcess | None = None) -> None:
         assert (last.reason, last.new_tokens) == (decoded.reason, len(decoded.tokens))
         are_in_order(events)
         keep_to_their_room(case, number, events)
+        are_hits_where_prepared(case, run, events)
         says_what_it_would_say_alone(case, run, number, [*case.prompts[number], *told], events)
 
 
@@ -164,6 +165,28 @@ def keep_to_their_room(case: Case, number: int, events: Sequence[Event]) -> None
         if isinstance(event, Drafted):
             assert event.tokens and event.position + len(event.tokens) < end
             assert event.rows or case.tokenizer == "slem" or not set(case.ends) & set(event.tokens[:-1])
+
+
+def are_hits_where_prepared(case: Case, run: Run, events: Sequence[Event]) -> None:
+    """A round is a hit exactly if its outcome was prepared. No branch goes past an end token, or guesses a token that
+    would be refused in its own place."""
+    ahead = case.choice.ahead
+    drafts = {event.round: event for event in events if isinstance(event, Drafted)}
+    verdicts = {event.round: event for event in events if isinstance(event, Verified)}
+    for event in events:
+        if isinstance(event, Anticipated):
+            tokens, next_draft = drafts[event.round].tokens, drafts.get(event.round + 1)
+            for accepted, token, _ in event.branches:
+                assert token not in case.ends
+                assert accepted == len(tokens) or token != tokens[accepted]
+            depths = {(accepted, token): depth for accepted, token, depth in event.branches}
+            outcome = verdicts[event.round].accepted, verdicts[event.round].token
+            is_in_turn = not run.lanes and not run.process
+            assert ahead and event.pass_rows <= max(1, case.users) * ahead.most_branches
+            if next_draft and is_in_turn:
+                assert (next_draft.source == "hit") == (outcome in depths)
+                if next_draft.source == "hit":
+                    assert next_draft.passes == 0 and len(next_draft.tokens) <= depths[outcome]
 
 
 def says_what_it_would_say_alone(
