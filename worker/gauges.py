@@ -6,12 +6,14 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 try:
     import psutil
 except ImportError:  # a command shows its --help before anything is installed
     psutil = None
 
+CAN_READ = psutil is not None
 PROC, SYS = Path("/proc"), Path("/sys")
 
 
@@ -133,5 +135,5 @@ def command_of(pid: int) -> str:
 
 def temperature_c() -> float | None:
     """Temperature of the hottest sensor."""
-    sensors = getattr(psutil, "sensors_temperatures", dict)()
+    sensors: dict[str, Any] = getattr(psutil, "sensors_temperatures", dict)()
     return max((one.current for each in sensors.values() for one in each), default=None)

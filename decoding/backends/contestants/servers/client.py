@@ -125,13 +125,13 @@ class Client:
         self.spec = spec
         key = reach.key_of(spec.key) if spec.key else ""
         self.words = Words(key)
-        self._headers = {
-            "Host": spec.place.origin,
-            "Accept": "text/event-stream, application/json, text/plain",
-            "Accept-Encoding": "identity",
-            "User-Agent": "drafthouse",
-            **({"Authorization": f"Bearer {key}"} if key else {}),
-        }
+        self._headers = [
+            ("Host", spec.place.origin),
+            ("Accept", "text/event-stream, application/json, text/plain"),
+            ("Accept-Encoding", "identity"),
+            ("User-Agent", "drafthouse"),
+            *([("Authorization", f"Bearer {key}")] if key else []),
+        ]
         self._pool = httpcore2.AsyncConnectionPool(
             tls(spec.certificates, reach.certificates) if spec.place.scheme == "https" else None,
             max_connections=None,
@@ -174,7 +174,7 @@ class Client:
 
     async def _sent(self, stack: AsyncExitStack, method: str, route: str, body: bytes | None) -> httpcore2.Response:
         """Send on a kept connection if there is one, and on a new one if the server has just closed that."""
-        headers = {**self._headers, **({"Content-Type": "application/json"} if body is not None else {})}
+        headers = [*self._headers, *([("Content-Type", "application/json")] if body is not None else [])]
         while True:
             steps = list[str]()
 
