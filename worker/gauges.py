@@ -3,6 +3,7 @@ A reading that a system lacks is empty."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import Any
 try:
     import psutil
 except ImportError:  # a command shows its --help before anything is installed
-    psutil = None
+    psutil = None  # type: ignore[assignment]
 
-CAN_READ = psutil is not None
+HAS_PSUTIL = psutil is not None
 PROC, SYS = Path("/proc"), Path("/sys")
 
 
@@ -122,7 +123,7 @@ def process_at(port: int) -> int | None:
     """Find the process that listens at a port of this machine; None if the system does not let us see it."""
     with suppress(psutil.Error):
         every = psutil.net_connections("tcp")
-        return next((one.pid for one in every if one.status == psutil.CONN_LISTEN and one.laddr.port == port), None)
+        return next((one.pid for one in every if one.status == psutil.CONN_LISTEN and one.laddr[1:] == (port,)), None)
     return None
 
 
@@ -135,5 +136,5 @@ def command_of(pid: int) -> str:
 
 def temperature_c() -> float | None:
     """Temperature of the hottest sensor."""
-    sensors: dict[str, Any] = getattr(psutil, "sensors_temperatures", dict)()
+    sensors: Mapping[str, Sequence[Any]] = getattr(psutil, "sensors_temperatures", dict)()
     return max((one.current for each in sensors.values() for one in each), default=None)

@@ -32,7 +32,7 @@ _to_watcher: int | None = None  # in the child: the pipe on which it says what i
 def guarded(work: Callable[[], int]) -> int:
     """Run `work` under a watcher and return its exit code. Call it before anything starts a thread."""
     # macOS: only what files may hold is bounded there. Without psutil a command can only show its --help.
-    if not hasattr(signal, "sigtimedwait") or not gauges.CAN_READ:
+    if not hasattr(signal, "sigtimedwait") or not gauges.HAS_PSUTIL:
         return work()
     reading, writing = os.pipe()
     signal.pthread_sigmask(signal.SIG_BLOCK, (*FORWARDED, signal.SIGCHLD))
