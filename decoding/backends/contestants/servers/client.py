@@ -39,7 +39,7 @@ class Head:
     headers: Mapping[str, str]
 
 
-class Connection(httpcore2.AsyncNetworkStream):
+class ServerConnection(httpcore2.AsyncNetworkStream):
     """Connection to a server. It remembers when the last bytes came."""
 
     def __init__(self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -67,7 +67,7 @@ class Connection(httpcore2.AsyncNetworkStream):
 
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> Connection:
+    ) -> ServerConnection:
         try:
             async with asyncio.timeout(timeout):
                 await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
@@ -83,7 +83,7 @@ class Connection(httpcore2.AsyncNetworkStream):
         return self._reader.at_eof() if info == "is_readable" else None
 
 
-class Network(httpcore2.AsyncNetworkBackend):
+class GuardedNetwork(httpcore2.AsyncNetworkBackend):
     """Connects to one server, if the guard allows its address."""
 
     def __init__(self, spec: EndpointSpec, allowed: Allowed) -> None:
@@ -96,7 +96,7 @@ class Network(httpcore2.AsyncNetworkBackend):
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> Connection:
+    ) -> ServerConnection:
         why = "it has no address"
         try:
             async with asyncio.timeout(timeout):
@@ -104,7 +104,7 @@ class Network(httpcore2.AsyncNetworkBackend):
                 for *_, (ip, *_) in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
                     self._allowed.require(host, port, str(ip))
                     try:
-                        return Connection(self._spec.name, *await asyncio.open_connection(str(ip), port))
+                        return ServerConnection(self._spec.name, *await asyncio.open_connection(str(ip), port))
                     except OSError as error:
                         why = error.strerror or str(error)
         except TimeoutError:
@@ -135,7 +135,7 @@ class Client:
         self._pool = httpcore2.AsyncConnectionPool(
             tls(spec.certificates, reach.certificates) if spec.place.scheme == "https" else None,
             max_connections=None,
-            network_backend=Network(spec, reach.allowed),
+            network_backend=GuardedNetwork(spec, reach.allowed),
         )
 
     async def close(self) -> None:
