@@ -30,7 +30,7 @@ from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads, wait_for
 from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.trace.events import EventSink, Recorder, Silence
-from worker.engine.tracing import Tracing
+from worker.jobs.comparison.tracing import Tracing
 
 LOOKAHEADS = (2, 3, 4, 5, 6)
 ROWS = 8

@@ -48,7 +48,7 @@ from decoding.replay.ssd.track import Track
 from decoding.trace.accounting import answers_of
 from decoding.trace.events import EventSink, Silence
 from decoding.trace.theory import without_hits
-from worker.engine.tracing import Tracing
+from worker.jobs.comparison.tracing import Tracing
 from worker.terminal.arguments import Arguments, read_arguments
 from worker.terminal.loading import LoadedPair
 

@@ -17,9 +17,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from decoding.errors import DrafthouseError
+from decoding.models.folder import inspect
 from worker.memory import GIB, run_size
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -148,7 +151,10 @@ def attacks(folder: Path, only: str) -> Iterator[Attack]:
         spoil(model)
         letters = folder / "letters.txt"
         letters.write_text("a" * 600 + "b\n")
-        own = run_size((PAIR / "target", model), [600], NEW_TOKENS)
+        models = [inspect(PAIR / "target")]
+        with suppress(DrafthouseError):
+            models.append(inspect(model))
+        own = run_size(models, [600], NEW_TOKENS)
         if name in TOKENIZERS:
             yield Attack(name, "check", python("-c", CHECK, model))
             yield Attack(name, "compare", compare(model, model, letters), own)

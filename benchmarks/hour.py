@@ -82,8 +82,8 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
     from tokenizers import Tokenizer
 
     from decoding.measure.schedule import Key
-    from worker.comparison_messages import Decoded
-    from worker.engine.tracing import Tracing, which
+    from worker.jobs.comparison.messages import Decoded
+    from worker.jobs.comparison.tracing import Tracing, which
 
     texts = {label: cycle(samples) for label, samples in recorded.items()}
     words = Tokenizer.from_file(str(ROOT / "starter" / "pair" / "target" / "tokenizer.json"))

@@ -65,8 +65,8 @@ def made_up(dice: random.Random) -> Iterator[Event]:
 def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: Emitted) -> None:
     """Play the order's samples instead of the engine, one after another, until the time is over."""
     from decoding.measure.schedule import Key
-    from worker.comparison_messages import Decoded
-    from worker.engine.tracing import Tracing, which
+    from worker.jobs.comparison.messages import Decoded
+    from worker.jobs.comparison.tracing import Tracing, which
 
     dice, due = random.Random(1), time.perf_counter()
     end = due + seconds

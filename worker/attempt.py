@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from webapp.core import tallies
+from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.models import LanguageModel, Pair
 from webapp.studies.models import Classifier
@@ -15,16 +17,19 @@ from worker.engine_process import EngineDied, EngineProcess
 from worker.memory import OverLimit
 from worker.messages import LocalPair, Order, Report, Step
 from worker.pulse import Hold
-from worker.steps import StepLog
 
 T = TypeVar("T")
+WRITE_EVERY = 0.2  # s: each round's worth of progress need not be written
+EPOCHS_A_LINE = 10
 
 
 class Attempt:
     def __init__(self, hold: Hold, engine: EngineProcess) -> None:
         self.hold = hold
         self.engine = engine
-        self._steps = StepLog(hold)
+        self._phase = ""
+        self._since = 0.0  # when the phase began
+        self._written = 0.0
 
     @property
     def job(self) -> Job:
@@ -55,5 +60,25 @@ class Attempt:
         self.hold.progress(done, total)
 
     def record(self, step: Step) -> None:
-        """Write how far the engine is."""
-        self._steps.write(step)
+        """Write how far the engine is. The job's log gets the first step of a phase, and steps with numbers to draw."""
+        now = time.monotonic()
+        done, total = step.whole or (self.hold.done, self.hold.total)
+        self.progress(done, total)
+        is_new = step.phase != self._phase
+        if is_new:
+            self._phase, self._since = step.phase, now
+            self.insist(lambda: jobs.reached(job=self.job, place=f"the phase “{step.phase}”"))
+        if is_new or step.numbers:
+            sentence = "" if step.numbers and step.done % EPOCHS_A_LINE else _sentence(step)
+            numbers = {"phase": step.phase, "done": step.done, "due": step.due, **step.numbers}
+            self.insist(lambda: jobs.note(job=self.job, sentence=sentence, numbers=numbers))
+        if is_new or now - self._written > WRITE_EVERY or step.done == step.due:
+            self._written = now
+            reached = {"phase": step.phase, "done": step.done, "due": step.due, "is_counted": step.is_counted}
+            reached["spent_s"] = round(now - self._since, 1)
+            self.insist(lambda: jobs.renew(job=self.job, done=done, total=total, step=reached))
+
+
+def _sentence(step: Step) -> str:
+    words = f"{step.phase.capitalize()}: {step.done} of {step.due}"
+    return f"{words}, {step.detail}." if step.detail else f"{words}."

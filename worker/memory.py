@@ -12,7 +12,7 @@ from pathlib import Path
 
 from decoding.choice import Choice
 from decoding.errors import DrafthouseError
-from decoding.models.folder import ModelFolder, inspect
+from decoding.models.folder import ModelFolder
 from decoding.prompts.prompt import Prompt
 from decoding.ssd.memory import needed_by
 from worker import gauges
@@ -71,7 +71,7 @@ def lengths_of(prompts: Iterable[Prompt], new_tokens: int) -> list[int]:
 
 
 def run_size(
-    pair: Sequence[Path | ModelFolder],
+    models: Sequence[ModelFolder],
     lengths: Sequence[int],
     new_tokens: int,
     choices: Sequence[Choice] = (),
@@ -81,7 +81,6 @@ def run_size(
     """Bytes that a pair and its prompts need at most. `lengths` are those of the prompts, by `lengths_of`.
     `is_recorded`: a study keeps what it saw of every token."""
     longest = max(lengths, default=0)
-    models = [model for folder in pair if (model := _read(folder))]
     size = sum(_size(model, longest + new_tokens) for model in models)
     vocab = min((model.vocab_size for model in models), default=0)
     scores = sum(needed_by(choice, vocab) for choice in choices)
@@ -89,14 +88,6 @@ def run_size(
     size += beside * sum(_text_size(model, longest + new_tokens) for model in models)
     size += beside * new_tokens * vocab * WIDTH  # the noise of shared dice
     return size + scores + (len(lengths) * new_tokens * RECORDED if is_recorded else 0)
-
-
-def _read(folder: Path | ModelFolder) -> ModelFolder | None:
-    """The model's facts; None where it cannot be read, which whoever loads it says in words."""
-    try:
-        return inspect(folder)
-    except DrafthouseError:
-        return None
 
 
 def _text_size(model: ModelFolder, longest: int) -> int:

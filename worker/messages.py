@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from decoding.choice import Choice
 from decoding.dice.sampling import Sampling
+from decoding.errors import DrafthouseError
+from decoding.models.folder import ModelFolder, inspect
 from decoding.prompts.prompt import Prompt
-from decoding.vocabularies.fit import check_pair
 from worker.memory import lengths_of, run_size
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class Order(ABC):
         return 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LocalPair:
     """Folders of a pair on this machine, and the device to run it on."""
 
@@ -51,7 +53,6 @@ class LocalPair:
     device: str
     classifiers: Mapping[str, Path]  # by the names that strategies call them
     other_tokenizer: str = "auto"  # how a draft with another tokenizer drafts: one of METHODS
-    draft_left_out: str = ""  # why it is the target alone, though the pair has a draft
     dtype: str = "auto"
     runner: str = "auto"
     template: Path | None = None  # chat template in place of the target's own
@@ -60,14 +61,10 @@ class LocalPair:
     def folders(self) -> tuple[Path, ...]:
         return (self.target, self.draft) if self.draft else (self.target,)
 
-    def recordable(self) -> LocalPair:
-        """Return what of the pair can be recorded: if the draft matches text (SLEM), the target alone."""
-        if self.draft is None:
-            return self
-        report = check_pair(self.target, self.draft)
-        report.require()
-        left_out = report.draft_left_out(self.other_tokenizer)
-        return replace(self, draft=None, draft_left_out=left_out) if left_out else self
+    @cached_property
+    def models(self) -> tuple[ModelFolder, ...]:
+        """Facts of the folders. Whoever asks first reads them, and an order takes them along to the engine."""
+        return tuple(map(inspect, self.folders))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,11 @@ class PairOrder(Order):
     def memory_to_run(self, choices: Sequence[Choice] = (), *, is_recorded: bool = False) -> int:
         new_tokens = self.sampling.max_new_tokens
         lengths = lengths_of(self.prompts, new_tokens)
-        return run_size(self.pair.folders, lengths, new_tokens, choices, is_recorded=is_recorded)
+        try:
+            models = self.pair.models
+        except DrafthouseError:  # whoever loads them says why
+            models = ()
+        return run_size(models, lengths, new_tokens, choices, is_recorded=is_recorded)
 
 
 @dataclass(frozen=True, slots=True)

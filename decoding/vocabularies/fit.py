@@ -71,7 +71,9 @@ class PairReport:
             raise BadPair(" ".join(found.sentence for found in self.findings if found.level == "misfit"))
 
 
-def check_pair(target: Path | str, draft: Path | str | None, context: int | None = None) -> PairReport:
+def check_pair(
+    target: Path | str | ModelFolder, draft: Path | str | ModelFolder | None, context: int | None = None
+) -> PairReport:
     """Compare two model folders, or look at a target alone. A folder that cannot be used at all raises
     BadCheckpoint."""
     models = inspect(target), inspect(draft) if draft else None

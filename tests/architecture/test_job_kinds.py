@@ -33,7 +33,8 @@ print(json.dumps({"slugs": slugs, "orders": [o.__name__ for o in orders], "modul
 ENGINE = """
 import sys
 from importlib import import_module
-from worker.engine import comparing, serving, studying
+from worker.engine import serving, studying
+from worker.jobs.comparison import comparing
 for name in {modules}:
     import_module(name)
 print(*sys.modules)

@@ -24,7 +24,7 @@ from decoding.replay.at_load import play, stream
 from decoding.replay.planning import Study
 from decoding.replay.player import replay
 from decoding.replay.ssd.recording import plan_of, track_of
-from decoding.replay.ssd.together import Tracked, simulate_together
+from decoding.replay.ssd.simulator import simulate_together
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Drafted, Verified
 from tests.decoding.worlds import some_classifier
@@ -116,7 +116,7 @@ def source_of(case: Case) -> Callable[[], Source]:
 
 
 def ahead(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:
-    asked = [Tracked(each.record, each.prompt_tokens, track=track_of(each)) for each in recordings]
+    asked = [*map(track_of, recordings)]
     return asked, simulate_together(asked, plan_of(case.choice, case.vocab, None), PRICES, case.users)
 
 

@@ -22,7 +22,7 @@ from decoding.models.gguf.writing import export_of, write
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Recorder, Reported
 from worker.engine.residents import Residents
-from worker.llama_server import VARIABLE, program
+from worker.jobs.proof.llama_server import VARIABLE, program
 from worker.started_server import started
 from worker.terminal import plan
 from worker.terminal.bench import parser_of, read_recorded

@@ -27,7 +27,7 @@ from tests.worker.staged import Staged, is_awaited
 from worker import gauges
 from worker.engine_process import PATIENCE, EngineProcess
 from worker.job_loop import JobLoop
-from worker.comparison_messages import Decoded
+from worker.jobs.comparison.messages import Decoded
 from worker.messages import Order, Report, Step
 
 DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy

@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from worker.comparison_messages import Decoded
+from worker.jobs.comparison.messages import Decoded
 from worker.messages import Cancelled, Emit, Order, Report
 
 if TYPE_CHECKING:

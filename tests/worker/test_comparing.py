@@ -27,10 +27,10 @@ from webapp.jobs import ends
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
 from worker.attempt import Attempt
-from worker.comparison_messages import Audited, Began, Decoded, Grew, Grown, Weighed
-from worker.comparison_rows import ComparisonRows
 from worker.engine_process import EngineDied
 from worker.jobs.comparison import Compare
+from worker.jobs.comparison.messages import Audited, Began, Decoded, Grew, Grown, Weighed
+from worker.jobs.comparison.rows import ComparisonRows
 from worker.pulse import Hold
 
 pytestmark = pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -12,6 +13,9 @@ import pytest
 
 from decoding.choice import choose
 from decoding.core.load import Load
+from decoding.dice.sampling import Sampling
+from decoding.models.folder import inspect
+from decoding.prompts.prompt import Prompt
 from tests.webapp import make
 from tests.worker.conftest import until
 from webapp.jobs.models import Job
@@ -19,8 +23,9 @@ from webapp.registry import services as registry
 from worker import memory
 from worker.engine_process import EngineProcess
 from worker.jobs.check_model import CheckModel
+from worker.jobs.oracle import AskOracle
 from worker.memory import HEADROOM, MIB, OverLimit, limit, run_size
-from worker.messages import Ended, Failed
+from worker.messages import Ended, Failed, LocalPair
 
 
 @pytest.fixture
@@ -96,9 +101,24 @@ def test_a_check_that_gets_no_processor_time_refuses_nothing(monkeypatch, engine
 def test_a_pair_may_take_what_its_weights_and_its_longest_text_need(checkpoints, tmp_path):
     for name, content in checkpoints["target"].items():
         (tmp_path / name).write_bytes(content)
-    short, long = (run_size((tmp_path, tmp_path), [5, length], 16) for length in (2, 90))
+    model = inspect(tmp_path)
+    short, long = (run_size((model, model), [5, length], 16) for length in (2, 90))
     assert sum(map(len, checkpoints["target"].values())) < short < long < 64 * MIB
-    assert run_size((tmp_path / "nowhere",), [2], 16) == 0
+
+
+def test_a_folder_is_read_once_for_the_limit_and_for_the_engine(checkpoints, tmp_path):
+    for name, content in checkpoints["target"].items():
+        (tmp_path / name).write_bytes(content)
+    order = AskOracle(LocalPair(tmp_path, None, "cpu", {}), [Prompt("one", "ab")], Sampling(), 5)
+    assert order.memory() > 0
+    (tmp_path / "config.json").unlink()
+    [model] = pickle.loads(pickle.dumps(order)).pair.models
+    assert model.vocab_size == order.pair.models[0].vocab_size
+
+
+def test_a_folder_that_cannot_be_read_needs_no_memory_and_is_refused_by_the_engine(tmp_path):
+    nowhere = LocalPair(tmp_path / "nowhere", None, "cpu", {})
+    assert AskOracle(nowhere, [], Sampling(), 5).memory() == 0
 
 
 def test_a_program_of_the_users_own_is_left_out_of_the_limit():
@@ -116,5 +136,5 @@ def test_a_program_of_the_users_own_is_left_out_of_the_limit():
 def test_texts_that_are_decoded_together_need_memory_for_each_cache(checkpoints, tmp_path):
     for name, content in checkpoints["target"].items():
         (tmp_path / name).write_bytes(content)
-    one, many = (run_size((tmp_path,), [5], 64, [choose("static").at(Load(users))]) for users in (1, 16))
+    one, many = (run_size((inspect(tmp_path),), [5], 64, [choose("static").at(Load(users))]) for users in (1, 16))
     assert many > one

@@ -16,7 +16,7 @@ from webapp.registry.models import LanguageModel, Pair, Readiness
 from webapp.studies import services as studies
 from webapp.studies.kinds import PLAN
 from webapp.studies.models import Study
-from worker.llama_server import VARIABLE, program
+from worker.jobs.proof.llama_server import VARIABLE, program
 
 STARTER = Path(__file__).parents[2] / "starter" / "pair"
 SILENT = f"""#!{sys.executable}

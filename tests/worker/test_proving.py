@@ -18,8 +18,8 @@ from decoding.models.checkpoints import load
 from decoding.prompts.prompt import Prompt
 from tests.decoding.models import LLAMA, save
 from worker.cache import FileCache
-from worker.llama_server import VARIABLE, program, weights
-from worker.proving import Promise, promise_of, prove, reasons, verdict
+from worker.jobs.proof.llama_server import VARIABLE, program, weights
+from worker.jobs.proof.proving import Promise, promise_of, prove, reasons, verdict
 
 STARTER = Path(__file__).parents[2] / "starter" / "pair"
 PROMISE = Promise(choose("static", {"lookahead": 4}), 1.5)

@@ -17,7 +17,7 @@ from webapp.comparisons.models import Sample
 from webapp.comparisons.report import report
 from webapp.jobs.models import JobEvent
 from webapp.registry.models import Pair
-from worker.comparison_messages import Began
+from worker.jobs.comparison.messages import Began
 
 pytestmark = pytest.mark.slow
 TWO_CORES = pytest.mark.skipif(divide() is None, reason="needs two cores")

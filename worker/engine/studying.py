@@ -34,7 +34,7 @@ ORACLE_FORMAT = "drafthouse.oracle/1"
 
 
 def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-    pair, loaded = load_pair(order.pair.recordable(), residents)
+    pair, loaded = load_pair(order.pair, residents, is_recorded=True)
     emit(loaded)
     steps = PhaseProgress(emit, {workload.RECORDING: len(order.prompts)})
     recorded = _recorded(order, pair, steps, cancelled, for_replay=False)
@@ -55,7 +55,7 @@ def plan(
     *,
     for_one: bool = True,
 ) -> None:
-    pair, loaded = load_pair(order.pair.recordable(), residents)
+    pair, loaded = load_pair(order.pair, residents, is_recorded=True)
     emit(loaded)
     with closing(pair):  # a draft beside the target has a process of its own
         found = _planned(order, loads, pair, emit, cancelled, for_one=for_one)
@@ -175,7 +175,7 @@ def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, p
 
 
 def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-    pair, loaded = load_pair(order.pair.recordable(), residents)
+    pair, loaded = load_pair(order.pair, residents, is_recorded=True)
     emit(loaded)
     steps = PhaseProgress(emit, {workload.RECORDING: len(order.prompts), PROJECTING: 0, MAPPING: 0})
     recorded = _recorded(order, pair, steps, cancelled, for_replay=True)

@@ -48,9 +48,8 @@ class Train(PairOrder):
         material = Splits.of(self.prompts)
         how = How(self.design, load_classifier(self.pair.classifiers[self.start]) if self.start else None)
         how.check()
-        local = self.pair.recordable() if self.design == SOURCES else self.pair  # other designs need drafts
-        is_alone = local.draft is None
-        pair, loaded = load_pair(local, residents)
+        pair, loaded = load_pair(self.pair, residents, is_recorded=self.design == SOURCES)  # others need drafts
+        is_alone = pair.draft is None
         emit(loaded)
         steps = PhaseProgress(
             emit,

@@ -14,7 +14,7 @@ from decoding.core.load import loads
 from decoding.measure.summary import so_few
 from decoding.words import change
 from worker.jobs.plan import MakePlan
-from worker.llama_server import program
+from worker.jobs.proof.llama_server import program
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import guarded

@@ -14,7 +14,7 @@ from decoding.words import change
 from worker.cache import GIB
 from worker.engine.residents import Residents
 from worker.jobs.proof import Prove
-from worker.proving import promise_of
+from worker.jobs.proof.proving import promise_of
 from worker.terminal.bench import Bench
 from worker.terminal.material import ROOT
 from worker.terminal.studying import carry_out, say

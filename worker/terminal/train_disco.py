@@ -61,7 +61,7 @@ def run(argv: Sequence[str]) -> None:
 def _beside(bench: Bench) -> Path:
     """Return the folder beside the target. On a target alone, refuse to replace what may be a pair's classifier."""
     own = bench.material.own_classifier
-    if own.is_dir() and bench.pair.recordable().draft is None:
+    if own.is_dir() and (bench.pair.draft is None or bench.material.report.draft_left_out(bench.pair.other_tokenizer)):
         raise BadArguments(
             f"{own} holds a classifier, perhaps of a draft for this target. Give --out DIR; --out {own} replaces it."
         )

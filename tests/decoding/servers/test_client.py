@@ -6,12 +6,14 @@ import asyncio
 import json
 import socket
 import threading
+from collections.abc import Awaitable, Callable
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
 
 from decoding.backends.contestants.base import Request
-from decoding.backends.contestants.servers.client import Chunked, Client, Counted
+from decoding.backends.contestants.servers.client import Client, Head
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.examining import examine
 from decoding.backends.contestants.servers.guard import TERMINAL
@@ -39,28 +41,6 @@ def test_events_are_found_wherever_their_bytes_are_cut(size: int) -> None:
     for start in range(0, len(STREAM), size):
         found += parser.feed(STREAM[start : start + size])
     assert found == [b"1", b"2\n3", b"4"]
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_chunks_are_taken_apart_wherever_their_bytes_are_cut(size: int) -> None:
-    raw = b"4\r\nWiki\r\n6;name=x\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\nTrailer: x\r\n\r\n"
-    framing, body = Chunked(), b""
-    for start in range(0, len(raw), size):
-        assert not framing.is_over
-        body += framing.feed(raw[start : start + size])
-    assert (body, framing.is_over) == (b"Wikipedia in \r\n\r\nchunks.", True)
-
-
-def test_an_answer_of_a_given_length_ends_there() -> None:
-    framing = Counted(3)
-    assert (framing.feed(b"ab"), framing.is_over) == (b"ab", False)
-    assert (framing.feed(b"cd"), framing.is_over) == (b"c", True)
-
-
-@pytest.mark.parametrize("raw", [b"zz\r\n", b"-5\r\n", b"\r\n"])
-def test_a_chunk_without_a_length_is_refused(raw: bytes) -> None:
-    with pytest.raises(ServerFailed, match="a chunk has no length"):
-        Chunked().feed(raw)
 
 
 def test_an_event_without_an_end_is_cut_off() -> None:
@@ -120,7 +100,7 @@ FAILURES: dict[str, tuple[Script, str]] = {
     "its own error": (refusing(500, {"error": "out of memory"}), "answered 500 Internal Server Error. It says: out of"),
     "bad request": (refusing(400, {"error": {"message": "no\nsuch field"}}), "It says: no such field"),
     "busy for too long": (refusing(503, {}, {"Retry-After": "3600"}), "wants to be asked again in 3600 s"),
-    "half a stream": (torn, "closed the connection in the middle of its answer"),
+    "half a stream": (torn, "answers is not HTTP/1.1, or not whole: peer closed connection"),
     "no reason": (unfinished, "ended its answer after 4 tokens without saying why"),
     "no JSON": (streaming(b"data: {oops\n\n"), "an event that is not JSON"),
     "no object": (streaming(b"data: [1]\n\n"), "an event that is not an object"),
@@ -140,7 +120,7 @@ def test_a_failure_is_one_sentence(name: str) -> None:
         [(answer, _)] = ask("ab")
     assert isinstance(answer, ServerFailed)
     assert words in str(answer)
-    assert str(answer).startswith(("it ", "The server "))
+    assert str(answer).startswith(("it ", "The server ", "What it answers "))
 
 
 def test_nobody_connects_to_where_a_redirect_points() -> None:
@@ -283,17 +263,6 @@ def test_letters_that_no_database_takes_are_replaced() -> None:
         servers.close()
     assert answer.text == "a\ufffdb\ufffdc\ufffd"
     assert [event.text for event in sink.events if isinstance(event, Delivered)] == [answer.text]
-
-
-@pytest.mark.parametrize("length", ["²", "9" * 5000, "-1"])
-def test_a_length_that_is_no_number_is_told(length: str) -> None:
-    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n".encode("latin-1"))
-        await writer.drain()
-        writer.close()
-
-    with pytest.raises(ServerFailed, match="its length is not a number"):
-        asyncio.run(get_from(greet))
 
 
 def test_a_server_that_falls_silent_is_cut_off_at_the_deadline() -> None:
@@ -448,20 +417,90 @@ def test_ids_that_a_server_leaves_out_are_found_from_its_text() -> None:
     assert told[-2].doubt == ""
 
 
-async def get_from(greet: Any) -> None:
-    """Ask what answers every connection so."""
-    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+async def get_from(raw: bytes, size: int = 1 << 20) -> tuple[Head, bytes]:
+    """Ask a server that answers with these bytes, so many at a time."""
+
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        for start in range(0, len(raw), size):
+            writer.write(raw[start : start + size])
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    [answer] = await get_all(greet, 1)
+    return answer
+
+
+async def get_all(greet: Callable[..., Awaitable[None]], count: int) -> list[tuple[Head, bytes]]:
+    """Ask a server that serves each connection so, one request after the other."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer), suppress(OSError, asyncio.IncompleteReadError):  # the client has gone
+            await greet(reader, writer)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server:
         client = Client(EndpointSpec("it", f"http://127.0.0.1:{port}", "llamacpp"), Reach(allowed=TERMINAL))
-        await client.get("/health")
+        try:
+            return [await client.get("/health") for _ in range(count)]
+        finally:
+            await client.close()
 
 
-def test_what_speaks_no_http_is_told() -> None:
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_chunks_are_taken_apart_wherever_their_bytes_are_cut(size: int) -> None:
+    chunks = b"4\r\nWiki\r\n6;name=x\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\nTrailer: x\r\n\r\n"
+    _, body = asyncio.run(get_from(b"HTTP/1.1 200 OK\r\n" + CHUNKED + chunks, size))
+    assert body == b"Wikipedia in \r\n\r\nchunks."
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_an_answer_of_a_given_length_ends_there(size: int) -> None:
+    _, body = asyncio.run(get_from(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd", size))
+    assert body == b"abc"
+
+
+def test_an_answer_without_a_length_ends_with_the_connection() -> None:
+    head, body = asyncio.run(get_from(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 Fine\r\nX-A: b\r\n\r\nabcd"))
+    assert (head, body) == (Head(200, "Fine", {"x-a": "b"}), b"abcd")
+
+
+BROKEN = {
+    "no HTTP": b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
+    "nothing": b"",
+    "half a head": b"HTTP/1.1 200 OK\r\nX-A:",
+    "a head without an end": b"HTTP/1.1 200 OK\r\nX-A: " + b"x" * (1 << 18),
+    "a length in other digits": "HTTP/1.1 200 OK\r\nContent-Length: ²\r\n\r\n".encode("latin-1"),
+    "a length of 5000 digits": b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
+    "a negative length": b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+    "half a body": b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
+    "half a chunk": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"4\r\nWi",
+    "a chunk that is no number": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"zz\r\n",
+    "a negative chunk": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"-5\r\n",
+    "a chunk without a length": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"\r\n",
+    "a chunk's length without an end": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"1" * (1 << 18),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_an_answer_that_is_not_http_or_not_whole_is_told(name: str) -> None:
+    with pytest.raises(ServerFailed, match=r"^What it answers is not HTTP/1.1, or not whole: .+\.$"):
+        asyncio.run(get_from(BROKEN[name]))
+
+
+def test_a_kept_connection_that_the_server_closes_costs_no_request() -> None:
+    """The server reads the second request on the first connection, and closes that without an answer."""
+    greeted = list[int]()
+
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
-        await writer.drain()
-        writer.close()
+        greeted.append(1)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        await reader.readuntil(b"\r\n\r\n")
 
-    with pytest.raises(ServerFailed, match="does not speak HTTP"):
-        asyncio.run(get_from(greet))
+    assert [body for _, body in asyncio.run(get_all(greet, 2))] == [b"ok", b"ok"]
+    assert len(greeted) == 2

@@ -47,7 +47,7 @@ async def _all(server: Server) -> list[Answered]:
 
 
 async def _disconnect(server: Server) -> None:
-    server.client.close()
+    await server.client.close()
 
 
 async def _answers(server: Server) -> AsyncGenerator[Answered, None]:

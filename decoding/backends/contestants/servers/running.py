@@ -196,7 +196,7 @@ class Servers(Contestant):
 
     async def _disconnect(self) -> None:
         for server in self._servers.values():
-            server.client.close()
+            await server.client.close()
 
     def run(
         self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE

@@ -25,10 +25,11 @@ def tls(*files: str) -> ssl.SSLContext:
     return context
 
 
-def no_tls(error: ssl.SSLError) -> str:
+def no_tls(error: OSError) -> str:
     """Say why there is no safe connection, and what to do. Nothing switches the check off."""
     if not isinstance(error, ssl.SSLCertVerificationError):
-        return f"cannot be reached over TLS: {error.reason or error}. If it speaks plain HTTP, write its address with http://."
+        why = getattr(error, "reason", "") or error
+        return f"cannot be reached over TLS: {why}. If it speaks plain HTTP, write its address with http://."
     told = f"cannot be trusted: {error.verify_message}."
     if error.verify_code not in UNKNOWN_AUTHORITY:
         return f"{told} Replace the server's certificate, or give the address that it is for."

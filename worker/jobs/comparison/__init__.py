@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from decoding.errors import DrafthouseError
 from webapp.comparisons.kinds import COMPARISON
-from worker.comparison_messages import ToCompare
 from worker.engine_process import EngineDied
+from worker.jobs.comparison.messages import ToCompare
 from worker.messages import Cancelled, Emit
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ KIND = COMPARISON
 
 class Compare(ToCompare):
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from worker.engine.comparing import compare
+        from worker.jobs.comparison.comparing import compare
 
         compare(self, residents, emit, cancelled)
 
@@ -33,7 +33,7 @@ class SomeBroke(DrafthouseError):
 def work(attempt: Attempt) -> None:
     """Decode all samples but those that break. A sample that the engine reports as broken, or that has killed it
     twice, is given up. In the end the job fails and names what is missing; trying again decodes only that."""
-    from worker.comparison_rows import ComparisonRows
+    from worker.jobs.comparison.rows import ComparisonRows
 
     rows = attempt.insist(lambda: ComparisonRows(attempt, Compare))
     try:

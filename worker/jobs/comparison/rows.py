@@ -22,9 +22,9 @@ from webapp.registry.prompt_sets import prompt_of
 from webapp.studies.models import Classifier
 from worker import noise
 from worker.attempt import Attempt
-from worker.comparison_messages import Audited, Began, Broke, Decoded, Grown, ToCompare, Weighed, Which
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
+from worker.jobs.comparison.messages import Audited, Began, Broke, Decoded, Grown, ToCompare, Weighed, Which
 from worker.messages import Loaded, Report, Step
 from worker.servers import local_pids, servers_asked
 

@@ -9,7 +9,7 @@ from time import perf_counter_ns
 
 from decoding.measure.schedule import Key
 from decoding.trace.events import Anticipated, Delivered, Drafted, Event, Verified
-from worker.comparison_messages import Began, Grew, Grown, Which
+from worker.jobs.comparison.messages import Began, Grew, Grown, Which
 from worker.messages import Emit
 
 EVERY = 0.1  # s

@@ -25,8 +25,9 @@ from decoding.measure.summary import report, so_few
 from decoding.prompts.prompt import Prompt
 from decoding.strategies import BASELINE
 from decoding.words import change
-from worker import llama_server, noise
+from worker import noise
 from worker.cache import FileCache
+from worker.jobs.proof import llama_server
 from worker.started_server import StartedServer, started
 
 FORMAT = "drafthouse.proof/1"

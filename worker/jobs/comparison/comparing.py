@@ -17,10 +17,10 @@ from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, stints
 from decoding.models.devices import is_lost
 from decoding.replay.weighing import settle_prices
-from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Weighed, Which
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
-from worker.engine.tracing import Tracing, which
+from worker.jobs.comparison.messages import Audited, Broke, Decoded, ToCompare, Weighed, Which
+from worker.jobs.comparison.tracing import Tracing, which
 from worker.messages import Cancelled, Emit, Loaded, Step
 
 logger = logging.getLogger("drafthouse.engine")

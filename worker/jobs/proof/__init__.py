@@ -33,7 +33,7 @@ class Prove(PairOrder):
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from worker.engine.pairs import load_pair
         from worker.engine.steps import PhaseProgress
-        from worker.proving import PROVING, STEPS, Promise, prove
+        from worker.jobs.proof.proving import PROVING, STEPS, Promise, prove
 
         pair, loaded = load_pair(self.pair, residents)
         emit(loaded)
@@ -56,7 +56,8 @@ class Prove(PairOrder):
 def work(attempt: Attempt) -> None:
     from django.conf import settings
 
-    from worker import llama_server, studies
+    from worker import studies
+    from worker.jobs.proof import llama_server
 
     llama_server.program()  # refused before models are fetched if this machine has none
     study = studies.study_of(attempt)
