@@ -15,7 +15,7 @@ from benchmarks._engine_bars import Bar
 from decoding.backends.pair import Pair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.estimating import estimate_of
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
@@ -83,7 +83,7 @@ class Run:
         return sum(s.audit.outcome == "divergent" for of_one in self.samples.values() for s in of_one if s.audit)
 
 
-def chosen_on(validation: Study, costs: CostModel, classifier: Classifier) -> Settings:
+def chosen_on(validation: Study, costs: CostModel, classifier: DraftClassifier) -> Settings:
     found = predict(validation, costs, classifier)
     counts = tuned(validation, validation.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
     speeds = {
@@ -95,7 +95,7 @@ def chosen_on(validation: Study, costs: CostModel, classifier: Classifier) -> Se
     return Settings(best(found, "static").choice, best(found, "threshold").choice, tuple(rules))
 
 
-def predicted(test: Study, costs: CostModel, classifier: Classifier, settings: Settings) -> dict[str, float]:
+def predicted(test: Study, costs: CostModel, classifier: DraftClassifier, settings: Settings) -> dict[str, float]:
     """Predicted speed-up of each setting that was run, by label."""
     baseline = test.play(AUTOREGRESSIVE)
     of_rules = tuned(test, test.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})

@@ -27,7 +27,7 @@ from decoding.core.ending import Ending
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key, stints
@@ -347,7 +347,7 @@ def _per_draft(run: Run) -> float:
     return 1 + sum(each.accepted for each in rounds) / max(1, len(rounds))
 
 
-def _tuned(choice: Choice, classifier: Classifier) -> Choice:
+def _tuned(choice: Choice, classifier: DraftClassifier) -> Choice:
     """Fill in the threshold that a run takes from the classifier."""
     if choice.params.get("threshold") != 0:
         return choice

@@ -18,7 +18,7 @@ from benchmarks.ssd import STARTER
 from decoding.backends.pair import Pair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier, load_classifier
+from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.errors import DrafthouseError
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import sample_from_events
@@ -195,7 +195,7 @@ def measure_luck(pair: Pair, prompts: Sequence[Prompt], given: argparse.Namespac
 
 def with_classifier(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, given: argparse.Namespace) -> Pair:
     """Add the given classifier to the pair, or train one for this sampling, if there are enough prompts."""
-    classifier: Classifier | None = given.classifier
+    classifier: DraftClassifier | None = given.classifier
     if classifier is None and given.train:
         say(f"  training a classifier on {given.train} prompts")
         try:

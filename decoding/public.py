@@ -17,7 +17,7 @@ from decoding.choice import Choice, choose, labelled, parse_choices, relabelled,
 from decoding.core.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
 from decoding.dice.sampling import Sampling
 from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of, sharing_sentence
-from decoding.disco.judging import Judge, read_judge
+from decoding.disco.judging import CopyJudge, read_judge
 from decoding.disco.prices import Prices
 from decoding.drafting.params import LONGEST_TEXT, Param
 from decoding.drafting.strategy import CLASSIFIER, JUDGE, JUDGED, LLAMA_CPP, Looks, Slider, Strategy

@@ -18,7 +18,7 @@ from decoding.core.ending import Ending
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence as Text
 from decoding.dice.dice import NOISE_BLOCK, dice_for
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.estimating import estimate_of
 from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Feature
@@ -67,7 +67,7 @@ def measure(
     places: Places,
     most: int,
     sampling: Sampling,
-    classifier: Classifier | None = None,
+    classifier: DraftClassifier | None = None,
     room: int = ROOM,
     like: CostModel = NOTHING,
 ) -> CostModel:
@@ -85,7 +85,7 @@ class Probing:
     """Prices that are measured in turns. What runs between two turns meets the machine that they meet."""
 
     def __init__(
-        self, pair: Pair, places: Places, most: int, sampling: Sampling, classifier: Classifier | None = None,
+        self, pair: Pair, places: Places, most: int, sampling: Sampling, classifier: DraftClassifier | None = None,
         room: int = ROOM,
     ) -> None:  # fmt: skip
         self._pair, self._places, self._most, self._room = pair, places, most, room
@@ -174,7 +174,7 @@ def _play_all(
     places: Sequence[Place],
     times: Mapping[int, Times],
     lookahead: int,
-    classifier: Classifier | None,
+    classifier: DraftClassifier | None,
     sampling: Sampling,
 ) -> None:
     """Play a few rounds of every number of texts, with texts as they are in the middle of a usual answer."""

@@ -19,7 +19,7 @@ from decoding.choice import Choice
 from decoding.dice.choosing import Choosings
 from decoding.dice.sampling import Sampling
 from decoding.disco.calibration import under
-from decoding.disco.classifier import Classifier, load_classifier
+from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.drafting.source import Words
 from decoding.errors import BadPair, BadStrategy
 from decoding.models.checkpoints import load
@@ -62,8 +62,9 @@ class Pair:
     servers: Reach = field(default_factory=Reach)  # servers that may be contestants
     lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
     contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name
-    _classifiers: dict[str, Classifier] = field(default_factory=dict)
-    _greedy: dict[str, tuple[Classifier, Classifier]] = field(default_factory=dict)  # as trained, and for greedy
+    _classifiers: dict[str, DraftClassifier] = field(default_factory=dict)
+    # as trained, and for greedy
+    _greedy: dict[str, tuple[DraftClassifier, DraftClassifier]] = field(default_factory=dict)
 
     @property
     def vocab(self) -> int:
@@ -127,7 +128,7 @@ class Pair:
         if self.renderer:
             self.renderer.close()
 
-    def classifier(self, name: str, sampling: Sampling | None = None) -> Classifier:
+    def classifier(self, name: str, sampling: Sampling | None = None) -> DraftClassifier:
         """The named one, or the pair's own where none is named: as trained, or as it estimates under a sampling."""
         base = self._loaded(name)
         if sampling is None or not sampling.is_greedy:
@@ -138,7 +139,7 @@ class Pair:
             self._greedy[name] = base, greedy
         return greedy
 
-    def _loaded(self, name: str) -> Classifier:
+    def _loaded(self, name: str) -> DraftClassifier:
         if name not in self._classifiers:
             folder = self.classifier_at(name)
             if folder is None:
@@ -154,11 +155,11 @@ class Pair:
         """Return the classifiers among these that can decide here: on a target alone, those that know copies."""
         return [name for name in names if self.draft or self.classifier(name).knows_copies]
 
-    def hold(self, name: str, classifier: Classifier) -> None:
+    def hold(self, name: str, classifier: DraftClassifier) -> None:
         """Let a classifier that is not stored yet be asked for by name."""
         self._classifiers[name] = classifier
 
-    def priced(self, name: str, costs: CostModel, sampling: Sampling) -> Classifier:
+    def priced(self, name: str, costs: CostModel, sampling: Sampling) -> DraftClassifier:
         """Let a classifier use its prices at these costs from now on. Return it as it estimates under the sampling."""
         prices = self.classifier(name, sampling).at(costs).prices
         self.hold(name, dataclasses.replace(self.classifier(name), prices=prices))

@@ -10,7 +10,7 @@ import torch
 
 from decoding.backends.contestants.base import Answers, Request
 from decoding.core.crowd import Crowd
-from decoding.core.load import Arrived, Queue
+from decoding.core.load import Arrived, RequestQueue
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence
 from decoding.models.runner import Model, ModelRunner
@@ -67,7 +67,7 @@ Begin = abc.Callable[[Arrived[Request], Place, Clock, int], Sequence]  # the las
 
 
 def serve(
-    queue: Queue[Request],
+    queue: RequestQueue[Request],
     places: Places,
     most: int,
     begin: Begin,

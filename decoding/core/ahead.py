@@ -10,7 +10,7 @@ from torch import Tensor
 
 from decoding.core.drafter import Drafter
 from decoding.dice.choosing import Choosing
-from decoding.dice.dice import Dice, Shared, Weighing, weighed
+from decoding.dice.dice import Dice, SharedDice, Weighing, weighed
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import sent_to
 from decoding.models.fast.runner import FastRunner, Model
@@ -32,7 +32,7 @@ class Chooser(Choosing):
         return self.choose(logits[:, : self.noise.shape[1]])[2]
 
 
-class Ahead:
+class EarlyPasses:
     """The passes of one text. In place of logits they return what was chosen."""
 
     def __init__(self, runner: FastRunner, dice: Dice, end: int) -> None:
@@ -73,17 +73,17 @@ class Ahead:
     def _launch(self) -> Weighing:
         """Launch the pass over the token that follows those that the runner has noted."""
         runner, dice = self._runner, self._dice
-        if isinstance(dice, Shared):
+        if isinstance(dice, SharedDice):
             self._chooser.noise.copy_(dice.noise([runner.length + 1], runner.device))
         return weighed(runner.follow(self._chooser))
 
 
-def ahead_of(target: ModelRunner, drafter: Drafter, dice: Dice, end: int) -> Ahead | None:
+def ahead_of(target: ModelRunner, drafter: Drafter, dice: Dice, end: int) -> EarlyPasses | None:
     """Return None where a pass cannot begin before the host has read the last choice: a draft depends on it, ratio dice
     read the logits, and other runners and texts that share passes choose on the host."""
     if drafter.drafts or not dice.sampling.fixes_the_text or not isinstance(target, FastRunner):
         return None
-    return Ahead(target, dice, end) if target.can_follow else None
+    return EarlyPasses(target, dice, end) if target.can_follow else None
 
 
 def _chooser(runner: FastRunner, dice: Dice) -> Chooser:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from decoding.core.ahead import Ahead, ahead_of
+from decoding.core.ahead import EarlyPasses, ahead_of
 from decoding.core.drafter import EMPTY, Draft, Drafter
 from decoding.core.ending import Decoded, Ending
 from decoding.dice.dice import Dice, Weighing, weighed_together
@@ -54,7 +54,7 @@ class Sequence:
         self._round = 0
         self._draft = EMPTY
         self._weighing: Weighing
-        self._ahead: Ahead | None = None  # if passes begin before the last choice has been read
+        self._ahead: EarlyPasses | None = None  # if passes begin before the last choice has been read
         self._tree: TreeReading
         self._free_since = 0  # when the target last finished
         self._began = self._drafted = self._asked = 0  # when this round began, had its draft, and asked the target

@@ -29,7 +29,7 @@ NOISE_BLOCK = 32  # positions of noise made in one go: the launch costs more tha
 BLOCKS_HELD = 3  # of each device: a draft may be a block ahead of the text. 32 positions of 128,256 tokens take 16 MB
 
 
-class Drawn(Protocol):
+class DraftToJudge(Protocol):
     """A draft as far as a verdict needs to know it."""
 
     @property
@@ -43,7 +43,7 @@ class Drawn(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenTokens:
     """A token after each of some contexts."""
 
     scores: Tensor  # [n, V]
@@ -105,22 +105,22 @@ class Dice:
         """Choose a token after each context by its preferences: ids [rows], left on the device."""
         raise NotImplementedError
 
-    def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> Chosen:
+    def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> ChosenTokens:
         """Choose the draft's token after each context from its logits."""
         scores = self.scores(logits, aheads)
         preferences = self.preferences(scores, aheads)
-        return Chosen(scores, preferences, self.pick(preferences, aheads))
+        return ChosenTokens(scores, preferences, self.pick(preferences, aheads))
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         """Say if the target, with these logits [1, V], will accept a token drawn from `scores` [1, V]. For the oracle,
         which peeks, and for labels."""
         raise NotImplementedError
 
-    def judge(self, logits: Tensor, draft: Drawn) -> Verdict:
+    def judge(self, logits: Tensor, draft: DraftToJudge) -> Verdict:
         """Judge a draft by the target's logits after the text and after each drafted token: [k + 1, V]."""
         return self.weigh(logits, draft).verdict()
 
-    def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
+    def weigh(self, logits: Tensor, draft: DraftToJudge) -> Weighing:
         """Begin to judge a draft: launch what can be launched without waiting for the device."""
         raise NotImplementedError
 
@@ -155,14 +155,14 @@ class Greedy(Dice):
     def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         return _best(preferences)
 
-    def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> Chosen:
+    def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> ChosenTokens:
         return self._compiled(logits, aheads) or super().choose(logits, aheads)
 
     def _noise_for(self, aheads: Sequence[Ahead], device: torch.device) -> Tensor | None:
         """Return what is added to the scores of each row."""
         return None
 
-    def _compiled(self, logits: Tensor, aheads: Sequence[Ahead]) -> Chosen | None:
+    def _compiled(self, logits: Tensor, aheads: Sequence[Ahead]) -> ChosenTokens | None:
         """Choose in one call, if a CPU can: torch takes ten, and each costs more than the arithmetic."""
         sampling, device = self.sampling, logits.device
         kernels = chance.compiled() if device.type == "cpu" else None
@@ -181,16 +181,16 @@ class Greedy(Dice):
             0.0 if sampling.is_greedy else sampling.temperature,
             *(0 if noise is None else noise.data_ptr(), scores.data_ptr(), preferences.data_ptr(), ids),
         )
-        return Chosen(scores, preferences, torch.from_numpy(ids))
+        return ChosenTokens(scores, preferences, torch.from_numpy(ids))
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
 
-    def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
+    def weigh(self, logits: Tensor, draft: DraftToJudge) -> Weighing:
         return weighed(self.choose(logits, draft.aheads).ids, draft.tokens, draft.parents)
 
 
-class Shared(Greedy):
+class SharedDice(Greedy):
     """Draft and target add the same Gumbel noise to their scores, keyed by seed and position, and take the best.
 
     The text is the target's own sample: the same under every strategy. Only equality may judge it: with the ratio
@@ -248,11 +248,11 @@ class Ratio(Dice):
         q = _probabilities(scores)[0, token].item()
         return self._coin("accept", ahead) * q < p
 
-    def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
+    def weigh(self, logits: Tensor, draft: DraftToJudge) -> Weighing:
         """Launch nothing: the steps depend on each other, so only the logits can be waited for beside other work."""
         return Weighing(Launched(logits.device), lambda: self._by_ratio(logits, draft))
 
-    def _by_ratio(self, logits: Tensor, draft: Drawn) -> Verdict:
+    def _by_ratio(self, logits: Tensor, draft: DraftToJudge) -> Verdict:
         aheads = draft.aheads
         p = _probabilities(self.scores(logits, aheads))
         if draft.parents:
@@ -271,7 +271,7 @@ class Ratio(Dice):
 def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
     if sampling.is_greedy:
         return Greedy(sampling, vocab, seed)
-    return (Shared if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
+    return (SharedDice if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
 
 
 def weighed(ids: Tensor, tokens: Sequence[int] = (), parents: Sequence[int] = ()) -> Weighing:
@@ -280,7 +280,7 @@ def weighed(ids: Tensor, tokens: Sequence[int] = (), parents: Sequence[int] = ()
     return _weighing(Launched(ids.device), own, tokens, parents)
 
 
-def weighed_together(asked: Sequence[tuple[Dice, Tensor, Drawn]]) -> list[Weighing]:
+def weighed_together(asked: Sequence[tuple[Dice, Tensor, DraftToJudge]]) -> list[Weighing]:
     """Begin to judge drafts of several texts, each by its dice and logits, with one choice and one copy for all. The
     dice must fix the text, and the vocabulary be one."""
     found = [dice.preferences(dice.scores(logits, draft.aheads), draft.aheads) for dice, logits, draft in asked]

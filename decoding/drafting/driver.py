@@ -15,7 +15,7 @@ from decoding.dice.dice import Dice, broken
 from decoding.dice.verify import Verdict
 from decoding.drafting.features import DraftStep, Fate, Feature
 from decoding.drafting.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
-from decoding.drafting.tree import Grown, listing
+from decoding.drafting.tree import GrownTree, listing
 from decoding.errors import BadStrategy
 from decoding.models.runner import BlockPass, ModelRunner, ReadsBlocks, Steps, Tree, TreePass, align, read_prompt
 from decoding.trace.events import StopReason
@@ -33,7 +33,7 @@ class SourceDrafter(Drafter):
     choosing: Choosing | None = None  # if a GPU chooses the tokens
     _tree: Tree = field(init=False)
     _listed: int = field(default=0, init=False)  # alternatives that were listed after each of its places
-    _grown: Grown | None = field(default=None, init=False)  # this round's tree
+    _grown: GrownTree | None = field(default=None, init=False)  # this round's tree
     _copied: int = field(default=0, init=False)  # tokens of this round's draft that were copied
     _began: int = field(default=0, init=False)  # when drafting began, in ns
     _ready: int = field(default=0, init=False)  # when the draft was complete
@@ -226,7 +226,7 @@ class SourceDrafter(Drafter):
         if depth <= 0:
             return EMPTY
         logits = yield model, align(model, text), 1
-        self._grown, self._tree, self._listed = Grown(), model.grow(), 0 if step.paths else step.listed
+        self._grown, self._tree, self._listed = GrownTree(), model.grow(), 0 if step.paths else step.listed
         grown, tree, passes = self._grown, self._tree, 1
         ask = next_of(asking, self._level(grown, step, logits))
         while isinstance(ask, Step) and passes < depth:
@@ -237,7 +237,7 @@ class SourceDrafter(Drafter):
             passes += 1
         return Draft(tuple(grown.tokens), None, depth, "limit", "fresh", passes, parents=tuple(grown.parents))
 
-    def _level(self, grown: Grown, step: Step, logits: Tensor) -> Sequence[int] | None:
+    def _level(self, grown: GrownTree, step: Step, logits: Tensor) -> Sequence[int] | None:
         """Add the level that a source asks for. Return those of its likeliest tokens that may have followers."""
         opened = [*dict.fromkeys(step.parents)]
         found = listing(step, self.dice, logits, [grown.path(number) for number in opened])

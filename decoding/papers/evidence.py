@@ -13,7 +13,7 @@ from decoding.backends.serving import Places
 from decoding.choice import Choice, choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco import training
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.ssd_settings import Settings
 from decoding.papers import by_temperature, together, transfer
 from decoding.papers.bootstrap import Estimate, median
@@ -66,7 +66,7 @@ class Evidence(Recordings):
                 return len(self.categories) > 1
 
     @cached_property
-    def classifier(self) -> Classifier | None:
+    def classifier(self) -> DraftClassifier | None:
         name = self.classifier_name
         return (
             None if name is None or self.pair.classifier_at(name) is None else self.pair.classifier(name, self.sampling)
@@ -163,7 +163,7 @@ class Evidence(Recordings):
         return planning.tuned(study, study.estimates(self.priced), thresholds)
 
     @cached_property
-    def priced(self) -> Classifier:
+    def priced(self) -> DraftClassifier:
         """The classifier at the study's prices. What runs from now on uses them too."""
         assert self.classifier_name is not None, "only figures that need a classifier ask"
         return self.pair.priced(self.classifier_name, self.costs, self.sampling)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import product
 
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.training import label
 from decoding.papers.bootstrap import Estimate, median
 from decoding.prices.cost_model import CostModel
@@ -45,7 +45,7 @@ def _half(study: Study, half: int) -> Study:
     return Study(study.recordings[half :: len(HALVES)], study.words)
 
 
-def _trained(study: Study) -> Classifier:
+def _trained(study: Study) -> DraftClassifier:
     """Train our network that costs least: which one pays is not what the figure is about."""
     held_out = study.recordings[::EACH_HELD_OUT]
     rest = [recording for number, recording in enumerate(study.recordings) if number % EACH_HELD_OUT]

@@ -11,7 +11,7 @@ from decoding.backends.pair import Pair
 from decoding.choice import Choice, choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.measure.comparison import Comparison, SinkFor, no_sink
 from decoding.measure.schedule import Key
 from decoding.measure.summary import report
@@ -90,7 +90,7 @@ def repriced(
     predictions: Sequence[Prediction],
     study: Study,
     probed: CostModel,
-    classifier: Classifier | None,
+    classifier: DraftClassifier | None,
 ) -> dict[str, float]:
     """Replay the settings that ran at the prices of their runs. Return speed-ups by label. What parts them from the
     measured ones is the replay's own error, not a machine that has changed since the probe."""

@@ -16,7 +16,7 @@ from decoding.choice import Choice
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.drafting.strategy import Export
+from decoding.drafting.strategy import EngineSetting
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import Prompt
 from decoding.replay.ahead_at_load import AheadAtLoad
@@ -87,7 +87,7 @@ def document(
     }
 
 
-def _copying(rows: Sequence[Mapping[str, Any]]) -> Iterator[Export]:
+def _copying(rows: Sequence[Mapping[str, Any]]) -> Iterator[EngineSetting]:
     """Export the best setting of each kind that copies from the text, if that is a gain at any load. Engines take one
     setting for all loads."""
     copying: dict[str, list[Mapping[str, Any]]] = {}

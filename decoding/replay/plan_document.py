@@ -8,7 +8,7 @@ from typing import Any
 
 from decoding.backends import alone
 from decoding.disco import metrics, training
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import with_copies
 from decoding.disco.prices import COPIED
 from decoding.disco.training import Labelled
@@ -59,10 +59,10 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None, repriced: fl
     }
 
 
-Speeds = Callable[[Classifier], dict[str, Any]]
+Speeds = Callable[[DraftClassifier], dict[str, Any]]
 
 
-def judged(recorded: Study, costs: CostModel, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
+def judged(recorded: Study, costs: CostModel, classifiers: Mapping[str, DraftClassifier]) -> list[dict[str, Any]]:
     """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on. On a
     target alone that is on copies, if there are any."""
     if not classifiers:
@@ -73,7 +73,7 @@ def judged(recorded: Study, costs: CostModel, classifiers: Mapping[str, Classifi
     return [_judged(name, each, labelled, speeds) for name, each in classifiers.items() if len(labelled.rows)]
 
 
-def _judged(name: str, classifier: Classifier, labelled: Labelled, speeds: Speeds) -> dict[str, Any]:
+def _judged(name: str, classifier: DraftClassifier, labelled: Labelled, speeds: Speeds) -> dict[str, Any]:
     scores = metrics.measure(classifier(labelled.rows), labelled.accepted)
     return {
         "classifier": name,
@@ -88,7 +88,7 @@ def _of_drafts(recorded: Study, costs: CostModel) -> Speeds:
     baseline = costs.tokens_per_s(recorded.play(ALONE))
     best = max(costs.tokens_per_s(recorded.play(choice)) for choice in STATICS) / baseline
 
-    def speeds(classifier: Classifier) -> dict[str, Any]:
+    def speeds(classifier: DraftClassifier) -> dict[str, Any]:
         own = {rule: classifier.tuned(rule) for rule in RULES}
         counts = tuned(recorded, recorded.estimates(classifier), own)
         gains = {rule: costs.tokens_per_s(count, "estimate") / baseline for rule, count in counts.items()}
@@ -98,7 +98,7 @@ def _of_drafts(recorded: Study, costs: CostModel) -> Speeds:
 
 
 def _of_copies(recorded: Study, costs: CostModel) -> Speeds:
-    def speeds(classifier: Classifier) -> dict[str, Any]:
+    def speeds(classifier: DraftClassifier) -> dict[str, Any]:
         found = copying(recorded, costs, classifier, classifier.tuned(COPIED))
         return {"speedups": alone.judged_copies(found), "best_copy": alone.best_copy(found)}
 

@@ -17,7 +17,7 @@ from decoding.choice import Choice, by_kind, choose, parse_choices, planned
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, rules
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any, judge_of
 from decoding.disco.recording import Recording
 from decoding.disco.texts import Texts
@@ -108,7 +108,7 @@ class Study:
     def leads(self) -> Rows:
         return [features.lead(rounds).tolist() for rounds in self.rounds]
 
-    def estimates(self, classifier: Classifier) -> Rows:
+    def estimates(self, classifier: DraftClassifier) -> Rows:
         """Estimates of the tokens after which a source is asked: of all but a draft's own end token. Nothing without a
         draft model."""
         if self.is_alone:
@@ -227,7 +227,7 @@ HEURISTIC = choose(heuristic.STRATEGY.slug, {"initial": 5})
 ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 
-def predict(study: Study, costs: CostModel, classifier: Classifier | None = None) -> list[Prediction]:
+def predict(study: Study, costs: CostModel, classifier: DraftClassifier | None = None) -> list[Prediction]:
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     judges_copies = judge_if_any(classifier) is not None
     tried = settings(classifier is not None, judges_copies, is_alone=study.is_alone)
@@ -235,7 +235,7 @@ def predict(study: Study, costs: CostModel, classifier: Classifier | None = None
 
 
 def predict_these(
-    choices: Iterable[Choice], study: Study, costs: CostModel, classifier: Classifier | None
+    choices: Iterable[Choice], study: Study, costs: CostModel, classifier: DraftClassifier | None
 ) -> list[Prediction]:
     """Predict the speed of each of these settings."""
     baseline = study.play(ALONE)
@@ -259,7 +259,7 @@ def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
     ]
 
 
-def sweep(study: Study, costs: CostModel, classifier: Classifier) -> dict[str, list[dict[str, float]]]:
+def sweep(study: Study, costs: CostModel, classifier: DraftClassifier) -> dict[str, list[dict[str, float]]]:
     """Speed-up of each of DISCO's rules over its threshold."""
     baseline, estimates = study.play(ALONE), study.estimates(classifier)
 
@@ -270,7 +270,7 @@ def sweep(study: Study, costs: CostModel, classifier: Classifier) -> dict[str, l
     return {name: [at(rule, threshold) for threshold in THRESHOLDS] for name, rule in RULES.items()}
 
 
-def sweep_of_copies(study: Study, costs: CostModel, classifier: Classifier) -> list[dict[str, float]]:
+def sweep_of_copies(study: Study, costs: CostModel, classifier: DraftClassifier) -> list[dict[str, float]]:
     """Speed-up of suffix decoding with a classifier over its threshold."""
     baseline, judge = study.play(ALONE), judge_of(classifier)
 
@@ -317,7 +317,7 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
     )
 
 
-def best_for_copies(study: Study, costs: CostModel, classifier: Classifier) -> float:
+def best_for_copies(study: Study, costs: CostModel, classifier: DraftClassifier) -> float:
     """Threshold of suffix decoding with a classifier that replay finds fastest."""
     judge = judge_of(classifier)
     choices = by_kind(planned())[judged(0.0).kind]
@@ -325,7 +325,7 @@ def best_for_copies(study: Study, costs: CostModel, classifier: Classifier) -> f
     return max(speeds, key=lambda threshold: speeds[threshold])
 
 
-def copying(study: Study, costs: CostModel, classifier: Classifier, threshold: float) -> dict[str, float]:
+def copying(study: Study, costs: CostModel, classifier: DraftClassifier, threshold: float) -> dict[str, float]:
     """Speed-ups of each kind that copies: of the best setting on these prompts, or if the classifier judges its copies,
     of this threshold. What one gains that remembers earlier texts depends on their order, so it is left out."""
     baseline, judge = study.play(ALONE), judge_of(classifier)
@@ -343,7 +343,7 @@ def copying(study: Study, costs: CostModel, classifier: Classifier, threshold: f
     return found
 
 
-def price_of_a_token(study: Study, costs: CostModel, classifier: Classifier) -> float:
+def price_of_a_token(study: Study, costs: CostModel, classifier: DraftClassifier) -> float:
     """Threshold of the priced rule. It depends on the tokens per second, and they depend on it, so iterate."""
     estimates = study.estimates(classifier)
     price = rules.price(costs, costs.tokens_per_s(study.play(static(3))), study.follows)

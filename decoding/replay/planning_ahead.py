@@ -23,7 +23,7 @@ from decoding.backends.pair import Pair
 from decoding.choice import Choice, choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.strategy import Settings, Strategy
 from decoding.errors import BadStrategy
 from decoding.measure.comparison import Comparison
@@ -83,7 +83,7 @@ class Simulating:
     _done: int = field(default=0, init=False)
 
     @cached_property
-    def classifier(self) -> Classifier | None:
+    def classifier(self) -> DraftClassifier | None:
         return None if self.classifier_name is None else self.pair.classifier(self.classifier_name, self.sampling)
 
     @cached_property

@@ -10,9 +10,9 @@ from typing import Any
 
 from decoding.choice import Choice, choose, planned
 from decoding.core.load import Load
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
-from decoding.disco.judging import Judge
+from decoding.disco.judging import CopyJudge
 from decoding.measure.crossover import bracket, crossing
 from decoding.prices.cost_model import CostModel
 from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
@@ -38,11 +38,11 @@ class Material:
 
     study: Study
     costs: CostModel
-    classifier: Classifier | None = None
+    classifier: DraftClassifier | None = None
     ahead: AheadAtLoad | None = None  # strategies that prepare ahead; None: they are left out
 
     @cached_property
-    def judge(self) -> Judge | None:
+    def judge(self) -> CopyJudge | None:
         """The classifier's judge of copies; None if it knows nothing about them."""
         return judge_if_any(self.classifier)
 

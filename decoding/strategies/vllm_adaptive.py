@@ -18,7 +18,7 @@ from decoding.drafting.source import Chain, Judgement, View
 from decoding.drafting.strategy import LOOKAHEAD, Looks, Strategy
 
 
-class Ranking:
+class AdmittedScores:
     """The scores of all texts' places, this round's and the last one's. The draft's highest probability is the estimate
     of acceptance, corrected by the verdicts of all texts."""
 
@@ -66,7 +66,7 @@ class AdaptiveVerification(Chain):
         return False
 
     def keeps(self, drafted: int) -> int:
-        ranking = self.crowd.common(Ranking)
+        ranking = self.crowd.common(AdmittedScores)
         scores: list[float] = []
         for peak in self._peaks[:drafted]:
             scores.append((scores[-1] if scores else 1.0) * ranking.estimates.corrected(peak))
@@ -75,7 +75,7 @@ class AdaptiveVerification(Chain):
 
     def judged(self, judgement: Judgement) -> None:
         peaks = self._peaks[: len(judgement.draft.tokens)]
-        self.crowd.common(Ranking).estimates.learn(peaks, judgement.accepted)
+        self.crowd.common(AdmittedScores).estimates.learn(peaks, judgement.accepted)
 
 
 STRATEGY = Strategy(

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.source import Sight
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
@@ -62,7 +62,7 @@ class Ceiling:
     by_variance: Sequence[Third]
 
 
-def ceiling(validation: Study, test: Study, costs: CostModel, classifier: Classifier) -> Ceiling:
+def ceiling(validation: Study, test: Study, costs: CostModel, classifier: DraftClassifier) -> Ceiling:
     stand = _standings(validation, test, classifier)
     measured = stand("as measured", costs)
     free = dataclasses.replace(costs, target={1: [(1, costs.verify(1, 1))]})
@@ -99,7 +99,7 @@ def _spread(study: Study) -> tuple[float, float]:
     return statistics.mean(map(statistics.pstdev, found)), statistics.mean(map(statistics.mean, found))
 
 
-def _standings(validation: Study, test: Study, classifier: Classifier) -> Callable[[str, CostModel], Standing]:
+def _standings(validation: Study, test: Study, classifier: DraftClassifier) -> Callable[[str, CostModel], Standing]:
     """Return a function from costs to a standing. Replays that do not depend on costs run once, here."""
     chosen_among = {n: validation.play(static(n)) for n in range(1, CAP + 1)}
     statics = {n: test.play(static(n)) for n in chosen_among}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decoding.backends.alone import lacks_draft
 from decoding.disco import features, judging, training
 from decoding.disco.cards import OURS, PAPER, SOURCES
-from decoding.disco.classifier import Classifier, Layers
+from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.disco.copies import with_copies
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled, Progress
@@ -45,7 +45,7 @@ class How:
     """Design to train, and another pair's classifier to begin from."""
 
     design: str = OURS
-    start: Classifier | None = None
+    start: DraftClassifier | None = None
 
     def networks(self, *, is_alone: bool = False) -> tuple[Network, ...]:
         """Return the candidates. On a target alone there is one: nothing is drafted."""
@@ -96,7 +96,7 @@ class How:
         part: Labelled,
         held_out: Labelled,
         on_progress: Callable[[Progress], None] = lambda progress: None,
-    ) -> Classifier:
+    ) -> DraftClassifier:
         [made] = self.train_each([network], part, held_out, on_progress)
         return made
 
@@ -106,7 +106,7 @@ class How:
         part: Labelled,
         held_out: Labelled,
         on_progress: Callable[[Progress], None] = lambda progress: None,
-    ) -> list[Classifier]:
+    ) -> list[DraftClassifier]:
         """Train these networks. With the design `sources`, train one for copied tokens too, and give it to each.
         `on_progress` follows the first network."""
         first, *others = networks
@@ -117,7 +117,7 @@ class How:
         drafted = [self._train(first, drafts, held_drafts, on_progress)]
         drafted += (self._train(network, drafts, held_drafts) for network in others)
         copied = self._train(OF_COPIES, copies, held_copies)
-        return [Classifier(each.drafted, copied.drafted) for each in drafted]
+        return [DraftClassifier(each.drafted, copied.drafted) for each in drafted]
 
     def _train(
         self,
@@ -125,7 +125,7 @@ class How:
         part: Labelled,
         held_out: Labelled,
         on_progress: Callable[[Progress], None] = lambda progress: None,
-    ) -> Classifier:
+    ) -> DraftClassifier:
         return training.train(
             part,
             held_out,

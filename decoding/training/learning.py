@@ -8,7 +8,7 @@ from typing import Any
 
 from decoding.disco import metrics
 from decoding.disco.cards import PAYS
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
 from decoding.drafting.source import Sight
@@ -20,7 +20,7 @@ from decoding.replay.planning import ALONE, Study
 FEWEST, POINTS = 8, 6  # prompts of the smallest part; parts
 
 Labels = Callable[[Sequence[Recording]], Labelled]
-Learns = Callable[[Labelled], Classifier]
+Learns = Callable[[Labelled], DraftClassifier]
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,16 @@ class Judge:
     test: Study
     labelled: Labelled  # the test prompts' tokens
     costs: CostModel
-    play: Callable[[Classifier], Counts]  # the strategy that asks the classifier
+    play: Callable[[DraftClassifier], Counts]  # the strategy that asks the classifier
     sees: Sight
 
-    def seconds(self, classifier: Classifier) -> list[float]:
+    def seconds(self, classifier: DraftClassifier) -> list[float]:
         return [self.costs.seconds(part, self.sees) for part in self.play(classifier).parts]
 
     def alone(self) -> list[float]:
         return [self.costs.seconds(part) for part in self.test.play(ALONE).parts]
 
-    def auc(self, classifier: Classifier) -> float:
+    def auc(self, classifier: DraftClassifier) -> float:
         return metrics.area_under_roc(classifier(self.labelled.rows), self.labelled.accepted)
 
 
@@ -47,7 +47,7 @@ def curve(
     recordings: Sequence[Recording],
     label: Labels,
     can_teach: Callable[[Labelled], bool],
-    whole: Classifier,
+    whole: DraftClassifier,
     learns: Learns,
     judge: Judge,
 ) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, metrics, training
 from decoding.disco.calibration import GREEDY, Calibration
 from decoding.disco.cards import rule_of
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_of
 from decoding.disco.prices import COPIED, PRICED
 from decoding.disco.texts import Texts
@@ -92,7 +92,7 @@ def make_classifier(
     how: How = USUAL,
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
-) -> Classifier:
+) -> DraftClassifier:
     """Make the classifier and fill in its card; the caller stores it. `others` are further prompt sets, by name, to
     test it on. `texts` are texts that earlier runs have written. Raise `Cancelled` if the recording is cancelled."""
     how.check(pair.draft is None)
@@ -155,7 +155,7 @@ def learn(
     sampling: Sampling,
     on_progress: OnProgress = lambda step: None,
     how: How = USUAL,
-) -> Classifier:
+) -> DraftClassifier:
     labelled = [how.label(part.recordings) for part in (recorded.training, recorded.validation, recorded.test)]
     network, classifier, costs = _fastest_network(pair, recorded, labelled, material, sampling, how, on_progress)
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
@@ -194,7 +194,7 @@ def _tested(
     held_out: Labelled,
     judged: Sequence[Labelled],
     costs: CostModel,
-    classifier: Classifier,
+    classifier: DraftClassifier,
     thresholds: dict[str, float],
     network: Network,
     how: How,
@@ -223,7 +223,7 @@ def _tested(
     }
 
 
-def _asking(test: Study, thresholds: dict[str, float], rule: str) -> tuple[Callable[[Classifier], Counts], Sight]:
+def _asking(test: Study, thresholds: dict[str, float], rule: str) -> tuple[Callable[[DraftClassifier], Counts], Sight]:
     """Return the replay of the strategy that asks a classifier, and what the strategy sees."""
     if test.is_alone:
         choice = planning.judged(thresholds[COPIED])
@@ -240,7 +240,7 @@ def _fastest_network(
     sampling: Sampling,
     how: How,
     on_progress: OnProgress,
-) -> tuple[Network, Classifier, CostModel]:
+) -> tuple[Network, DraftClassifier, CostModel]:
     """Train every network of the design, and keep the one that replay finds fastest at this machine's prices."""
     networks = how.networks(is_alone=pair.draft is None)
     candidates = how.train_each(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
@@ -255,10 +255,10 @@ def _fastest_network(
     return network, classifier, costs
 
 
-def fastest(study: Study, candidates: Sequence[tuple[Classifier, CostModel]]) -> tuple[Classifier, CostModel]:
+def fastest(study: Study, candidates: Sequence[tuple[DraftClassifier, CostModel]]) -> tuple[DraftClassifier, CostModel]:
     """Return the candidate with which the priced rule is fastest in replay. Each candidate's own cost counts."""
 
-    def speed(candidate: tuple[Classifier, CostModel]) -> float:
+    def speed(candidate: tuple[DraftClassifier, CostModel]) -> float:
         classifier, costs = candidate
         price = planning.price_of_a_token(study, costs, classifier)
         counts = study.count(lambda: Priced(price, planning.CAP), study.estimates(classifier))
@@ -268,7 +268,7 @@ def fastest(study: Study, candidates: Sequence[tuple[Classifier, CostModel]]) ->
 
 
 def _elsewhere(
-    study: Study, labelled: Labelled, costs: CostModel, classifier: Classifier, thresholds: dict[str, float]
+    study: Study, labelled: Labelled, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
 ) -> dict[str, Any]:
     found = _measured(classifier, labelled)
     return {
@@ -302,14 +302,16 @@ def _epoch(progress: training.Progress) -> Step:
     return Step("training", progress.epoch, progress.epochs, losses, numbers)
 
 
-def _tuned(study: Study, costs: CostModel, classifier: Classifier) -> dict[str, float]:
+def _tuned(study: Study, costs: CostModel, classifier: DraftClassifier) -> dict[str, float]:
     """Thresholds: the published rule's by search, the priced rule's from its price."""
     predictions = planning.predict(study, costs, classifier)
     searched = planning.best(predictions, "disco", rule="threshold").choice.params["threshold"]
     return {"threshold": float(searched), "priced": planning.price_of_a_token(study, costs, classifier)}
 
 
-def for_greedy(study: Study, sampling: Sampling, costs: CostModel, classifier: Classifier) -> dict[str, Any] | None:
+def for_greedy(
+    study: Study, sampling: Sampling, costs: CostModel, classifier: DraftClassifier
+) -> dict[str, Any] | None:
     """Return the part of a card that says how the classifier estimates on greedy texts; None if they cannot tell."""
     tokens = training.label(study.recordings)
     if not training.can_teach(tokens):
@@ -328,7 +330,7 @@ def for_greedy(study: Study, sampling: Sampling, costs: CostModel, classifier: C
     )
 
 
-def _measured(classifier: Classifier, part: Labelled) -> metrics.Metrics:
+def _measured(classifier: DraftClassifier, part: Labelled) -> metrics.Metrics:
     return metrics.measure(classifier(part.rows), part.accepted)
 
 
@@ -346,7 +348,7 @@ def _ablations(
 
 
 def _predicted(
-    study: Study, costs: CostModel, classifier: Classifier, thresholds: dict[str, float]
+    study: Study, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
 ) -> dict[str, float]:
     """Speed-ups over autoregressive at thresholds that were tuned on other prompts; what is called best is chosen on
     these prompts."""

@@ -10,7 +10,7 @@ from decoding.backends.pair import Pair
 from decoding.choice import choose
 from decoding.disco import features, training
 from decoding.disco.cards import DESIGNS, learning_sentence, rule_of
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.errors import BadStrategy
 from decoding.measure.comparison import Comparison
 from decoding.training.designs import NETWORKS, How
@@ -23,7 +23,7 @@ from tests.decoding.test_replay_and_disco import SAMPLINGS, many
 
 
 @pytest.fixture(scope="module")
-def published() -> tuple[Pair, Classifier]:
+def published() -> tuple[Pair, DraftClassifier]:
     ready = pair()
     made = make_classifier(ready, Splits.of(ALL), SHARED, how=How("paper"))
     ready.hold("published", made)

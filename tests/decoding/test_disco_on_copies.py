@@ -14,9 +14,9 @@ from safetensors.torch import load_file, save_file
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, training
-from decoding.disco.classifier import Classifier, load_classifier
+from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.disco.copies import judge_of, row_of, with_copies
-from decoding.disco.judging import MATCHES, Judge, read_judge
+from decoding.disco.judging import MATCHES, CopyJudge, read_judge
 from decoding.disco.prices import COPIED
 from decoding.drafting.estimates import Knowledge
 from decoding.drafting.source import Copying, Given, Match
@@ -73,13 +73,13 @@ def test_a_classifier_that_learned_from_drafts_alone_is_refused() -> None:
         judge_of(looking_at(features.QUICK))
 
 
-def deciding() -> Classifier:
+def deciding() -> DraftClassifier:
     classifier = some_classifier()
     classifier.card = {"thresholds": {"copied": 0.1, "priced": 0.3, "threshold": 0.5}, "features": features.NAMES}
     return classifier
 
 
-def judging() -> Judge:
+def judging() -> CopyJudge:
     return judge_of(deciding())
 
 

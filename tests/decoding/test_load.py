@@ -17,7 +17,7 @@ from decoding.backends.pair import Pair
 from decoding.backends.serving import Place, Places, serve
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.ending import Decoded, Ending
-from decoding.core.load import ONE, Arrived, Load, Queue, loads
+from decoding.core.load import ONE, Arrived, Load, RequestQueue, loads
 from decoding.core.loop import PIECE, Batch, never
 from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
@@ -142,7 +142,7 @@ def test_a_waiting_request_says_how_long_it_waited() -> None:
         made.arrived_ns, made.queued_ns = arrived.at_ns, waited_ns
         return made
 
-    assert len(list(serve(Queue(requests, Load(4)), places, 1, begin, never))) == 4
+    assert len(list(serve(RequestQueue(requests, Load(4)), places, 1, begin, never))) == 4
     started = [event for request in requests for event in recorders[request].events if isinstance(event, Started)]
     waits = [event.queued_ns for event in started]
     assert waits == sorted(waits) and waits[0] < waits[3]
@@ -283,7 +283,7 @@ def test_under_load_strategies_take_turns_block_by_block() -> None:
 
 
 def arrivals(load: Load, until: int) -> list[int]:
-    queue = Queue(iter(int, 1), load)
+    queue = RequestQueue(iter(int, 1), load)
     queue.arrive(until)
     found = []
     while not queue.is_empty:
@@ -299,7 +299,7 @@ def test_an_open_loop_sends_requests_at_its_rate_whether_they_are_answered_or_no
 
 
 def test_a_user_of_a_closed_loop_asks_again_when_he_has_his_answer() -> None:
-    queue = Queue("abcd", Load(2))
+    queue = RequestQueue("abcd", Load(2))
     queue.arrive(5)
     assert [queue.take().request, queue.take().request] == ["a", "b"]
     queue.arrive(6)
@@ -471,7 +471,7 @@ def test_a_request_that_cannot_begin_gives_its_place_back() -> None:
 
     for _ in range(3):
         with pytest.raises(BadStrategy):
-            list(serve(Queue([request] * 2, Load(2)), places, 2, refuse, never))
+            list(serve(RequestQueue([request] * 2, Load(2)), places, 2, refuse, never))
     assert places.take(2) and places.take(2)
 
 

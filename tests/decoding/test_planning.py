@@ -19,7 +19,7 @@ from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.disco import metrics, rules
 from decoding.disco.calibration import under
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.training import Labelled, label, train
 from decoding.errors import BadPrompts, BadStrategy, Cancelled
@@ -194,7 +194,7 @@ def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> No
     validation, examples = labelled
     knowing, blunt = (train(*examples, columns=columns) for columns in (QUICK, ("position",)))
 
-    def kept(decision: float) -> Classifier:
+    def kept(decision: float) -> DraftClassifier:
         prices = [
             CostModel.of_one((0.0, *[1.0 + 0.05 * rows for rows in range(CAP + 1)]), 0.2, 0.0, 0.0, 0.0, decision=each)
             for each in (decision, 1e-6)

@@ -10,8 +10,8 @@ import pytest
 
 from decoding.backends.pair import Pair
 from decoding.choice import choose
-from decoding.disco.classifier import Classifier
-from decoding.disco.prices import COPIED, PRICED, Price, Prices, about, prices_at
+from decoding.disco.classifier import DraftClassifier
+from decoding.disco.prices import COPIED, PRICED, Prices, RulePrice, about, prices_at
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key
@@ -37,7 +37,7 @@ def recorded() -> tuple[Pair, Study]:
     return ready, study(ready, prompts(12, seed=4), SHARED, tails=True)
 
 
-def carded(recorded: Study, costs: CostModel) -> Classifier:
+def carded(recorded: Study, costs: CostModel) -> DraftClassifier:
     """A classifier whose card has the price at these costs."""
     made = some_classifier()
     thresholds = {PRICED: price_of_a_token(recorded, costs, made), COPIED: 0.2, "threshold": 0.5}
@@ -166,7 +166,7 @@ def test_every_sample_of_a_run_and_of_its_resumption_uses_the_prices_that_it_sto
     priced = choose("disco", {"classifier": "ours"})
     comparison = Comparison(ready, prompts(3, seed=9), [choose("autoregressive"), priced], SHARED)
     before, as_trained = drafted(comparison, {}), drafted(comparison, {"recalibrate": False})
-    far = Prices({PRICED: Price(made.card["thresholds"][PRICED], 0.99, 0.15)}, COSTS.for_one())
+    far = Prices({PRICED: RulePrice(made.card["thresholds"][PRICED], 0.99, 0.15)}, COSTS.for_one())
     stored = json.loads(json.dumps({"ours": far.to_dict()}))
     assert weighing.settle_prices(comparison, stored) == stored  # nothing is weighed again
     assert ready.classifier("ours").prices == far
@@ -200,7 +200,7 @@ def test_a_text_stays_the_same_at_any_price(recorded) -> None:
     comparison = Comparison(ready, [key.prompt], [key.choice], SHARED)
     found = set()
     for price in (0.05, 0.5, 0.99):
-        far = Price(made.card["thresholds"][PRICED], price, 0.0)
+        far = RulePrice(made.card["thresholds"][PRICED], price, 0.0)
         ready.hold("ours", dataclasses.replace(made, prices=Prices({PRICED: far}, COSTS.for_one())))
         found.add(tuple(comparison.decode(key, Recorder()).tokens))
     assert len(found) == 1

@@ -15,7 +15,7 @@ from decoding.choice import choose
 from decoding.core.crowd import Crowd
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
-from decoding.disco.classifier import Classifier, Layers
+from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.drafting.recalibration import LEAST_SLOPE, MOST_OFFSET, MOST_SLOPE, Recalibration
 from decoding.drafting.records import Record, RecordedText, Seen
 from decoding.drafting.source import Chain, View
@@ -141,11 +141,13 @@ def test_every_text_begins_with_the_estimates_of_the_card() -> None:
     assert alone != replay([text], lambda: AsTrained(0.4, 20))
 
 
-def overconfident() -> Classifier:
+def overconfident() -> DraftClassifier:
     """Estimates of about 0.95, whatever the token."""
     width = len(features.NAMES)
     card = {"thresholds": {"priced": 0.3, "threshold": 0.5}}
-    return Classifier(Layers(torch.full((2, width), 0.01), torch.ones(2), torch.ones(1, 2), torch.ones(1)), card=card)
+    return DraftClassifier(
+        Layers(torch.full((2, width), 0.01), torch.ones(2), torch.ones(1, 2), torch.ones(1)), card=card
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

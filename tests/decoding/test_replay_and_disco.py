@@ -15,7 +15,7 @@ from decoding.core.drafter import Drafter
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, training
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.estimating import estimate_of
 from decoding.disco.recording import Recording, record
@@ -68,7 +68,7 @@ PLAIN = parse_choices(
     "tree:3/21/1,tree:1/1/1,tree:auto,tree:auto,rows=12,depth=6,tree:4x2,tree:6x2,tree:3x4,tree:2x1"
 )
 QUICK, GLANCE = looking_at(features.QUICK), looking_at(features.GLANCE)
-CLASSIFIED: dict[str, tuple[str, float, Classifier]] = {
+CLASSIFIED: dict[str, tuple[str, float, DraftClassifier]] = {
     "classifier": ("threshold", 0.5, some_classifier()),
     "quick": ("threshold", 0.5, QUICK),
     "at a glance": ("priced", PRICE, GLANCE),

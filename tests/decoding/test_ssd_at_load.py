@@ -20,7 +20,7 @@ from decoding.core.load import Load
 from decoding.core.loop import decode, decode_all
 from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
-from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.ssd_settings import Settings, WantedBackup
 from decoding.errors import BrokenModel
 from decoding.measure.comparison import Comparison
@@ -141,9 +141,9 @@ def test_in_turn_the_draft_is_busy_until_the_last_text_is_prepared() -> None:
 # One budget -----------------------------------------------------------------------------------------------------------
 
 
-def chosen(*values: float) -> Chosen:
+def chosen(*values: float) -> ChosenOutcomes:
     outcomes = tuple((number % 2, number) for number in range(len(values)))
-    return Chosen(outcomes, sum(values), (0, 0), values)
+    return ChosenOutcomes(outcomes, sum(values), (0, 0), values)
 
 
 def test_the_likeliest_outcomes_of_all_texts_get_the_rows() -> None:

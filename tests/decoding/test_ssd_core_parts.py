@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from decoding.core.drafter import Draft
 from decoding.disco import features
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.echoes import Echoes
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.fan_outs import by_fanout, by_probability
@@ -130,7 +130,7 @@ def test_a_token_that_truncation_left_alone_is_estimated_like_any_other() -> Non
     asked = some_classifier()
     unasked = [number for number, name in enumerate(features.NAMES) if name not in features.QUICK]
     hidden = asked.drafted.hidden.index_fill(1, torch.tensor(unasked), 0.0)
-    estimator = Estimator(Classifier(asked.drafted._replace(hidden=hidden)), lambda estimate: estimate)
+    estimator = Estimator(DraftClassifier(asked.drafted._replace(hidden=hidden)), lambda estimate: estimate)
     scores = torch.tensor([[-torch.inf, 3.0, -torch.inf]])
     told, *_ = estimator.one(Chain(), scores, scores, 1, Echoes(), best=(3.0, -torch.inf))
     looked, *_ = estimator.one(Chain(), scores, scores, 1, Echoes())

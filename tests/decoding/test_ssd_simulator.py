@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from decoding.choice import Choice, choose
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import record
 from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.drafting.records import Record
@@ -41,7 +41,9 @@ ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E73
 EVEN = replace(CostModel.of_one((0.0, 1.0, 1.0), 0.1), branches=[(1, 0.1)], opening=0.1)
 
 
-def tracked(world: World, sampling: Sampling, seed: int, classifier: Classifier | None = None, cap: int = 8) -> Track:
+def tracked(
+    world: World, sampling: Sampling, seed: int, classifier: DraftClassifier | None = None, cap: int = 8
+) -> Track:
     """Return the text that any strategy writes in this world, and the draft along it."""
     decoded, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed)
     vocab = min(world.target.vocab_size, world.draft.vocab_size)

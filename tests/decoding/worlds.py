@@ -21,7 +21,7 @@ from decoding.dice.choosing import Choosings
 from decoding.dice.dice import Dice, dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging
-from decoding.disco.classifier import Classifier, Layers
+from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Feature
 from decoding.drafting.source import Judged, Judgement, Source, Words, no_words
@@ -53,7 +53,7 @@ BY_LOAD = parse_choices(
 SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choice.classifier is not None]
 
 
-def some_classifier(seed: int = 0) -> Classifier:
+def some_classifier(seed: int = 0) -> DraftClassifier:
     """Untrained, but as decided as any. Weights for matches come last: recorded behaviour is older than these."""
     dice = torch.Generator().manual_seed(seed)
     hidden, first, last = (
@@ -61,17 +61,17 @@ def some_classifier(seed: int = 0) -> Classifier:
     )
     matches = torch.randn(6, len(judging.MATCHES), generator=dice)
     about = {"thresholds": {"priced": 0.3, "threshold": 0.5}}
-    return Classifier(Layers(torch.cat((hidden, matches), 1), first, last, torch.zeros(1)), card=about)
+    return DraftClassifier(Layers(torch.cat((hidden, matches), 1), first, last, torch.zeros(1)), card=about)
 
 
-def looking_at(names: abc.Sequence[str]) -> Classifier:
+def looking_at(names: abc.Sequence[str]) -> DraftClassifier:
     """Untrained, and it looks at nothing else."""
     made = some_classifier(1)
     made.drafted.hidden[:, [i for i, name in enumerate(features.NAMES) if name not in names]] = 0.0
     return made
 
 
-def stopped_by(rule: str, cap: int, classifier: Classifier, threshold: float) -> Callable[[Parts], Drafter]:
+def stopped_by(rule: str, cap: int, classifier: DraftClassifier, threshold: float) -> Callable[[Parts], Drafter]:
     """One of DISCO's rules with a classifier that need not be stored."""
     return lambda parts: parts.drafter(RULES[rule](threshold, cap), classifier)
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from decoding.backends.pair import Pair
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay import planning, probing, workload
@@ -73,11 +73,11 @@ class Planning:
     cancelled: Cancelled
     recorded: Study
     costs: CostModel
-    classifiers: Mapping[str, Classifier]  # those that can decide here, at these costs
+    classifiers: Mapping[str, DraftClassifier]  # those that can decide here, at these costs
     chosen: str | None  # name of the one that DISCO asks
 
     @property
-    def classifier(self) -> Classifier | None:
+    def classifier(self) -> DraftClassifier | None:
         return None if self.chosen is None else self.classifiers[self.chosen]
 
     def predicted(self) -> list[Prediction]:

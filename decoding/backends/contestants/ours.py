@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
 from decoding.core.crowd import Crowd
 from decoding.core.ending import Decoded
-from decoding.core.load import ONE, Arrived, Load, Queue
+from decoding.core.load import ONE, Arrived, Load, RequestQueue
 from decoding.drafting.strategy import Strategy
 from decoding.errors import BrokenModel
 from decoding.trace.events import EventSink
@@ -91,7 +91,7 @@ class Ours(Contestant):
             sink = sink_for(arrived.request)
             return self._sequence(arrived.request, sink, place, clock, arrived.at_ns, waited_ns)
 
-        queue = Queue(itertools.chain([first], requests), load)
+        queue = RequestQueue(itertools.chain([first], requests), load)
         with apart.for_target() if apart else nullcontext():
             yield from serve(queue, self.places, most, begin, cancelled, crowd, room)
 

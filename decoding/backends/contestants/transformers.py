@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
 from decoding.core.ending import Decoded
-from decoding.core.load import ONE, Arrived, Load, Queue
+from decoding.core.load import ONE, Arrived, Load, RequestQueue
 from decoding.drafting.params import Param
 from decoding.drafting.strategy import Looks, Strategy
 from decoding.errors import BadStrategy
@@ -109,7 +109,7 @@ class Transformers(Contestant):
         self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
     ) -> Answers:
         """Answer one request after another: assisted generation takes one text at a time, so the others wait."""
-        queue, clock = Queue(requests, load), Clock()
+        queue, clock = RequestQueue(requests, load), Clock()
         while not cancelled():
             queue.arrive(clock.now())
             if not queue.is_empty:

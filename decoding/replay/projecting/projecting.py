@@ -8,9 +8,9 @@ from functools import cached_property
 
 from decoding.choice import Choice, by_kind, choose, parse_choices, planned
 from decoding.core.loop import never
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
-from decoding.disco.judging import Judge
+from decoding.disco.judging import CopyJudge
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay.at_load import OwnWork, play
@@ -50,11 +50,11 @@ class Projected:
 class Material:
     texts: Sequence[Text]
     vocab: int
-    classifier: Classifier | None = None
+    classifier: DraftClassifier | None = None
     is_alone: bool = False  # no draft was recorded
 
     @cached_property
-    def judge(self) -> Judge | None:
+    def judge(self) -> CopyJudge | None:
         """The classifier's judge of copies; None if it knows nothing about them."""
         return judge_if_any(self.classifier)
 
@@ -66,7 +66,7 @@ class Material:
         return sum(whole) / max(1, tokens)
 
     @classmethod
-    def of(cls, study: Study, vocab: int, classifier: Classifier | None, most: int = MOST_TOKENS) -> Material:
+    def of(cls, study: Study, vocab: int, classifier: DraftClassifier | None, most: int = MOST_TOKENS) -> Material:
         """Take some texts of every part of the prompts, of about so many tokens: as many as are projected within
         seconds."""
         recordings = study.recordings

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.source import Copying
 from decoding.drafting.ssd_settings import Settings
 from decoding.replay.ssd.track import Track
@@ -87,7 +87,7 @@ class SimulatedPreparation:
     """Steps one after another. The first opens the branches, each other drafts one token in all of them."""
 
     drafted: int  # tokens of the draft that is being verified
-    chosen: Chosen
+    chosen: ChosenOutcomes
     will_hit: bool  # whether the outcome that will come is among the chosen ones
     began_s: float
     opening_s: float

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from decoding.choice import Choice
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording
@@ -18,7 +18,7 @@ from decoding.ssd.copying import copier
 from decoding.ssd.policy.ssd_policy import TokenPrices, echo_of
 
 
-def plan_for(settings: Settings, vocab: int, classifier: Classifier | None = None) -> Plan:
+def plan_for(settings: Settings, vocab: int, classifier: DraftClassifier | None = None) -> Plan:
     return Plan(
         settings,
         TokenPrices.of(classifier),
@@ -27,7 +27,7 @@ def plan_for(settings: Settings, vocab: int, classifier: Classifier | None = Non
     )
 
 
-def plan_of(choice: Choice, vocab: int, classifier: Classifier | None) -> Plan:
+def plan_of(choice: Choice, vocab: int, classifier: DraftClassifier | None) -> Plan:
     """The plan of a choice that prepares ahead. The classifier counts only if the strategy asks one."""
     assert choice.ahead, f"{choice.label} prepares nothing ahead"
     return plan_for(choice.ahead, vocab, None if choice.classifier is None else classifier)

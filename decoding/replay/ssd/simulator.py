@@ -13,7 +13,7 @@ import dataclasses
 import math
 from collections.abc import Iterable
 
-from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.prices.cost_model import CostModel
 from decoding.replay.ssd.playing import (
     UNSEEN,
@@ -204,10 +204,10 @@ class Text:
 
     # The preparation ----------------------------------------------------------------------------------------------
 
-    def choose(self, sent: SimulatedDraft) -> Chosen:
+    def choose(self, sent: SimulatedDraft) -> ChosenOutcomes:
         """Choose the outcomes to prepare for."""
         if not sent.tokens:
-            return Chosen()
+            return ChosenOutcomes()
         guesses = self._guesses(sent)
         echo_lengths = [self._echo_first(sent, k, listed) for k, listed in enumerate(guesses)]
         estimates = [] if sent.chances else self._estimates(len(sent.tokens) + 1)
@@ -230,7 +230,7 @@ class Text:
         behind = self.track.estimates[self.at + len(sent.tokens) :][:1] if self.track.estimates else []
         return [*sent.chances, self._corrected(behind[0][0]) if behind and behind[0] else 0.0]
 
-    def prepare(self, sent: SimulatedDraft, chosen: Chosen, rows: int) -> None:
+    def prepare(self, sent: SimulatedDraft, chosen: ChosenOutcomes, rows: int) -> None:
         """Prepare for these outcomes, in steps of so many rows."""
         if not sent.tokens:
             self.preparing = None

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from decoding.drafting import fan_outs as fanout
-from decoding.drafting.fan_outs import Chosen, FanOut, Guesses, by_fanout, by_probability
+from decoding.drafting.fan_outs import ChosenOutcomes, FanOut, Guesses, by_fanout, by_probability
 from decoding.drafting.ssd_settings import Settings
 from decoding.ssd.policy.pace import JudgedDraft
 
@@ -118,7 +118,7 @@ class Planner(Protocol):
 
     def choose(
         self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
-    ) -> Chosen:
+    ) -> ChosenOutcomes:
         """Choose outcomes. `echo_lengths` has the length of each count's echo, 0 for none. An echo stands first among
         the tokens that are guessed in place of the draft's favourite."""
         ...
@@ -148,7 +148,7 @@ class FanOutPlanner:
 
     def choose(
         self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
-    ) -> Chosen:
+    ) -> ChosenOutcomes:
         counts, drafted = self._counts(draft), len(draft.tokens)
         return by_fanout(fanout.fitted(self._fanout(counts), drafted), guesses, counts.probabilities(drafted))
 
@@ -200,7 +200,7 @@ class EstimatePlanner:
 
     def choose(
         self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
-    ) -> Chosen:
+    ) -> ChosenOutcomes:
         """Choose the likeliest outcomes. The last of the `estimates` is that of the likeliest token after the draft."""
         *drafted, last = estimates
         tail = self._counts.rank_probabilities("refused")

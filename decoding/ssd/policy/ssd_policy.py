@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from decoding.core.crowd import ALONE, Crowd
 from decoding.disco.echoes import Echoes
-from decoding.drafting.fan_outs import Chosen, Guesses
+from decoding.drafting.fan_outs import ChosenOutcomes, Guesses
 from decoding.drafting.recalibration import Recalibration
 from decoding.drafting.source import Copying
 from decoding.drafting.ssd_settings import Settings
@@ -189,15 +189,15 @@ class SsdPolicy:
 
     def choose(
         self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
-    ) -> Chosen:
+    ) -> ChosenOutcomes:
         """Choose the outcomes that get a branch. `guesses` has a list for each accepted count, likeliest first.
         `echo_lengths` has the length of the context of each list's echo, 0 for none."""
         self._guesses, self._echo_lengths = guesses, echo_lengths
         if self._copies_surely(len(draft.tokens)):
-            return Chosen()
+            return ChosenOutcomes()
         return self.planner.choose(draft, estimates, guesses, echo_lengths)
 
-    def granted(self, chosen: Chosen) -> Chosen:
+    def granted(self, chosen: ChosenOutcomes) -> ChosenOutcomes:
         """Return the outcomes that get a branch, of those that were chosen for a text that is decoded alone."""
         return shared_out({0: chosen}, self.budget.rows([chosen]))[0]
 

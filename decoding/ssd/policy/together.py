@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.prices.running import RunningMean
 from decoding.ssd.policy.breadth import Breadth
 from decoding.trace.events import Backup
@@ -31,14 +31,14 @@ class Budget:
     hides: bool = True  # whether the draft prepares while the target verifies
     breadth: Breadth = field(default_factory=Breadth)  # which the texts of a run share
 
-    def rows(self, asked: Iterable[Chosen]) -> int:
+    def rows(self, asked: Iterable[ChosenOutcomes]) -> int:
         """Return how many of the outcomes that the texts ask for get a row."""
         if self.branches is not None:
             return self.branches
         return self.breadth.choose([value for chosen in asked for value in chosen.values], self.hides)
 
 
-def shared_out(asked: Mapping[Name, Chosen], rows: int) -> dict[Name, Chosen]:
+def shared_out(asked: Mapping[Name, ChosenOutcomes], rows: int) -> dict[Name, ChosenOutcomes]:
     """Give the rows to the outcomes that are likeliest to come, whichever text they belong to.
 
     Every row of a pass costs the same, and a hit saves its text as many passes as its branch took, so the likeliest

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from decoding.dice.dice import Dice, broken
 from decoding.disco import features, judging
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.echoes import Echoes
 from decoding.ssd.policy.ssd_policy import worth_keeping
 from decoding.trace.events import StopReason
@@ -98,7 +98,7 @@ def bend(scores: Tensor, constant: float, guesses: int) -> Tensor:
 class Estimator:
     """Asks the classifier about drafted tokens."""
 
-    classifier: Classifier
+    classifier: DraftClassifier
     corrected: Callable[[float], float]  # the policy's correction of an estimate
 
     def one(

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from decoding.core.crowd import Crowd
 from decoding.core.drafter import Draft
 from decoding.dice.dice import Dice
-from decoding.disco.classifier import Classifier
-from decoding.drafting.fan_outs import Chosen
+from decoding.disco.classifier import DraftClassifier
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.ssd_settings import Settings
 from decoding.models.runner import ModelRunner, Result, Steps
 from decoding.ssd.policy.together import Budget
@@ -65,7 +65,7 @@ class Speculator:
         dice: Dice,
         settings: Settings,
         end_tokens: Collection[int] = frozenset(),
-        classifier: Classifier | None = None,
+        classifier: DraftClassifier | None = None,
     ) -> None:
         """The speculator commits verdicts to `dice`, so nobody else may use them. A classifier makes it `ssd-disco`."""
         self._state = SpeculatorState(runner, dice, settings, end_tokens, classifier)
@@ -135,15 +135,15 @@ class Speculator:
         self._state.estimate(self._current)
         return tuple(self._current.chain.estimates)
 
-    def opening(self) -> Steps[Chosen]:
+    def opening(self) -> Steps[ChosenOutcomes]:
         """Choose the outcomes to prepare for."""
         if self._is_open:
-            return Chosen()
+            return ChosenOutcomes()
         self._is_open = True
         self._adopt()
         return (yield from self._do(choose_outcomes(self._state, self._current)))
 
-    def branch(self, chosen: Chosen, rows: int) -> None:
+    def branch(self, chosen: ChosenOutcomes, rows: int) -> None:
         """Open a branch for each of these outcomes, in passes of so many rows."""
         began_ns, self._rows = time.perf_counter_ns(), rows
         self._tree = open_tree(self._state, self._current, chosen)

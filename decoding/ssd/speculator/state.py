@@ -13,7 +13,7 @@ from torch import Tensor
 
 from decoding.core.drafter import EMPTY, Draft
 from decoding.dice.dice import Dice
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
 from decoding.drafting.ssd_settings import Settings
@@ -76,7 +76,7 @@ class SpeculatorState:
         dice: Dice,
         settings: Settings,
         end_tokens: Collection[int],
-        classifier: Classifier | None,
+        classifier: DraftClassifier | None,
     ) -> None:
         self.runner = runner
         self.dice = dice

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.models.runner import Branches, Feed, Steps, align
 from decoding.ssd.policy.ssd_policy import echo_of
 from decoding.ssd.speculator.drawing import Branch, Drawing, Drawn
@@ -69,7 +69,7 @@ class Tree:
         return self._fork, [branch.ahead[-1] for branch in self.branches], len(self.branches)
 
 
-def choose_outcomes(state: SpeculatorState, current: CurrentDraft) -> Steps[Chosen]:
+def choose_outcomes(state: SpeculatorState, current: CurrentDraft) -> Steps[ChosenOutcomes]:
     """Bring the cache to the end of the current draft, and choose the outcomes to prepare for."""
     state.learn()
     yield from _read_on(state, current)
@@ -78,7 +78,7 @@ def choose_outcomes(state: SpeculatorState, current: CurrentDraft) -> Steps[Chos
     return _choose(state, current)
 
 
-def open_tree(state: SpeculatorState, current: CurrentDraft, chosen: Chosen) -> Tree | None:
+def open_tree(state: SpeculatorState, current: CurrentDraft, chosen: ChosenOutcomes) -> Tree | None:
     """Open a branch for each chosen outcome. No tree if none is chosen."""
     if not chosen.outcomes:
         return None
@@ -107,7 +107,7 @@ def _read_on(state: SpeculatorState, current: CurrentDraft) -> Steps[None]:
     rows += [drawn.row(i) for i in range(len(missing))]
 
 
-def _choose(state: SpeculatorState, current: CurrentDraft) -> Chosen:
+def _choose(state: SpeculatorState, current: CurrentDraft) -> ChosenOutcomes:
     """Have the policy choose outcomes, from what the draft prefers after each accepted count."""
     draft, policy = current.draft, state.policy
     guesses = [_guesses(state, current, k) for k in range(len(draft.tokens) + 1)]

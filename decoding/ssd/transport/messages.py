@@ -23,7 +23,7 @@ from torch import Tensor
 from decoding.core.drafter import EMPTY, Draft
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.ssd_settings import Settings
 from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner
@@ -53,7 +53,7 @@ class Recipe:
     vocab: int
     seed: int
     end_tokens: Collection[int]
-    classifier: Classifier | None = None  # with one it is `ssd-disco`
+    classifier: DraftClassifier | None = None  # with one it is `ssd-disco`
     is_joint: bool = False  # whether other texts are decoded together with this one
 
     @property

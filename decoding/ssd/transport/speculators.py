@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from decoding.core.crowd import Crowd
 from decoding.core.drafter import EMPTY, Draft
-from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner, Steps, run_together
 from decoding.ssd.policy.together import shared_out
@@ -34,14 +34,14 @@ class Speculated:
     crowd: Crowd
     draft: Draft = EMPTY  # the last one
     error: DrafthouseError | None = None  # why this text gets no more drafts
-    chosen: Chosen = field(default_factory=Chosen)
+    chosen: ChosenOutcomes = field(default_factory=ChosenOutcomes)
 
     def answering(self, asked: Asked, at_ns: int) -> Steps[None]:
         self.draft = EMPTY
         yield from self._guarded(self._drafting(asked, at_ns))
 
     def opening(self) -> Steps[None]:
-        self.chosen = Chosen()
+        self.chosen = ChosenOutcomes()
         yield from self._guarded(self._choosing())
 
     def deepening(self) -> Steps[None]:

@@ -19,7 +19,7 @@ from decoding.backends.contestants.servers.dialects import dialect_called
 from decoding.backends.contestants.servers.dialects.base import LONGEST_DRAFT, Dialect, counters, whole
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.core.ending import Decoded
-from decoding.core.load import NAP, ONE, Arrived, Load, Queue
+from decoding.core.load import NAP, ONE, Arrived, Load, RequestQueue
 from decoding.errors import BadServer, BrokenModel, DrafthouseError, ServerFailed
 from decoding.trace.events import Event, EventSink
 from decoding.trace.timing import Clock
@@ -239,14 +239,19 @@ class Servers(Contestant):
         error: BaseException | None = None
         try:
             async with asyncio.TaskGroup() as group:
-                await self._send(Queue(requests, load), cancelled, load, put, group)
+                await self._send(RequestQueue(requests, load), cancelled, load, put, group)
         except BaseExceptionGroup as raised:
             error = raised.exceptions[0]
         finally:
             put(Over(error))
 
     async def _send(
-        self, queue: Queue[Request], cancelled: Callable[[], bool], load: Load, put: Put, group: asyncio.TaskGroup
+        self,
+        queue: RequestQueue[Request],
+        cancelled: Callable[[], bool],
+        load: Load,
+        put: Put,
+        group: asyncio.TaskGroup,
     ) -> None:
         clock, running = Clock(), set[asyncio.Task[None]]()
         while not cancelled():
