@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks._engine_bars import Bar
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
@@ -23,7 +23,7 @@ from decoding.measure.schedule import Key
 from decoding.measure.speedups import speedup
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import decision_cost
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay import probing
 from decoding.replay.planning import CAP, Study, best, predict, tuned
 from decoding.strategies.disco import RULES, Priced
@@ -116,7 +116,9 @@ def as_it_ran(test: Study, costs: CostModel, done: Run) -> float:
     return paying.speedup(test.play(ORACLE), test.play(AUTOREGRESSIVE), "estimate")
 
 
-def run(pair: Pair, prompts: Sequence[Prompt], choices: Sequence[Choice], sampling: Sampling, repeats: int) -> Run:
+def run(
+    pair: ModelPair, prompts: Sequence[PromptItem], choices: Sequence[Choice], sampling: Sampling, repeats: int
+) -> Run:
     done = Run({choice.label: [] for choice in choices}, {choice.label: [] for choice in choices})
 
     def sink_for(key: Key) -> EventSink:
@@ -140,7 +142,7 @@ class Heedless(Priced):
         return False
 
 
-def asking(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, lookahead: int) -> float:
+def asking(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, lookahead: int) -> float:
     """Share by which a draft of so many tokens takes longer with a decision after each. The text is fixed, so both ways
     have the same rounds; the median over them."""
     comparison, classifier = Comparison(pair, prompts, [AUTOREGRESSIVE], sampling), pair.classifier(OURS)
@@ -185,7 +187,9 @@ def bars_of(
     ]
 
 
-def measure(pair: Pair, material: Splits, other: Sequence[Prompt], sampling: Sampling, repeats: int) -> dict[str, Any]:
+def measure(
+    pair: ModelPair, material: Splits, other: Sequence[PromptItem], sampling: Sampling, repeats: int
+) -> dict[str, Any]:
     recorded = making.record(pair, material, sampling, on_progress=say)
     classifier = making.learn(pair, recorded, material, sampling, on_progress=say)
     pair.hold(OURS, classifier)

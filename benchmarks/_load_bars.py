@@ -20,8 +20,8 @@ from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.ours import Ours
 from decoding.backends.contestants.transformers import Transformers
 from decoding.backends.joint_probing import Probing, measure
-from decoding.backends.pair import Pair
-from decoding.backends.serving import Places
+from decoding.backends.pair import ModelPair
+from decoding.backends.serving import CachePool
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.ending import Ending
 from decoding.core.load import Load
@@ -35,7 +35,7 @@ from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.at_load import Run, play
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import ALONE, study
@@ -46,7 +46,7 @@ from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.together import Tracked, simulate_together
 from decoding.replay.ssd.track import Track
 from decoding.trace.accounting import answers_of
-from decoding.trace.events import EventSink, Silence
+from decoding.trace.events import EventSink, NullSink
 from decoding.trace.theory import without_hits
 from worker.engine.tracing import Tracing
 from worker.terminal.arguments import Arguments, read_arguments
@@ -71,7 +71,7 @@ def _measure(given: argparse.Namespace, asked: Arguments, ready: LoadedPair) -> 
     users = [int(count) for count in given.loads.split(",")]
     choices = [ALONE, *parse_choices(given.strategies)]
     rows: Rows = {}
-    places = Places(pair.target.model, pair.require_draft("a batch").model)
+    places = CachePool(pair.target.model, pair.require_draft("a batch").model)
     probing = {count: Probing(pair, places, count, sampling) for count in users}
 
     def loads() -> list[Bar]:
@@ -97,8 +97,8 @@ def _measure(given: argparse.Namespace, asked: Arguments, ready: LoadedPair) -> 
 
 
 def in_turns(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     choices: Sequence[Choice],
     probing: Mapping[int, Probing],
@@ -169,7 +169,7 @@ def turns(ways: Sequence[Callable[[], float]]) -> list[list[float]]:
 
 
 def speed_of(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, choice: Choice, sink: Callable[[Key], EventSink]
+    pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, choice: Choice, sink: Callable[[Key], EventSink]
 ) -> float:
     """Tokens per second of one stint."""
     comparison = Comparison(pair, prompts, [choice], sampling, sink_for=sink)
@@ -179,7 +179,7 @@ def speed_of(
     return float(row["tokens_per_s_device"])
 
 
-def beside_transformers(pair: Pair, prompts: Sequence[Prompt], tokens: int) -> list[Bar]:
+def beside_transformers(pair: ModelPair, prompts: Sequence[PromptItem], tokens: int) -> list[Bar]:
     """Ours against `generate` on a left-padded batch of the same prompts, the same number of tokens each."""
     sampling = Sampling(max_new_tokens=tokens, ignore_eos=True)
     texts = [pair.tokenizer.encode(prompt.text) for prompt in prompts[:BATCH]]
@@ -193,7 +193,7 @@ def beside_transformers(pair: Pair, prompts: Sequence[Prompt], tokens: int) -> l
 
     def ours() -> float:
         began = time.perf_counter()
-        list(Ours(pair).run(requests, lambda _: Silence(), never, Load(BATCH)))
+        list(Ours(pair).run(requests, lambda _: NullSink(), never, Load(BATCH)))
         return time.perf_counter() - began
 
     def theirs(model: Any) -> Callable[[], float]:
@@ -217,7 +217,7 @@ def beside_transformers(pair: Pair, prompts: Sequence[Prompt], tokens: int) -> l
     return [Bar(f"ours / transformers generate, batch of {BATCH}", ratio(fastest, own), 2.0)]
 
 
-def worthless(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int) -> list[Bar]:
+def worthless(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, users: int) -> list[Bar]:
     """A draft that is never right: its output head reads another model's words."""
     from decoding.models.checkpoints import load
 
@@ -238,8 +238,8 @@ def _shuffle(draft: ModelRunner) -> None:
 
 
 def replayed(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     rows: Rows,
     choices: Sequence[Choice],
@@ -266,7 +266,7 @@ def replayed(
     return found
 
 
-def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequence[int]) -> list[Bar]:
+def ssd(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, users: Sequence[int]) -> list[Bar]:
     """Print SSD relative to a fixed lookahead on the same core, beside Corollary 16 and the simulator.
 
     In turn nothing is hidden: the draft prepares before the target verifies, so a round with hits takes the
@@ -303,15 +303,17 @@ def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequen
 class _Simulated:
     """Recorded texts and measured joint costs."""
 
-    pair: Pair
+    pair: ModelPair
     fixed: Choice
     tracks: Sequence[Track]
     costs: CostModel
 
     @classmethod
-    def of(cls, pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, fixed: Choice, users: int) -> _Simulated:
+    def of(
+        cls, pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, fixed: Choice, users: int
+    ) -> _Simulated:
         recorded = study(pair, prompts, sampling, tails=True)
-        joint = measure(pair, Places(pair.target.model, pair.require_draft("SSD").model), users, sampling)
+        joint = measure(pair, CachePool(pair.target.model, pair.require_draft("SSD").model), users, sampling)
         return cls(pair, fixed, [track_of(recording) for recording in recorded.recordings], joint)
 
     def over_fixed(self, own: Choice, prices: CostModel, users: int) -> tuple[float, float]:
@@ -354,13 +356,13 @@ def _tuned(choice: Choice, classifier: DraftClassifier) -> Choice:
     return choose(choice.strategy, {**choice.params, "threshold": classifier.tuned(str(choice.params["rule"]))})
 
 
-def traced(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int) -> list[Bar]:
+def traced(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, users: int) -> list[Bar]:
     choice = parse_choices("static:2")[0].at(Load(users))
     with Tracing(pickle.dumps, pair.tokenizer.decode) as tracing:
         on, off = turns(
             [
                 lambda: speed_of(pair, prompts, sampling, choice, tracing.sink_for),
-                lambda: speed_of(pair, prompts, sampling, choice, lambda key: Silence()),
+                lambda: speed_of(pair, prompts, sampling, choice, lambda key: NullSink()),
             ]
         )
     return [Bar(f"tracing on / off at {users}", ratio(off, on), 1.03, at_most=True)]

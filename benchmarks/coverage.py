@@ -41,7 +41,7 @@ from decoding.measure.sample import Audit, Sample, sample_from_dict
 from decoding.measure.schedule import blocks, order
 from decoding.measure.speedups import Race, Speedup, races, speedups
 from decoding.measure.summary import Judged, baselines, judge, report
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 
 STRATEGIES = 8
 PROMPTS = (8, 12, 24, 100)
@@ -92,7 +92,7 @@ def closed_loop(size: float) -> World:
 
     def world(lengths: Sequence[float], dice: random.Random) -> Columns:
         found, pace = [[0.0] * len(lengths) for _ in CHOICES], noise(math.exp(-1 / 300), dice, size)
-        prompts = [Prompt(str(number), "") for number in range(len(lengths))]
+        prompts = [PromptItem(str(number), "") for number in range(len(lengths))]
         for turn, block in enumerate(blocks(prompts, Load(USERS))):
             for number in order(len(CHOICES), turn):
                 for prompt, seconds in stint([int(one.id) for one in block], lengths, pace, dice):

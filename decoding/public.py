@@ -47,7 +47,7 @@ from decoding.prompts import containers as prompt_containers
 from decoding.prompts import prompt as prompts
 from decoding.prompts.chat.messages import Chat
 from decoding.prompts.forms import FORMS, form_of
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from decoding.choice import Choice
 from decoding.dice.sampling import Sampling
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.vocabularies.fit import check_pair
 from worker.memory import lengths_of, run_size
 
@@ -75,7 +75,7 @@ class PairOrder(Order):
     """Order to run a pair on prompts."""
 
     pair: LocalPair
-    prompts: Sequence[Prompt]
+    prompts: Sequence[PromptItem]
     sampling: Sampling
 
     def memory(self) -> int:

@@ -13,7 +13,7 @@ from decoding.backends.contestants.servers import SERVER
 from decoding.backends.contestants.servers.dialects import dialect_called
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.guard import allowed
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
@@ -22,7 +22,7 @@ from decoding.errors import BadStrategy
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.summary import report, so_few
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.strategies import BASELINE
 from decoding.words import change
 from worker import llama_server, noise
@@ -58,8 +58,8 @@ def promise_of(settings: Iterable[tuple[Choice, float]]) -> Promise:
 
 
 def prove(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     promise: Promise,
     cache: FileCache,

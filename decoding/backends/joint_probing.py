@@ -30,8 +30,8 @@ from decoding.trace.events import Drafted, Recorder, Verified
 from decoding.trace.timing import Clock
 
 if TYPE_CHECKING:
-    from decoding.backends.pair import Pair
-    from decoding.backends.serving import Place, Places
+    from decoding.backends.pair import ModelPair
+    from decoding.backends.serving import CachePool, TextCaches
     from decoding.dice.sampling import Sampling
 
 LOOKAHEADS = (0, 1, 3, 7)
@@ -63,8 +63,8 @@ class Times:
 
 
 def measure(
-    pair: Pair,
-    places: Places,
+    pair: ModelPair,
+    places: CachePool,
     most: int,
     sampling: Sampling,
     classifier: DraftClassifier | None = None,
@@ -85,8 +85,8 @@ class Probing:
     """Prices that are measured in turns. What runs between two turns meets the machine that they meet."""
 
     def __init__(
-        self, pair: Pair, places: Places, most: int, sampling: Sampling, classifier: DraftClassifier | None = None,
-        room: int = ROOM,
+        self, pair: ModelPair, places: CachePool, most: int, sampling: Sampling,
+        classifier: DraftClassifier | None = None, room: int = ROOM,
     ) -> None:  # fmt: skip
         self._pair, self._places, self._most, self._room = pair, places, most, room
         self._sampling, self._classifier = sampling, classifier
@@ -145,7 +145,7 @@ class Probing:
         return float(statistics.median(getattr(self._times[size, lookahead], part)))
 
 
-def _noise(pair: Pair, sampling: Sampling) -> list[float]:
+def _noise(pair: ModelPair, sampling: Sampling) -> list[float]:
     """Seconds of a block of a text's random numbers: the first look at a position makes it."""
     dice = dice_for(sampling, pair.vocab, 0)
     scores = torch.zeros(1, pair.vocab, device=pair.target.device)
@@ -157,21 +157,21 @@ def _noise(pair: Pair, sampling: Sampling) -> list[float]:
     return extra
 
 
-def _seconds(work: Callable[[], object], pair: Pair) -> float:
+def _seconds(work: Callable[[], object], pair: ModelPair) -> float:
     began = time.perf_counter()
     work()
     Launched(pair.target.device).wait()
     return time.perf_counter() - began
 
 
-def _each_of(work: Callable[[], object], pair: Pair) -> list[float]:
+def _each_of(work: Callable[[], object], pair: ModelPair) -> list[float]:
     """Seconds of every time but the first."""
     return [_seconds(work, pair) for _ in range(COLD + ROUNDS)][COLD:]
 
 
 def _play_all(
-    pair: Pair,
-    places: Sequence[Place],
+    pair: ModelPair,
+    places: Sequence[TextCaches],
     times: Mapping[int, Times],
     lookahead: int,
     classifier: DraftClassifier | None,
@@ -211,12 +211,12 @@ def _play(batch: Batch, times: Times) -> None:
     times.rest.append(max(0.0, whole - drafting - verifying))
 
 
-def _read_again(place: Place, length: int) -> None:
+def _read_again(place: TextCaches, length: int) -> None:
     place.target.rewind(0)
     place.target.extend([(5 * at) % place.target.vocab_size for at in range(min(length, place.target.context // 2))])
 
 
-def _reading(pair: Pair, place: Place, length: int, sampling: Sampling) -> list[float]:
+def _reading(pair: ModelPair, place: TextCaches, length: int, sampling: Sampling) -> list[float]:
     """Seconds in which the draft reads a prompt."""
     text = _text(pair, place, 1, length, sampling, Clock())
     prompt = [(5 * at) % pair.vocab for at in range(min(length, place.target.context // 2))]
@@ -229,8 +229,8 @@ def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
 
 
 def _text(
-    pair: Pair,
-    place: Place,
+    pair: ModelPair,
+    place: TextCaches,
     lookahead: int,
     number: int,
     sampling: Sampling,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import torch
 
@@ -24,6 +23,7 @@ from decoding.drafting.source import Words
 from decoding.errors import BadPair, BadStrategy
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
+from decoding.models.tokenizer_files import Tokenizer
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.chat.renderer import Renderer
 from decoding.ssd.transport.draft_process import DraftProcess, placed
@@ -32,17 +32,12 @@ from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.translated import TranslatedRunner
 
 
-class Tokenizer(Protocol):
-    def encode(self, text: str) -> list[int]: ...
-    def decode(self, tokens: Sequence[int]) -> str: ...
-
-
 def no_classifier(name: str) -> None:
     return None
 
 
 @dataclass
-class Pair:
+class ModelPair:
     """A target and its draft, if it has one, loaded, and what contestants need of them."""
 
     target: ModelRunner
@@ -58,7 +53,7 @@ class Pair:
     bridge: Bridge | None = None  # if the draft has another tokenizer; `draft` is then translated
     draft_left_out: str = ""  # why a study runs on the target alone, though the pair has a draft
     renderer: Renderer | None = None  # of chat prompts, by the target's template
-    again: Callable[[], Pair] | None = None  # loads the same pair in another process; must survive pickling
+    again: Callable[[], ModelPair] | None = None  # loads the same pair in another process; must survive pickling
     servers: Reach = field(default_factory=Reach)  # servers that may be contestants
     lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
     contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name

@@ -13,7 +13,7 @@ from decoding.dice.choosing import Choosing
 from decoding.dice.dice import Dice, SharedDice, Weighing, weighed
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import sent_to
-from decoding.models.fast.runner import FastRunner, Model
+from decoding.models.fast.runner import FastRunner, RunnerModel
 from decoding.models.runner import ModelRunner
 
 
@@ -45,7 +45,7 @@ class EarlyPasses:
         self._next: Weighing | None = None  # of the pass that was launched ahead
 
     @property
-    def model(self) -> Model:
+    def model(self) -> RunnerModel:
         return self._runner.model
 
     @torch.inference_mode()

@@ -14,7 +14,7 @@ import torch
 
 from decoding.backends.contestants.base import Request
 from decoding.backends.ground import Ground
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import ONE, due_times
@@ -27,9 +27,9 @@ from decoding.measure.reading import Reading
 from decoding.measure.sample import Audit, Sample, sample_from_events
 from decoding.measure.schedule import Key, schedule, stints
 from decoding.models.fast.capturing import Capturing
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import PromptItem, first_turns
 from decoding.strategies import BASELINE
-from decoding.trace.events import Event, EventSink, Finished, Prompted, Recorder, Silence, Started
+from decoding.trace.events import Event, EventSink, Finished, NullSink, Prompted, Recorder, Started
 
 WARM_UP_TOKENS = 16  # at most, on a CPU
 WARM_UP_S, LONGEST_WARM_UP_S = 1.0, 10.0  # of one choice: from here on alike rounds are enough, and then any
@@ -83,7 +83,7 @@ class Warmed:
 @dataclass
 class Comparison:
     pair: Ground
-    prompts: Sequence[Prompt]
+    prompts: Sequence[PromptItem]
     choices: Sequence[Choice]
     sampling: Sampling
     repeats: int = 1
@@ -129,9 +129,9 @@ class Comparison:
         return self.reading.longest() if any(choice.load != ONE for choice in self.choices) else 0
 
     @property
-    def models(self) -> Pair:
+    def models(self) -> ModelPair:
         """The pair of models, for what needs more than contestants. Servers alone have none."""
-        assert isinstance(self.pair, Pair), "servers alone run no models here"
+        assert isinstance(self.pair, ModelPair), "servers alone run no models here"
         return self.pair
 
     def schedule(self) -> Iterator[list[Key]]:
@@ -215,7 +215,7 @@ class Comparison:
 
         def sink_for(request: Request) -> EventSink:
             if request not in keys:
-                return Silence()
+                return NullSink()
             key = keys[request]
             sinks[request] = _Tee(self.sink_for(key), request.prompt if _is_first(key) else ())
             return sinks[request]
@@ -293,7 +293,7 @@ class Comparison:
         found = [(sample, self.reading.baseline(sample.prompt, sample.repeat)) for sample in samples]
         return [dataclasses.replace(s, audit=self._audit(s, base)) if base else s for s, base in found]
 
-    def refusal(self, prompt: Prompt, repeat: int = 0) -> BadPrompt | None:
+    def refusal(self, prompt: PromptItem, repeat: int = 0) -> BadPrompt | None:
         """Return why a prompt cannot be asked: it is empty or too long, or an earlier turn has no answer."""
         try:
             self.tokens(prompt, repeat)
@@ -301,7 +301,7 @@ class Comparison:
             return refusal
         return None
 
-    def tokens(self, prompt: Prompt, repeat: int = 0) -> list[int]:
+    def tokens(self, prompt: PromptItem, repeat: int = 0) -> list[int]:
         """Encode the prompt as both models read it; no tokens if no model is here. Refuse a prompt that is empty or too
         long, and name it."""
         return self.reading.tokens(prompt, repeat)
@@ -345,7 +345,7 @@ class Comparison:
                 unsent=() if sample.has_rounds or sample.reason != "eos" else self.pair.end_tokens,
             )
 
-    def seed(self, prompt: Prompt, repeat: int) -> int:
+    def seed(self, prompt: PromptItem, repeat: int) -> int:
         return chance.seed_for(self.sampling.seed, prompt.id, repeat)
 
     def _ending(self, sampling: Sampling) -> Ending:

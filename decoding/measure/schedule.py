@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from decoding.choice import Choice
 from decoding.core.load import ONE, Load
-from decoding.prompts.prompt import Prompt, in_turn
+from decoding.prompts.prompt import PromptItem, in_turn
 
 TURNS = 4  # a block has so many prompts for each user: filling and emptying the machine takes about one
 
@@ -22,11 +22,11 @@ class Key:
     """The name of one sample of a comparison."""
 
     choice: Choice
-    prompt: Prompt
+    prompt: PromptItem
     repeat: int
 
 
-def schedule(prompts: Sequence[Prompt], choices: Sequence[Choice], repeats: int) -> Iterator[list[Key]]:
+def schedule(prompts: Sequence[PromptItem], choices: Sequence[Choice], repeats: int) -> Iterator[list[Key]]:
     """Yield every sample in the order in which they run, one list per block of prompts, repeat and load. Each repeat
     begins at another prompt: a strategy may learn from one request to the next."""
     for repeat in range(repeats):
@@ -50,7 +50,7 @@ def order(count: int, turn: int) -> list[int]:
     return found[::-1] if row >= count else found
 
 
-def turns(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
+def turns(prompts: Sequence[PromptItem], load: Load) -> list[Sequence[PromptItem]]:
     """Cut prompts into blocks. A later turn comes in a later block than the turn whose answer it follows."""
     if load == ONE:
         return blocks(in_turn(prompts), load)
@@ -58,7 +58,7 @@ def turns(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
     return [block for same in by_turn for block in blocks(same, load)]
 
 
-def blocks(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
+def blocks(prompts: Sequence[PromptItem], load: Load) -> list[Sequence[PromptItem]]:
     """Cut prompts into blocks: of one where one user asks at a time, so long that the load is steady otherwise."""
     if load == ONE:
         return [[prompt] for prompt in prompts]

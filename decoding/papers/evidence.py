@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from decoding.backends import joint_probing
-from decoding.backends.serving import Places
+from decoding.backends.serving import CachePool
 from decoding.choice import Choice, choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco import training
@@ -131,7 +131,7 @@ class Evidence(Recordings):
         return CostModel.from_dict(kept)
 
     def _joint(self) -> dict[str, Any]:
-        places = Places(self.pair.target.model, self.pair.require_draft("Batches").model)
+        places = CachePool(self.pair.target.model, self.pair.require_draft("Batches").model)
         return joint_probing.measure(self.pair, places, BATCHES[-1], self.at(0.0)).to_dict()
 
     @cached_property

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
 from decoding.papers.settings import HELD_BACK
 from decoding.papers.shelf import Shelf, Stopped
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning
 from decoding.replay.planning import Study
 from decoding.replay.ssd.recording import track_of
@@ -38,13 +38,13 @@ def outcomes_name(temperature: float, constants: Sequence[float]) -> str:
 @dataclass(frozen=True)
 class PromptSet:
     name: str
-    prompts: Sequence[Prompt] = ()
+    prompts: Sequence[PromptItem] = ()
 
 
 @dataclass
 class Recordings:
-    pair: Pair
-    prompts: Sequence[Prompt]
+    pair: ModelPair
+    prompts: Sequence[PromptItem]
     sampling: Sampling  # of DISCO's figures; SSD's have temperatures of their own
     shelf: Shelf
     on_progress: OnProgress = lambda phase, done, due: None
@@ -76,7 +76,7 @@ class Recordings:
         return {}
 
     def _recorded(
-        self, phase: str, sampling: Sampling, *, tails: bool, prompts: Sequence[Prompt] = (), shelved: str = ""
+        self, phase: str, sampling: Sampling, *, tails: bool, prompts: Sequence[PromptItem] = (), shelved: str = ""
     ) -> Study:
         """Record each prompt. Texts that are kept are not written again."""
         prompts = prompts or self.prompts

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
@@ -14,7 +14,7 @@ from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key
 from decoding.papers.bootstrap import Estimate, median
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, EventSink, Recorder
 
 Traces = Mapping[str, Sequence[Sequence[Event]]]  # by label
@@ -40,8 +40,8 @@ class Ran:
 
 
 def run(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     choices: Sequence[Choice],
     sampling: Sampling,
     *,

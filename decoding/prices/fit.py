@@ -186,7 +186,7 @@ def _caught_up(chains: Iterable[Round]) -> Values:
 # Several texts --------------------------------------------------------------------------------------------------------
 
 
-class AtLoad(NamedTuple):
+class PricesAtLoad(NamedTuple):
     """Prices of passes that so many texts share, as the runs at one load show them."""
 
     verify: Line  # (rows of the pass, seconds)
@@ -194,7 +194,7 @@ class AtLoad(NamedTuple):
     rest: float
 
 
-def _at_load(users: int, runs: Iterable[Sequence[Trace]]) -> AtLoad | None:
+def _at_load(users: int, runs: Iterable[Sequence[Trace]]) -> PricesAtLoad | None:
     """Read the traces of the runs of so many users. Return None if none has two rounds."""
     every = [found for traces in runs if (found := later_rounds(traces))]
     if not every:
@@ -203,7 +203,7 @@ def _at_load(users: int, runs: Iterable[Sequence[Trace]]) -> AtLoad | None:
     verify = grouped((count, one.verifying_s) for count, found in zip(rows, every, strict=True) for one in found)
     steps = [one.asking_s / one.passes for found in every for one in found if one.passes]
     rest = max(0.0, statistics.median(_rest(one) for found in every for one in found))
-    return AtLoad(rising(verify), statistics.median(steps) if steps else None, rest)
+    return PricesAtLoad(rising(verify), statistics.median(steps) if steps else None, rest)
 
 
 def with_loads(
@@ -215,7 +215,7 @@ def with_loads(
     return joined(costs, {users: found for users, of in runs.items() if (found := _at_load(users, of))}, reading)
 
 
-def joined(costs: CostModel, loads: Mapping[int, AtLoad], reading: float) -> tuple[CostModel, dict[int, int]]:
+def joined(costs: CostModel, loads: Mapping[int, PricesAtLoad], reading: float) -> tuple[CostModel, dict[int, int]]:
     """Add the prices of these loads, as `with_loads` does."""
     per_row = costs.row(many=max(2, costs.widest))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
@@ -17,11 +17,11 @@ from decoding.measure.schedule import Key
 from decoding.measure.summary import report
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, with_mixes, with_trees
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import Prediction, Study, predict_these
 from decoding.replay.probing import MIX
 from decoding.strategies import BASELINE
-from decoding.trace.events import Event, EventSink, Recorder, Silence, Verified
+from decoding.trace.events import Event, EventSink, NullSink, Recorder, Verified
 
 READ = 48  # prompts whose rounds are read for prices
 
@@ -61,8 +61,8 @@ def to_run(predictions: Sequence[Prediction]) -> list[Choice]:
 
 
 def confirm(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     predictions: Sequence[Prediction],
     *,
@@ -75,7 +75,7 @@ def confirm(
 
     def sink_for(key: Key) -> EventSink:
         if key.prompt.id not in read:
-            return Silence()
+            return NullSink()
         recorder = Recorder()
         runs.append((key.choice, recorder.events))
         return recorder
@@ -103,8 +103,8 @@ def repriced(
 
 
 def run_all(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     choices: Sequence[Choice],
     *,

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from decoding.backends.joint_probing import measure
-from decoding.backends.pair import Pair
-from decoding.backends.serving import Places
+from decoding.backends.pair import ModelPair
+from decoding.backends.serving import CachePool
 from decoding.choice import Choice
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.drafting.strategy import EngineSetting
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.ahead_at_load import AheadAtLoad
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import ALONE, Study
@@ -36,8 +36,8 @@ from decoding.replay.workload import SHOWN
 
 
 def plan_at_load(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     study: Study,
     costs: CostModel,
@@ -48,7 +48,7 @@ def plan_at_load(
     cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
     """Make the plan. `classifier` names the one that DISCO asks; `on_progress` gets the samples done and due."""
-    places = Places(pair.target.model, pair.draft.model if pair.draft else None)
+    places = CachePool(pair.target.model, pair.draft.model if pair.draft else None)
     joint = measure(pair, places, max(users), sampling, like=costs)
     joint = joint.at(costs.context.tokens) if costs.context else joint
     asked = None if classifier is None else pair.classifier(classifier, sampling)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from torch import Tensor
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, by_kind, choose, parse_choices, planned
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
@@ -27,7 +27,7 @@ from decoding.drafting.strategy import CLASSIFIER, LONGEST, NEWEST
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.player import copied_record, replay
 from decoding.replay.scribes import Scribes, copies_for
 from decoding.replay.target_alone import texts_alone
@@ -177,8 +177,8 @@ class Prediction:
 
 
 def study(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     *,
     tails: bool,

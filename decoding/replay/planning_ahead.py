@@ -19,7 +19,7 @@ from functools import cached_property
 
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
@@ -31,7 +31,7 @@ from decoding.models.devices import free_bytes
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.prices.fit_ahead import prices_beside
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import ALONE, Prediction, Study, ungrown
 from decoding.replay.probing import typical
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated
@@ -63,7 +63,7 @@ def left_out(sampling: Sampling, study: Study) -> dict[str, str]:
     return ahead if study.has_grown else {**ahead, **ungrown()}
 
 
-def has_both_placements(pair: Pair) -> bool:
+def has_both_placements(pair: ModelPair) -> bool:
     """Whether the draft may as well work beside the target, on a processor core, as in turn with it."""
     return pair.draft_process is not None and pair.target.device.type == "cpu"
 
@@ -72,8 +72,8 @@ def has_both_placements(pair: Pair) -> bool:
 class Simulating:
     """Recorded texts of a pair as tracks, and its costs without preparation."""
 
-    pair: Pair
-    prompts: Sequence[Prompt]
+    pair: ModelPair
+    prompts: Sequence[PromptItem]
     sampling: Sampling
     study: Study
     costs: CostModel

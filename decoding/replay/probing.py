@@ -14,7 +14,7 @@ from itertools import cycle, islice, product
 import torch
 
 from decoding.backends.any_tokens import AnyTokens
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core import sequence
 from decoding.core.ending import Ending
@@ -30,7 +30,7 @@ from decoding.measure.comparison import Comparison, memory_for
 from decoding.measure.schedule import Key
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, decision_cost, with_mixes, with_trees
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import ALONE, CAP
 from decoding.replay.workload import GROWN, MIXED, PROMPTS, UNAIDED, VARIED
 from decoding.strategies import hybrid
@@ -48,8 +48,8 @@ MIX = choose(hybrid.STRATEGY.slug)
 
 
 def probe(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     classifier: str | None = None,
     on_progress: OnProgress = unheard,
@@ -60,8 +60,8 @@ def probe(
 
 
 def probe_each(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     classifiers: Sequence[str],
     on_progress: OnProgress = unheard,
@@ -78,8 +78,8 @@ def probe_each(
 
 
 def probed(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     deciding: Sequence[TimedRule],
     is_launched: bool,
@@ -101,7 +101,7 @@ def probed(
 
 
 def probed_alone(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, on_progress: OnProgress = unheard
+    pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, on_progress: OnProgress = unheard
 ) -> CostModel:
     """Costs of verifying drafts that no model makes. Finding a copy takes microseconds."""
     comparison, is_launched = Comparison(pair, typical(prompts), [ALONE], sampling), pair.target.device.type != "cpu"
@@ -119,7 +119,7 @@ def _copied(comparison: Comparison, on_progress: OnProgress) -> list[list[Event]
     return found
 
 
-def _turns(comparison: Comparison, on_progress: OnProgress) -> Iterator[tuple[int, Prompt, int]]:
+def _turns(comparison: Comparison, on_progress: OnProgress) -> Iterator[tuple[int, PromptItem, int]]:
     """Yield every turn of every prompt, numbered, and report how many are over."""
     turns = list(product(comparison.prompts, range(VARIED)))
     for number, (prompt, turn) in enumerate(turns):
@@ -173,7 +173,7 @@ def _measured(comparison: Comparison, rules: Sequence[TimedRule], on_progress: O
     return found
 
 
-def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
+def typical(prompts: Sequence[PromptItem]) -> list[PromptItem]:
     """Pick the middle prompt of each quarter by length: a verification after a long prompt costs more, so the first
     prompts might not represent the set."""
     by_length, count = sorted(prompts, key=lambda prompt: len(prompt.text)), min(PROMPTS, len(prompts))
@@ -248,13 +248,13 @@ class Timed(Chain, Feature):
         self._source.judged(judgement)
 
 
-def _traced(comparison: Comparison, prompt: Prompt, choice: Choice) -> list[Event]:
+def _traced(comparison: Comparison, prompt: PromptItem, choice: Choice) -> list[Event]:
     recorder = Recorder()
     comparison.decode(Key(choice, prompt, 0), recorder)
     return recorder.events
 
 
-def drafted(comparison: Comparison, prompt: Prompt, source: Source, feature: Feature | None = None) -> list[Event]:
+def drafted(comparison: Comparison, prompt: PromptItem, source: Source, feature: Feature | None = None) -> list[Event]:
     """Decode a sample with the drafts of this source, and return its events."""
     pair, sampling, recorder = comparison.models, comparison.sampling, Recorder()
     dice, clock = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0)), Clock()

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.loop import never
 from decoding.dice.dice import dice_for
@@ -31,7 +31,7 @@ from decoding.measure.schedule import Key
 from decoding.models.devices import free_bytes
 from decoding.models.folder import inspect
 from decoding.models.runner import read_prompt
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.strategies import static
 from decoding.trace.events import Recorder
 
@@ -52,7 +52,7 @@ class Work:
     """One prompt to write and record. A `tail_depth` of 0 records no tails. `trees` are for replays of
     likeliest paths."""
 
-    prompt: Prompt
+    prompt: PromptItem
     sampling: Sampling
     tail_depth: int
     trees: Sequence[LikeliestPaths] = ()
@@ -60,7 +60,7 @@ class Work:
 
 
 @torch.inference_mode()
-def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Recording | None:
+def write(pair: ModelPair, work: Work, cancelled: Callable[[], bool] = never) -> Recording | None:
     """Write the text of a prompt and record the draft along it; None after a cancellation, which leaves no whole
     text."""
     sampling, prompt = work.sampling, work.prompt
@@ -85,7 +85,7 @@ def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Reco
     )
 
 
-def _check(comparison: Comparison, prompt: Prompt, text: Sequence[int]) -> None:
+def _check(comparison: Comparison, prompt: PromptItem, text: Sequence[int]) -> None:
     """Refuse a text that the target would not write, apart from ties. Needs one pass; writing needs about a hundred."""
     pair, tokens = comparison.models, comparison.tokens(prompt)
     dice = dice_for(comparison.sampling, pair.vocab, comparison.seed(prompt, 0))
@@ -106,7 +106,7 @@ def _check(comparison: Comparison, prompt: Prompt, text: Sequence[int]) -> None:
 class Scribes:
     """Pair and its copies. Close it or use it as a context: copies hold memory."""
 
-    def __init__(self, pair: Pair, copies: int = 0) -> None:
+    def __init__(self, pair: ModelPair, copies: int = 0) -> None:
         pair.require_draft(RECORDING)
         if pair.bridge:
             pair.bridge.require_scores("A recording")
@@ -126,7 +126,7 @@ class Scribes:
 
     def record(
         self,
-        prompts: Sequence[Prompt],
+        prompts: Sequence[PromptItem],
         sampling: Sampling,
         tail_depth: int,
         *,
@@ -187,7 +187,7 @@ class Scribes:
 class _Copy:
     """The pair in another process, which ends when its connection closes."""
 
-    def __init__(self, again: Callable[[], Pair]) -> None:
+    def __init__(self, again: Callable[[], ModelPair]) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, far = context.Pipe()
         self.process: BaseProcess = context.Process(target=serve, args=(again, far), daemon=True)
@@ -213,7 +213,7 @@ class _Copy:
         self.connection.close()
 
 
-def serve(again: Callable[[], Pair], connection: Connection) -> None:
+def serve(again: Callable[[], ModelPair], connection: Connection) -> None:
     """Run in the other process: write and record the prompt of each `Work` that arrives, until the connection closes.
     Recordings travel as plain pickles, because torch's own way to send tensors keeps a file open for each tensor."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
@@ -229,7 +229,7 @@ def serve(again: Callable[[], Pair], connection: Connection) -> None:
             connection.send_bytes(pickle.dumps(answer))
 
 
-def copies_for(pair: Pair, prompt_count: int) -> int:
+def copies_for(pair: ModelPair, prompt_count: int) -> int:
     """Number of copies worth starting: one per thread besides this one, as far as memory allows. Single-threaded
     processes together write faster than one process with all threads."""
     device = pair.target.device

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
@@ -14,7 +14,7 @@ from decoding.disco import features
 from decoding.disco.recording import Recording
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import Key
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.strategies import suffix
 from decoding.trace.events import Recorder
 
@@ -22,8 +22,8 @@ WRITER = choose(suffix.STRATEGY.slug)  # fast on texts that repeat
 
 
 def texts_alone(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     *,
     on_progress: Callable[[int], None] = lambda done: None,

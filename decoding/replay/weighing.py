@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from decoding.backends.any_tokens import AnyTokens
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.core.loop import OnProgress, unheard
 from decoding.disco.prices import COPIED, PRICED, Prices, prices_at
 from decoding.errors import DrafthouseError
@@ -42,7 +42,7 @@ def settle_prices(
     gets the turns that are weighed, and due."""
     pair = comparison.pair
     names = {choice.classifier or "" for choice in comparison.choices if choice.price_rule}
-    if not isinstance(pair, Pair):
+    if not isinstance(pair, ModelPair):
         return {}
     rules = [PRICED, COPIED] if pair.draft else [COPIED]
     found = {name: Prices.from_dict(known[name]) for name in names if name in known}

@@ -179,7 +179,7 @@ class Recorder:
         self.events.append(event)
 
 
-class Silence:
+class NullSink:
     """Sink that keeps nothing, to measure what tracing costs."""
 
     def emit(self, event: Event) -> None:

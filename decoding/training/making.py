@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.core.loop import never
 from decoding.dice.chance import CHANCE_VERSION
 from decoding.dice.sampling import Sampling
@@ -31,7 +31,7 @@ from decoding.errors import Cancelled
 from decoding.measure.definitions import DEFINITIONS_VERSION
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
 from decoding.replay.planning import Study
 from decoding.replay.scribes import Scribes, copies_for
@@ -83,11 +83,11 @@ class Recorded:
 
 
 def make_classifier(
-    pair: Pair,
+    pair: ModelPair,
     material: Splits,
     sampling: Sampling,
     *,
-    others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
+    others: Mapping[str, Sequence[PromptItem]] = MappingProxyType({}),
     texts: Texts = MappingProxyType({}),
     how: How = USUAL,
     on_progress: OnProgress = lambda step: None,
@@ -105,11 +105,11 @@ def make_classifier(
 
 
 def record(
-    pair: Pair,
+    pair: ModelPair,
     material: Splits,
     sampling: Sampling,
     *,
-    others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
+    others: Mapping[str, Sequence[PromptItem]] = MappingProxyType({}),
     texts: Texts = MappingProxyType({}),
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
@@ -120,7 +120,7 @@ def record(
 
         def one(
             name: str,
-            prompts: Sequence[Prompt],
+            prompts: Sequence[PromptItem],
             tails: bool = True,
             sampling: Sampling = sampling,
             texts: Texts = texts,
@@ -149,7 +149,7 @@ def record(
 
 
 def learn(
-    pair: Pair,
+    pair: ModelPair,
     recorded: Recorded,
     material: Splits,
     sampling: Sampling,
@@ -233,7 +233,7 @@ def _asking(test: Study, thresholds: dict[str, float], rule: str) -> tuple[Calla
 
 
 def _fastest_network(
-    pair: Pair,
+    pair: ModelPair,
     recorded: Recorded,
     labelled: Sequence[Labelled],
     material: Splits,
@@ -279,7 +279,7 @@ def _elsewhere(
     }
 
 
-def _digest(prompts: Sequence[Prompt]) -> str:
+def _digest(prompts: Sequence[PromptItem]) -> str:
     """Hash of the prompts' ids and texts."""
     return hashlib.sha256(json.dumps([[prompt.id, prompt.content] for prompt in prompts]).encode()).hexdigest()
 

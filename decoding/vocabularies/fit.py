@@ -15,7 +15,7 @@ from decoding.errors import BadPair
 from decoding.models.folder import ModelFolder, inspect
 from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
 from decoding.vocabularies.scores import ABOUT_COPIES
-from decoding.vocabularies.shared import Shared, shared
+from decoding.vocabularies.shared import SharedTokens, shared
 from decoding.vocabularies.spelling import spelling_of
 
 KV_BYTES = 4  # on a CPU, in float32; on a GPU half of it
@@ -26,7 +26,7 @@ class Finding:
     level: Literal["fits", "remark", "misfit"]
     topic: str
     sentence: str
-    shared: Shared | None = None  # what the sentence is about
+    shared: SharedTokens | None = None  # what the sentence is about
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PairReport:
     findings: tuple[Finding, ...]
 
     @property
-    def shared(self) -> Shared | None:
+    def shared(self) -> SharedTokens | None:
         """The tokens that both have, if an id does not mean the same to both."""
         return next((finding.shared for finding in self.findings if finding.shared), None)
 

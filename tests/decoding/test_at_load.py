@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose, parse_choices
 from decoding.core.crowd import TRIAL, Crowd
 from decoding.core.load import Load
@@ -323,7 +323,7 @@ def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_
 @pytest.mark.parametrize("settings", ["budget:stop", "budget:trim", "budget:both", "vllm-adaptive:5"])
 def test_a_policy_that_prices_rounds_keeps_the_targets_distribution_under_load(settings: str) -> None:
     target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
+    small = ModelPair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
     small.hold("", some_classifier())
     sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), parse_choices(settings)[0]
     assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(4)), 1200)
@@ -332,7 +332,9 @@ def test_a_policy_that_prices_rounds_keeps_the_targets_distribution_under_load(s
 def test_a_policy_that_trims_drafts_tells_end_tokens_from_no_others() -> None:
     """It trimmed each drafted end token, so texts ended too late."""
     target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset({1}), torch.float64)
+    small = ModelPair(
+        *(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset({1}), torch.float64
+    )
     sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("vllm-adaptive")
     law: Counter[tuple[int, ...]] = Counter()
     for words, share in law_of_three(target, 0, 1, 2).items():

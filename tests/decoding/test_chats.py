@@ -25,10 +25,10 @@ from decoding.errors import BadCheckpoint, BadPrompt, BadPrompts
 from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.worst import lines, ranked_by_loss
-from decoding.models.checkpoints import Tokenizer as Encoder
+from decoding.models.checkpoints import LoadedTokenizer as Encoder
 from decoding.prompts.chat.renderer import MEMORY, SANDBOX, Renderer
 from decoding.prompts.chat.template import template_of
-from decoding.prompts.prompt import Prompt, decode, read_prompts
+from decoding.prompts.prompt import PromptItem, decode, read_prompts
 from tests.decoding.test_comparison import comparison, pair
 
 FILES = Path(__file__).parent / "prompt_files"
@@ -48,7 +48,7 @@ WITH_MARKS = """{{ bos_token }}
 {%- if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"""
 
 
-def read(name: str) -> list[Prompt]:
+def read(name: str) -> list[PromptItem]:
     return read_prompts(decode((FILES / name).read_bytes(), name), name)
 
 
@@ -58,7 +58,7 @@ def refusal(row: Any, name: str = "mine.jsonl", form: str | None = None) -> str:
     return str(caught.value)
 
 
-def said(prompt: Prompt) -> list[tuple[str, str]]:
+def said(prompt: PromptItem) -> list[tuple[str, str]]:
     assert prompt.chat
     return [(message["role"], message["content"]) for message in prompt.chat.messages]
 
@@ -435,14 +435,14 @@ def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Comparison) -
 
 
 def test_the_worst_plain_prompts_are_read_again_as_they_were() -> None:
-    prompts = [Prompt("x", "ab", "letters", "", "c")]
+    prompts = [PromptItem("x", "ab", "letters", "", "c")]
     [group] = comparison(prompts=prompts, choices=list(parse_choices("autoregressive"))).run()
     [line] = lines(ranked_by_loss(group, group), prompts, group)
     assert read_prompts(line, "worst.jsonl") == prompts
 
 
 def test_a_logged_request_gets_no_more_tokens_than_it_asked_for() -> None:
-    prompts = [Prompt("short", "ab", max_tokens=3), Prompt("long", "ab", max_tokens=90)]
+    prompts = [PromptItem("short", "ab", max_tokens=3), PromptItem("long", "ab", max_tokens=90)]
     choices: list[Choice] = list(parse_choices("autoregressive,static:3"))
     samples = [s for group in comparison(prompts=prompts, choices=choices).run() for s in group]
     assert [len(sample.tokens) for sample in samples] == [3, 3, 12, 12]

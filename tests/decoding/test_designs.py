@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.disco import features, training
 from decoding.disco.cards import DESIGNS, learning_sentence, rule_of
@@ -23,7 +23,7 @@ from tests.decoding.test_replay_and_disco import SAMPLINGS, many
 
 
 @pytest.fixture(scope="module")
-def published() -> tuple[Pair, DraftClassifier]:
+def published() -> tuple[ModelPair, DraftClassifier]:
     ready = pair()
     made = make_classifier(ready, Splits.of(ALL), SHARED, how=How("paper"))
     ready.hold("published", made)

@@ -13,8 +13,8 @@ from decoding.backends.contestants import ours
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.ours import SHARE_FOR_CACHES
 from decoding.backends.joint_probing import ROOM, measure
-from decoding.backends.pair import Pair
-from decoding.backends.serving import Place, Places, serve
+from decoding.backends.pair import ModelPair
+from decoding.backends.serving import CachePool, TextCaches, serve
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import ONE, Arrived, Load, RequestQueue, loads
@@ -33,14 +33,16 @@ from decoding.measure.summary import Judged, judge, report
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
 from decoding.prompts.chat.messages import Chat
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Recorder, Started
 from decoding.trace.timing import Clock
 from tests.decoding.test_comparison import LETTERS, Letters, comparison, pair
 from tests.decoding.test_strategies import VOCAB, Draw, follows, law_of_three
 from tests.decoding.worlds import BY_LOAD, OURS, SHARES_ROWS, World, some_classifier, state_of, tables
 
-PROMPTS = [Prompt(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))]
+PROMPTS = [
+    PromptItem(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))
+]
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=12),
     "shared": Sampling(max_new_tokens=12, temperature=0.9, dice="shared"),
@@ -106,7 +108,9 @@ def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
     assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
 
 
-def drawing_at(pair: Pair, choice: Choice, sampling: Sampling, load: Load, ends: frozenset[int] = frozenset()) -> Draw:
+def drawing_at(
+    pair: ModelPair, choice: Choice, sampling: Sampling, load: Load, ends: frozenset[int] = frozenset()
+) -> Draw:
     """Decode a prompt once for each seed at a load, and count the first three tokens."""
 
     def draw(seeds: range) -> Counter[tuple[int, ...]]:
@@ -120,7 +124,7 @@ def drawing_at(pair: Pair, choice: Choice, sampling: Sampling, load: Load, ends:
 
 def test_three_tokens_under_load_follow_the_targets_joint_distribution() -> None:
     target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
+    small = ModelPair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
     sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("static")
     assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(8)), 1500)
 
@@ -134,9 +138,9 @@ def test_a_waiting_request_says_how_long_it_waited() -> None:
     requests = [Request(choose("autoregressive"), [1], SAMPLINGS["greedy"], 0, Ending(frozenset())) for _ in range(4)]
     recorders = {request: Recorder() for request in requests}
     world = World.of_tables(12, 7)
-    places = Places(world.target.model, world.draft.model)
+    places = CachePool(world.target.model, world.draft.model)
 
-    def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
+    def begin(arrived: Arrived[Request], place: TextCaches, clock: Clock, waited_ns: int) -> Sequence:
         recorder = recorders[arrived.request]
         made = world.sequence(arrived.request.choice, [1], SAMPLINGS["greedy"], 0, None, recorder)
         made.arrived_ns, made.queued_ns = arrived.at_ns, waited_ns
@@ -165,7 +169,7 @@ def test_requests_wait_where_memory_holds_too_few_caches_and_the_comparison_says
 
 def test_caches_hold_the_longest_text_of_the_comparison_and_grow_for_a_longer_one() -> None:
     world = World.of_tables(12, 7)
-    places = Places(world.target.model, world.draft.model)
+    places = CachePool(world.target.model, world.draft.model)
     short, again = places.take(2, 100), places.take(2, 100)
     assert short and again and short.target.context == again.draft.context == 100  # type: ignore[union-attr]
     for place in (short, again):
@@ -181,19 +185,19 @@ def test_caches_hold_the_longest_text_of_the_comparison_and_grow_for_a_longer_on
 
 def test_prices_of_shared_passes_are_measured_in_small_caches() -> None:
     world = pair()
-    places = Places(world.target.model, world.draft.model if world.draft else None)
+    places = CachePool(world.target.model, world.draft.model if world.draft else None)
     assert measure(world, places, 2, SAMPLINGS["greedy"]).target.keys() == {1, 2}
     place = places.take(2, ROOM)
     assert place and place.target.context == ROOM < world.target.context
 
 
 def test_a_conversation_whose_answers_are_not_known_yet_has_room_for_the_whole_context() -> None:
-    first = Prompt("1", "ab")
+    first = PromptItem("1", "ab")
     asked = partial(Comparison, pair(), choices=[choose("static").at(Load(2))], sampling=Sampling(max_new_tokens=5))
-    assert asked(prompts=[first, Prompt("2", "abc")]).longest == 3 + 5
+    assert asked(prompts=[first, PromptItem("2", "abc")]).longest == 3 + 5
     assert (
         asked(
-            prompts=[first, Prompt("2", "c", chat=Chat(({"role": "user", "content": "c"},), turn=2, follows="1"))]
+            prompts=[first, PromptItem("2", "c", chat=Chat(({"role": "user", "content": "c"},), turn=2, follows="1"))]
         ).longest
         == 0
     )
@@ -229,20 +233,20 @@ def test_caches_that_are_there_already_take_no_room_from_later_blocks() -> None:
     assert taken and [at_once([s for s in samples if s.repeat == repeat]) for repeat in range(2)] == [3, 3]
 
 
-def fragile() -> Pair:
+def fragile() -> ModelPair:
     """A pair whose target answers NaN after the letter k, which it never writes itself."""
     table, draft = tables(len(LETTERS), 7)
     for each in (table, draft):
         each[:, LETTERS.index("k")] = -1e9
     table[LETTERS.index("k")] = torch.nan
-    return Pair(TableRunner(table), TableRunner(draft), Letters(), frozenset(), torch.float64)
+    return ModelPair(TableRunner(table), TableRunner(draft), Letters(), frozenset(), torch.float64)
 
 
 @pytest.mark.parametrize("load", [ONE, Load(4), Load(rate=400)], ids=str)
 def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: Load) -> None:
     choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
     sound = [prompt for prompt in PROMPTS if "k" not in prompt.text]
-    made = Comparison(fragile(), [sound[0], Prompt("bad", "k"), *sound[1:]], choices, Sampling(max_new_tokens=6))
+    made = Comparison(fragile(), [sound[0], PromptItem("bad", "k"), *sound[1:]], choices, Sampling(max_new_tokens=6))
     samples = [sample for group in made.run() for sample in group]
     assert Counter(sample.prompt for sample in samples) == {prompt.id: 2 for prompt in sound}
     assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
@@ -253,7 +257,7 @@ def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: L
 
 
 def test_a_strategy_that_writes_no_text_at_all_ends_the_comparison() -> None:
-    bad = [Prompt(str(number), "k") for number in range(4)]
+    bad = [PromptItem(str(number), "k") for number in range(4)]
     made = Comparison(fragile(), bad, [choose("static").at(Load(2))], Sampling(max_new_tokens=6))
     with pytest.raises(BrokenModel, match="NaN"):
         list(made.run())
@@ -269,7 +273,7 @@ def test_cancelling_a_full_batch_ends_it_at_once() -> None:
 def test_under_load_strategies_take_turns_block_by_block() -> None:
     choices = [choice.at(Load(1)) for choice in parse_choices("autoregressive,static:2")]
     loaded = [choice.at(Load(2)) for choice in choices]
-    prompts = [Prompt(str(n), "a") for n in range(16)]
+    prompts = [PromptItem(str(n), "a") for n in range(16)]
     groups = list(comparison(choices=[*choices, *loaded], prompts=prompts).schedule())
     assert [len(group) for group in groups] == [2] * 16 + [16, 16]
     assert [[stint[0].choice.label for stint in stints(group)] for group in groups[-2:]] == [
@@ -463,10 +467,10 @@ AUDIT = ("identical", "tie", "divergent", "not_compared")
 
 def test_a_request_that_cannot_begin_gives_its_place_back() -> None:
     world = World.of_tables(12, 7)
-    places = Places(world.target.model, world.draft.model)
+    places = CachePool(world.target.model, world.draft.model)
     request = Request(choose("static"), [1], SAMPLINGS["greedy"], 0, Ending(frozenset()))
 
-    def refuse(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
+    def refuse(arrived: Arrived[Request], place: TextCaches, clock: Clock, waited_ns: int) -> Sequence:
         raise BadStrategy("there is no classifier")
 
     for _ in range(3):
@@ -475,8 +479,8 @@ def test_a_request_that_cannot_begin_gives_its_place_back() -> None:
     assert places.take(2) and places.take(2)
 
 
-def logged(*seconds: float) -> list[Prompt]:
-    return [Prompt(str(number), "ab", at=1e9 + at) for number, at in enumerate(seconds)]
+def logged(*seconds: float) -> list[PromptItem]:
+    return [PromptItem(str(number), "ab", at=1e9 + at) for number, at in enumerate(seconds)]
 
 
 def test_a_log_has_a_rate_and_a_speed_multiplies_it() -> None:

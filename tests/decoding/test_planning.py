@@ -14,7 +14,7 @@ import pytest
 import torch
 from transformers import GenerationConfig
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.disco import metrics, rules
@@ -25,7 +25,7 @@ from decoding.disco.training import Labelled, label, train
 from decoding.errors import BadPrompts, BadStrategy, Cancelled
 from decoding.measure.comparison import Comparison
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import CAP, Study, best, predict, price_of_a_token, study
 from decoding.replay.probing import probe
@@ -37,16 +37,16 @@ from tests.decoding.test_comparison import LETTERS, pair
 SHARED = Sampling(temperature=1.0, max_new_tokens=30)
 
 
-def prompts(count: int, split: str = "", seed: int = 0) -> list[Prompt]:
+def prompts(count: int, split: str = "", seed: int = 0) -> list[PromptItem]:
     dice = random.Random(seed)
-    return [Prompt(f"{split}{i}", "".join(dice.choices(LETTERS, k=4)), split=split) for i in range(count)]
+    return [PromptItem(f"{split}{i}", "".join(dice.choices(LETTERS, k=4)), split=split) for i in range(count)]
 
 
 ALL = prompts(40, "train", 1) + prompts(20, "validation", 2) + prompts(20, "test", 3)
 
 
 @pytest.fixture(scope="module")
-def made() -> tuple[Pair, list[Step], dict[str, float]]:
+def made() -> tuple[ModelPair, list[Step], dict[str, float]]:
     ready, told = pair(), list[Step]()
     classifier = make_classifier(ready, Splits.of(ALL), SHARED, on_progress=told.append)
     ready.hold("ours", classifier)

@@ -8,11 +8,11 @@ from functools import partial
 
 import pytest
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Comparison
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.confirming import best_of_each, to_run
 from decoding.replay.planning import Prediction, study
 from decoding.replay.planning_ahead import (
@@ -34,11 +34,11 @@ from tests.decoding.test_ssd_process import LINUX
 from tests.decoding.worlds import some_classifier
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
-PROMPTS = [Prompt(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(6)]
+PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(6)]
 
 
 @pytest.fixture(scope="module")
-def planned() -> tuple[Pair, list[int], list[Prediction]]:
+def planned() -> tuple[ModelPair, list[int], list[Prediction]]:
     ready, done = pair(), list[int]()
     ready.hold("ours", some_classifier())
     recorded = study(ready, PROMPTS, SHARED, tails=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.prices import COPIED, PRICED, Prices, RulePrice, about, prices_at
@@ -16,7 +16,7 @@ from decoding.measure.comparison import Comparison
 from decoding.measure.sample import Sample
 from decoding.measure.schedule import Key
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay import weighing
 from decoding.replay.planning import Study, price_of_a_token, study, sweep
 from decoding.ssd.policy.ssd_policy import TokenPrices
@@ -32,7 +32,7 @@ COSTS = CostModel.of_one(
 
 
 @pytest.fixture(scope="module")
-def recorded() -> tuple[Pair, Study]:
+def recorded() -> tuple[ModelPair, Study]:
     ready = pair()
     return ready, study(ready, prompts(12, seed=4), SHARED, tails=True)
 
@@ -216,13 +216,13 @@ def test_a_target_alone_weighs_rows_and_no_draft() -> None:
     assert set(found["ours"]["rules"]) == {COPIED}
 
 
-def priced_on(ready: Pair, prompt: Prompt, recorded: Study, **settings: Any) -> Comparison:
+def priced_on(ready: ModelPair, prompt: PromptItem, recorded: Study, **settings: Any) -> Comparison:
     ready.hold("ours", carded(recorded, COSTS))
     return Comparison(ready, [prompt], [choose("disco", {"classifier": "ours"})], SHARED, **settings)
 
 
 def test_a_prompt_that_breaks_the_model_leaves_the_cards_prices_and_says_so(recorded) -> None:
-    asked, told = priced_on(fragile(), Prompt("bad", "k"), recorded[1]), list[str]()
+    asked, told = priced_on(fragile(), PromptItem("bad", "k"), recorded[1]), list[str]()
     assert weighing.settle_prices(asked, {}, told.append) == {}
     assert asked.models.classifier("ours").prices is None
     assert "so the prices of the classifiers' cards stay in use. " in told[0] and "NaN" in told[0]

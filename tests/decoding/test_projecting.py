@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.errors import DrafthouseError
 from decoding.prices.cost_model import Context, CostModel
 from decoding.prices.machine_card import Card, published
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from decoding.replay.player import rounds_of
 from decoding.replay.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
@@ -29,7 +29,7 @@ from tests.decoding.test_comparison import LETTERS, pair
 from tests.decoding.worlds import looking_at, some_classifier
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
-PROMPTS = [Prompt(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
+PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
 FLAT = CostModel({1: [(1, 1.0)]}, {1: [(1, 0.1)]}, rest=[(1, 0.0)], source="made up")
 EVEN = Card("even", "made up", "assumed", 1, 1, FLAT)
 
@@ -39,7 +39,7 @@ def with_costs(**prices: Any) -> Card:
 
 
 @pytest.fixture(scope="module")
-def ready() -> tuple[Pair, Material]:
+def ready() -> tuple[ModelPair, Material]:
     found = pair()
     return found, Material.of(study(found, PROMPTS, SHARED, tails=True), found.vocab, some_classifier())
 

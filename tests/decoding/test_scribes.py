@@ -16,20 +16,20 @@ from multiprocessing.connection import Connection
 import pytest
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco.recording import Recording
 from decoding.disco.texts import texts_of
 from decoding.errors import BadPrompt, BadPrompts
 from decoding.measure.comparison import Comparison
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.scribes import Scribes, Work, copies_for, serve, write
 from tests.decoding.test_comparison import pair
 from worker.terminal.trace import Trace
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=20)
-PROMPTS = [Prompt(f"p{i}", "abcdefgh"[i % 8] * 3) for i in range(12)]
+PROMPTS = [PromptItem(f"p{i}", "abcdefgh"[i % 8] * 3) for i in range(12)]
 
 
 def same(one: Recording, other: Recording) -> bool:
@@ -54,13 +54,13 @@ def test_a_copy_writes_what_we_would_and_refuses_in_words() -> None:
         for work in (Work(PROMPTS[0], SHARED, 5), Work(PROMPTS[1], SHARED, 0)):
             copy.send_bytes(pickle.dumps(work))
             assert same(pickle.loads(copy.recv_bytes()), write(pair(), work))
-        copy.send_bytes(pickle.dumps(Work(Prompt("long", "a" * 5000), SHARED, 0)))
+        copy.send_bytes(pickle.dumps(Work(PromptItem("long", "a" * 5000), SHARED, 0)))
         assert isinstance(refusal := pickle.loads(copy.recv_bytes()), BadPrompt)
         assert "long has 5000 tokens" in str(refusal)
 
 
 @pytest.mark.parametrize("again", [pair, partial(os._exit, 1)], ids=["works", "dies"])
-def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Callable[[], Pair]) -> None:
+def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Callable[[], ModelPair]) -> None:
     """The copy gets the last prompt at once, so the test waits for it or hears that it died."""
     alone = Scribes(pair()).record(PROMPTS, SHARED, 5)
     told: list[int] = []
@@ -89,7 +89,7 @@ def test_a_text_that_is_cancelled_before_its_first_token_is_not_recorded() -> No
 def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None:
     told: list[int] = []
     with pytest.raises(BadPrompt, match="Prompt long has 5000 tokens"):
-        Scribes(pair()).record([*PROMPTS, Prompt("long", "a" * 5000)], SHARED, 0, on_progress=told.append)
+        Scribes(pair()).record([*PROMPTS, PromptItem("long", "a" * 5000)], SHARED, 0, on_progress=told.append)
     assert not told
 
 

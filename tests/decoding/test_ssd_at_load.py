@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, parse_choices
 from decoding.core.load import Load
 from decoding.core.loop import decode, decode_all
@@ -28,7 +28,7 @@ from decoding.measure.schedule import stints
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.ssd.together import Tracked, simulate_together
@@ -104,7 +104,7 @@ def test_the_text_at_any_load_is_the_targets_own(load: Load, name: str) -> None:
 @pytest.mark.parametrize("path", PATHS)
 def test_three_tokens_under_load_follow_the_targets_joint_distribution(path: str) -> None:
     target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
+    small = ModelPair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
     small.hold("", some_classifier())
     sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), ssd(path)
     assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(8)), 1500)
@@ -256,7 +256,9 @@ def test_a_text_whose_draft_answers_nan_ends_alone_wherever_it_meets_it() -> Non
     for state in range(0, 101, 10):
         target, draft = tables(len(LETTERS), 7)
         draft[state] = torch.nan
-        broken = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
+        broken = ModelPair(
+            *(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64
+        )
         made = Comparison(broken, PROMPTS, [ssd().at(Load(4))], Sampling(max_new_tokens=6))
         [stint] = stints(next(made.schedule()))
         ends = Counter(type(answer) for _, answer in made.samples(stint))
@@ -272,7 +274,7 @@ def test_cancelling_a_full_batch_ends_it_at_once() -> None:
 
 
 def test_after_a_cancelled_batch_the_next_one_has_all_rows() -> None:
-    prompts = [Prompt(str(n), "ab") for n in range(4)]
+    prompts = [PromptItem(str(n), "ab") for n in range(4)]
     told: list[object] = []
     made = comparison(choices=[ssd().at(Load(4))], prompts=prompts, cancelled=lambda: bool(told))
     list(made.run(told.append))

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from decoding.backends.contestants.base import Request
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, parse_choices
 from decoding.core.drafter import EMPTY
 from decoding.core.ending import Decoded, Ending
@@ -70,19 +70,19 @@ class Asking(DraftProcess):
         return super().ask(question, patience_s)
 
 
-def paired(target: ModelRunner, draft: ModelRunner, process: DraftProcess) -> Pair:
-    made = Pair(target, draft, Letters(), frozenset(), torch.float64, draft_process=process)
+def paired(target: ModelRunner, draft: ModelRunner, process: DraftProcess) -> ModelPair:
+    made = ModelPair(target, draft, Letters(), frozenset(), torch.float64, draft_process=process)
     made.hold("", some_classifier())
     return made
 
 
-def of_tables(process: DraftProcess) -> Pair:
+def of_tables(process: DraftProcess) -> ModelPair:
     world = World.of_tables(12, 7)
     return paired(world.target, world.draft, process)
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelPair]:
     target, draft = alike(tmp_path_factory.mktemp("pair"))
     runners = [load(folder, dtype="float32").runner for folder in (target, draft)]
     with DraftProcess(partial(runner_in, draft, "float32", runners[1].context, "auto"), ANYWHERE) as process:
@@ -99,7 +99,7 @@ Found = dict[tuple[int, ...], tuple[Decoded | BrokenModel, Recorder]]
 
 
 def run(
-    pair: Pair,
+    pair: ModelPair,
     choice: Choice,
     sampling: Sampling,
     at: Load,
@@ -133,7 +133,7 @@ def reasons(events: Sequence[Event]) -> list[str]:
 
 @pytest.mark.parametrize("name", SAMPLINGS)
 @pytest.mark.parametrize("at", [Load(2), Load(5), Load(rate=400)], ids=str)
-def test_the_text_of_real_models_at_any_load_is_the_text_of_one_user(real: Pair, at: Load, name: str) -> None:
+def test_the_text_of_real_models_at_any_load_is_the_text_of_one_user(real: ModelPair, at: Load, name: str) -> None:
     alone = texts(run(real, ALONE, SAMPLINGS[name], ONE))
     for choice in (BESIDE, *OTHERS):
         found = run(real, choice, SAMPLINGS[name], at)

@@ -14,7 +14,7 @@ from decoding.papers.figures import FIGURES
 from decoding.papers.recordings import RECORDING_ALSO, PromptSet
 from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import SHARED, prompts
@@ -23,7 +23,7 @@ COSTS = CostModel.of_one((0.0, *(1.0 + 0.05 * rows for rows in range(24))), 0.2,
 FIGURE = FIGURES["disco-transfer"]
 
 
-def evidence(own: list[Prompt], further: list[Prompt]) -> Evidence:
+def evidence(own: list[PromptItem], further: list[PromptItem]) -> Evidence:
     made = Evidence(pair(), own, SHARED, InMemory(), classifier_name=None)
     made.own_set, made.also = "code", PromptSet("prose", further)
     return made

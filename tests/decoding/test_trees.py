@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
@@ -38,7 +38,7 @@ def test_the_text_is_the_targets_own(name: str, shape: str) -> None:
 @pytest.mark.parametrize("users", [1, 3])
 def test_three_tokens_follow_the_targets_joint_distribution(users: int, shape: str) -> None:
     target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
-    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
+    small = ModelPair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
     sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("tree", {"shape": shape})
     assert follows(law_of_three(target, 0, 1, 2), drawing_at(small, choice, sampling, Load(users)), 1200)
 

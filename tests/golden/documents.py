@@ -17,7 +17,7 @@ from decoding.papers.evidence import Evidence
 from decoding.papers.figures import FIGURES
 from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit import AtLoad, joined
+from decoding.prices.fit import PricesAtLoad, joined
 from decoding.prices.machine_card import Card
 from decoding.replay import plan_at_load
 from decoding.replay.confirming import best_of_each
@@ -199,7 +199,7 @@ def what_if(name: str, users: int) -> Rows:
 def traced(name: str) -> Recorded:
     """Recordings as what-if reads them from the traces of RAN, of six texts."""
     texts = [_traced_text(number, SAMPLINGS[name]) for number in range(6)]
-    prices = joined(FULL, {4: AtLoad([(4, 12.0), (20, 16.0)], 3.0, 0.5)}, reading=0.01)
+    prices = joined(FULL, {4: PricesAtLoad([(4, 12.0), (20, 16.0)], 3.0, 0.5)}, reading=0.01)
     found = Recorded([places for _, places, _ in texts], len(texts), *prices)
     refused, accepted = ([track(*of, hopes=hopes) for of in texts] for hopes in (False, True))
     alone, lengths = [found.alone(len(text)) for text, _, _ in texts], [places.prompt_length for _, places, _ in texts]

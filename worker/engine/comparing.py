@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from decoding.backends.contestants.servers.alone import ServersAlone
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.errors import DrafthouseError
 from decoding.measure.comparison import Comparison
@@ -65,7 +65,7 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             emit(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
 
 
-def ground(order: ToCompare, residents: Residents) -> tuple[Pair | ServersAlone, Loaded]:
+def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersAlone, Loaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
         pair, loaded = load_pair(order.pair, residents, order.choices, order.servers.reach())
@@ -83,7 +83,7 @@ def in_no_words(tokens: Sequence[int]) -> str:
     return ""
 
 
-def meets(pair: Pair | ServersAlone, choice: Choice, order: ToCompare, emit: Emit) -> bool:
+def meets(pair: ModelPair | ServersAlone, choice: Choice, order: ToCompare, emit: Emit) -> bool:
     """Whether the choice can run. A server that cannot be met costs its own samples, not those of the others."""
     if choice.spec.role != "server":
         return True

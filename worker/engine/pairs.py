@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from decoding.backends.contestants.servers.endpoint import Reach
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.models.devices import device_called
 from decoding.vocabularies.fit import check_pair
@@ -17,7 +17,7 @@ from worker.pairs import ReadyPair, pair_of
 
 def load_pair(
     local: LocalPair, residents: Residents, choices: Sequence[Choice] = (), servers: Reach | None = None
-) -> tuple[Pair, Loaded]:
+) -> tuple[ModelPair, Loaded]:
     """Return the pair, and what there is to say about it and about what runs each choice."""
     ready = ready_pair(local, residents)
     pair, facts = ready.pair, ready.target.runner.facts
@@ -51,6 +51,6 @@ def ready_pair(local: LocalPair, residents: Residents) -> ReadyPair:
     return ReadyPair(pair, target, draft, remarks)
 
 
-def _pair_again(local: LocalPair) -> Pair:
+def _pair_again(local: LocalPair) -> ModelPair:
     """Load it where nothing is resident yet."""
     return ready_pair(local, Residents()).pair

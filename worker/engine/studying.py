@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.disco.classifier import DraftClassifier
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
@@ -68,7 +68,7 @@ class Planning:
     """A recorded pair and the costs of its passes: a plan is made from both."""
 
     order: PairOrder
-    pair: Pair
+    pair: ModelPair
     steps: PhaseProgress
     cancelled: Cancelled
     recorded: Study
@@ -137,7 +137,7 @@ class Planning:
 
 
 def _planned(
-    order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, cancelled: Cancelled, *, for_one: bool
+    order: PairOrder, loads: Sequence[int], pair: ModelPair, emit: Emit, cancelled: Cancelled, *, for_one: bool
 ) -> dict[str, Any]:
     """The plan's document; not whole if somebody cancels."""
     usable = pair.usable(order.pair.classifiers)
@@ -161,7 +161,9 @@ def _planned(
     }
 
 
-def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, pair: Pair, emit: Emit) -> PhaseProgress:
+def _steps_of_plan(
+    order: PairOrder, loads: Sequence[int], chosen: str | None, pair: ModelPair, emit: Emit
+) -> PhaseProgress:
     recipe = workload.Recipe(
         len(order.prompts),
         order.sampling,
@@ -189,7 +191,9 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
         emit(Found({**found, **about}))
 
 
-def _recorded(order: PairOrder, pair: Pair, steps: PhaseProgress, cancelled: Cancelled, *, for_replay: bool) -> Study:
+def _recorded(
+    order: PairOrder, pair: ModelPair, steps: PhaseProgress, cancelled: Cancelled, *, for_replay: bool
+) -> Study:
     def on_progress(done: int) -> None:
         steps(workload.RECORDING, done, len(order.prompts))
 

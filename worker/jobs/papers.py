@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from decoding.models.contents import contents
 from decoding.papers.figure import Asked
 from decoding.papers.shelf import InMemory, ReportingShelf, Shelf, Stopped
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import PAPERS
 from worker import noise
 from worker.gpus import describe
@@ -35,7 +35,7 @@ class DrawFigures(PairOrder):
     asked: Asked
     own_set: str  # name of the set of its prompts
     also_set: str = ""
-    also: Sequence[Prompt] = ()  # of that further set
+    also: Sequence[PromptItem] = ()  # of that further set
     figures: Sequence[str] = ()  # their slugs; none: all
 
     def memory(self) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from decoding.dice.sampling import Sampling
 from decoding.disco.cards import OURS, SOURCES
 from decoding.disco.texts import Texts
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import TRAINING
 from worker.messages import Cancelled, Emit, PairOrder, Report, Step
 
@@ -29,7 +29,7 @@ class Train(PairOrder):
     folder: Path
     design: str = OURS
     start: str | None = None  # the name of the classifier to begin from
-    others: Mapping[str, Sequence[Prompt]] = field(default_factory=dict)  # sets to try it on, by name
+    others: Mapping[str, Sequence[PromptItem]] = field(default_factory=dict)  # sets to try it on, by name
     texts: Texts = field(default_factory=dict)  # that earlier runs have written
 
     def memory(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from decoding.backends import alone
 from decoding.dice.sampling import Sampling
 from decoding.prompts.forms import FORMS
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import PromptItem, first_turns
 from decoding.vocabularies.scores import require_scores
 from decoding.vocabularies.shared import METHODS
 from worker.messages import LocalPair
@@ -29,7 +29,7 @@ class Bench:
 
     material: Material
     pair: LocalPair  # with the classifier beside it
-    prompts: list[Prompt]
+    prompts: list[PromptItem]
     sampling: Sampling
     threads: int | None
 

@@ -16,7 +16,7 @@ from decoding.measure.doubts import doubts
 from decoding.measure.latency import overloaded
 from decoding.measure.sample import Sample
 from decoding.measure.summary import ENDED, Stage, judge, report
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.core.version import version
 from worker.terminal.arguments import Arguments
 
@@ -79,7 +79,7 @@ def write_document(result: Mapping[str, Any], file: TextIO) -> None:
     file.write("\n")
 
 
-def fingerprint(prompts: Iterable[Prompt]) -> str:
+def fingerprint(prompts: Iterable[PromptItem]) -> str:
     """Tells whether two comparisons had the same prompts."""
     digest = hashlib.sha256()
     for prompt in prompts:

@@ -17,7 +17,7 @@ from decoding.papers.figure import Asked, Figure
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
 from decoding.papers.methods import methods
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import PromptItem, first_turns
 from worker.jobs.papers import DrawFigures, Drawn
 from worker.messages import Report
 from worker.terminal.bench import Bench, parser_of, read_recorded
@@ -92,7 +92,7 @@ def _on_report(out: Path, report: Report) -> None:
             _write(out, f"{figure['slug']}.{ending}", make(figure))
 
 
-def _further(args: argparse.Namespace, split: str | None) -> list[Prompt]:
+def _further(args: argparse.Namespace, split: str | None) -> list[PromptItem]:
     """Read further prompts: as many, and of the same split if their file has it."""
     every = first_turns(read_prompt_file(args.also, args.split, None))
     return ([prompt for prompt in every if prompt.split == split] or every)[: args.limit]
@@ -133,7 +133,7 @@ class FolderShelf:
         return self.path / f"{name.replace(' ', '-').replace(chr(39), '')}.json"
 
 
-def _recipe(bench: Bench, also: Sequence[Prompt]) -> dict[str, str]:
+def _recipe(bench: Bench, also: Sequence[PromptItem]) -> dict[str, str]:
     """Hash each part of what decides the numbers, apart from the machine."""
     further = [["", ""], *([prompt.id, prompt.content] for prompt in also)] if also else []
     pair, classifier = bench.pair, bench.material.classifier_at("")

@@ -21,8 +21,8 @@ from decoding.trace.timing import Clock
 if TYPE_CHECKING:
     import torch
 
-    from decoding.backends.pair import Pair
-    from decoding.backends.serving import Place, Places
+    from decoding.backends.pair import ModelPair
+    from decoding.backends.serving import CachePool, TextCaches
     from decoding.choice import Choice
     from decoding.core.sequence import Sequence
     from decoding.dice.sampling import Sampling
@@ -37,7 +37,7 @@ AHEAD = 256  # tokens behind the longest text, so that drafts and branches see n
 SPECS: tuple[Strategy, ...] = ()  # ours are in decoding.strategies
 
 
-def contestant(pair: Pair) -> Contestant:
+def contestant(pair: ModelPair) -> Contestant:
     return Ours(pair)
 
 
@@ -47,7 +47,7 @@ def room_for(longest: int) -> int:
 
 
 class Ours(Contestant):
-    def __init__(self, pair: Pair, free: Callable[[torch.device], int] | None = None) -> None:
+    def __init__(self, pair: ModelPair, free: Callable[[torch.device], int] | None = None) -> None:
         """`free` returns how many bytes a device could still hold; by default the system says it."""
         self._pair = pair
         self._free = free
@@ -56,11 +56,11 @@ class Ours(Contestant):
         self._rooms: dict[torch.device, float] = {}
 
     @cached_property
-    def places(self) -> Places:
-        from decoding.backends.serving import Places
+    def places(self) -> CachePool:
+        from decoding.backends.serving import CachePool
 
         draft = self._pair.draft
-        return Places(self._pair.target.model, draft.model if draft else None)
+        return CachePool(self._pair.target.model, draft.model if draft else None)
 
     def _room_on(self, device: torch.device) -> float:
         """Bytes for caches. Measured once, before there are any: later they would count as taken."""
@@ -87,7 +87,7 @@ class Ours(Contestant):
         most, room = self._most(first.choice, load, first.longest), room_for(first.longest)
         crowd = self._crowd(first, most)
 
-        def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
+        def begin(arrived: Arrived[Request], place: TextCaches, clock: Clock, waited_ns: int) -> Sequence:
             sink = sink_for(arrived.request)
             return self._sequence(arrived.request, sink, place, clock, arrived.at_ns, waited_ns)
 
@@ -177,12 +177,12 @@ class Ours(Contestant):
     def _decode(self, request: Request, sink: EventSink, cancelled: Callable[[], bool]) -> Decoded | BrokenModel:
         import torch
 
-        from decoding.backends.serving import Place
+        from decoding.backends.serving import TextCaches
         from decoding.core.loop import decode_all
 
         pair, apart = self._pair, self._apart(request.choice)
         with torch.inference_mode(), apart.for_target() if apart else nullcontext():
-            sequence = self._sequence(request, sink, Place(pair.target, pair.draft), Clock())
+            sequence = self._sequence(request, sink, TextCaches(pair.target, pair.draft), Clock())
             decode_all([sequence], cancelled, self._crowd(request, 1))
             return sequence.error or sequence.decoded
 
@@ -192,7 +192,13 @@ class Ours(Contestant):
         return process.cores if process else self._pair.lanes_of(choice)
 
     def _sequence(
-        self, request: Request, sink: EventSink, place: Place, clock: Clock, arrived_ns: int = 0, queued_ns: int = 0
+        self,
+        request: Request,
+        sink: EventSink,
+        place: TextCaches,
+        clock: Clock,
+        arrived_ns: int = 0,
+        queued_ns: int = 0,
     ) -> Sequence:
         from decoding.backends.registry import Parts, build
         from decoding.core.sequence import Sequence

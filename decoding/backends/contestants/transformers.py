@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from decoding.backends.pair import Pair
+    from decoding.backends.pair import ModelPair
     from decoding.choice import Choice
 
 ASSISTED = Strategy(
@@ -60,14 +60,14 @@ COPYING = Strategy(
 SPECS = (ASSISTED, COPYING)
 
 
-def contestant(pair: Pair) -> Contestant:
+def contestant(pair: ModelPair) -> Contestant:
     return Transformers(pair)
 
 
 class Transformers(Contestant):
     """Runs `generate` as the choice says: with the draft as its assistant, or with prompt lookup."""
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: ModelPair) -> None:
         self._pair = pair
 
     @cached_property

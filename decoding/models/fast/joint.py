@@ -13,8 +13,7 @@ from decoding.models.fast.kv import Rows, chain_rows
 from decoding.models.fast.lean import Lean
 from decoding.models.fast.runner import PASS, FastBranches, FastRunner, FastTree
 from decoding.models.fast.shape import Shape
-from decoding.models.fast.slab import Feed as SlabFeed
-from decoding.models.fast.slab import Slab, SlabCache, fits
+from decoding.models.fast.slab import NewRows, Slab, SlabCache, fits
 from decoding.models.runner import Feed, Reader, TreePass
 
 
@@ -92,7 +91,7 @@ def _read(slab: Slab, feeds: Sequence[Feed]) -> list[Tensor]:
     for runner, tokens, need in feeds:
         assert isinstance(runner, FastRunner) and isinstance(runner.cache, SlabCache)
         ids = runner.noted(tokens, need)
-        rows.append(SlabFeed(runner.cache, runner.advance(len(ids)), ids))
+        rows.append(NewRows(runner.cache, runner.advance(len(ids)), ids))
     found = slab.read(rows)
     return [logits[-need:] for logits, (_, _, need) in zip(found, feeds, strict=True)]
 

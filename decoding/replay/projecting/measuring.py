@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from decoding.backends.joint_probing import measure
-from decoding.backends.pair import Pair
-from decoding.backends.serving import Places
+from decoding.backends.pair import ModelPair
+from decoding.backends.serving import CachePool
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Comparison
@@ -15,7 +15,7 @@ from decoding.prices.cost_model import CostModel, Line, Table, on_line
 from decoding.prices.fit import rising
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prices.machine_card import Card
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.probing import probe, typical
 from decoding.strategies import ssd
 from decoding.trace.events import Event, Recorder
@@ -26,14 +26,14 @@ USUAL_DRAFT = 4  # tokens: the rest of a draft is shared out among so many steps
 
 
 def card_of(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, batches: Sequence[int], name: str, machine: str
+    pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, batches: Sequence[int], name: str, machine: str
 ) -> Card:
     classifier = "" if pair.classifier_at("") is not None else None
     costs = probe(pair, prompts, sampling, classifier)
     prices = prices_beside(costs, _prepared(pair, prompts, sampling))
     target, steps = {1: _line(costs.verify, 1, ROWS)}, {1: _steps(costs, prices)}
     if more := [batch for batch in batches if batch > 1]:
-        places = Places(pair.target.model, pair.require_draft("A machine card").model)
+        places = CachePool(pair.target.model, pair.require_draft("A machine card").model)
         joint = measure(pair, places, max(more), sampling, like=costs)
         joint = joint.at(costs.context.tokens) if costs.context else joint
         target |= {batch: _line(joint.verify, batch, ROWS) for batch in more}
@@ -57,7 +57,7 @@ def card_of(
     )
 
 
-def _prepared(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling) -> list[Sequence[Event]]:
+def _prepared(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling) -> list[Sequence[Event]]:
     """Short runs of SSD with different numbers of branches."""
     choices = [choose(ssd.STRATEGY.slug, {"branches": count, "backup": "neural"}) for count in BRANCHES]
     comparison = Comparison(pair, typical(prompts), choices, sampling)

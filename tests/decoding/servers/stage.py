@@ -13,7 +13,7 @@ from decoding.backends.contestants.servers.answer import Sleep
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.backends.contestants.servers.running import Servers
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import ONE, Load
@@ -22,7 +22,7 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
 from decoding.measure.comparison import Comparison
 from decoding.measure.schedule import Key
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, Recorder
 from tests.decoding.servers.wire import Script, Wire, serving
 from tests.decoding.test_comparison import PROMPTS, Letters, pair
@@ -31,11 +31,11 @@ GREEDY = Sampling(max_new_tokens=12)
 LETTERS = Letters()
 
 
-def greedy(prompt: Any, room: int, models: Pair | None = None) -> list[int]:
+def greedy(prompt: Any, room: int, models: ModelPair | None = None) -> list[int]:
     """The target's own greedy text."""
     text = prompt if isinstance(prompt, str) else LETTERS.decode(prompt)
     alone = Comparison(
-        models or pair(), [Prompt(text, text)], [choose("autoregressive")], Sampling(max_new_tokens=room)
+        models or pair(), [PromptItem(text, text)], [choose("autoregressive")], Sampling(max_new_tokens=room)
     )
     return alone.decode(Key(alone.choices[0], alone.prompts[0], 0), Recorder()).tokens
 
@@ -60,7 +60,7 @@ def reach(wire: Wire, dialect: str, **settings: Any) -> Reach:
 
 @contextmanager
 def comparing(
-    script: Script, dialect: str, models: Pair | None = None, **settings: Any
+    script: Script, dialect: str, models: ModelPair | None = None, **settings: Any
 ) -> Iterator[tuple[Comparison, Wire]]:
     """A comparison of autoregressive here with the server of this script."""
     with serving(script) as wire:

@@ -22,7 +22,7 @@ from decoding.measure.sample import sample_from_dict
 from decoding.measure.summary import report
 from decoding.measure.verdict import verdict
 from decoding.models.table import TableRunner
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Delivered, Finished, Reported, Started
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
 from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
@@ -115,7 +115,7 @@ def test_many_requests_at_once_get_their_own_texts_at_any_load(dialect: str, loa
 
 def test_a_comparison_under_load_measures_a_server_as_it_measures_us() -> None:
     with comparing(speaking("vllm", honest, LETTERS.decode), "vllm") as (comparison, _):
-        comparison.prompts = [Prompt(str(n), "abcdefghijkl"[: n % 5 + 1]) for n in range(8)]
+        comparison.prompts = [PromptItem(str(n), "abcdefghijkl"[: n % 5 + 1]) for n in range(8)]
         comparison.choices = [choice.at(Load(2)) for choice in comparison.choices]
         samples = [sample for group in comparison.run() for sample in group]
     assert len(samples) == 16
@@ -272,7 +272,7 @@ def test_a_text_that_a_server_ends_too_early_is_judged_by_the_end_token(gap: flo
     chunk = {"index": 0, "text": LETTERS.decode(tokens[:at]), "token_ids": tokens[:at], "finish_reason": "stop"}
     script: Script = lambda asked: plain({}) if asked.method == "GET" else Reply(events({"choices": [chunk]}))  # noqa: E731
     with comparing(script, "vllm", models) as (comparison, _):
-        comparison.prompts = [Prompt("ab", "ab")]
+        comparison.prompts = [PromptItem("ab", "ab")]
         _, [sample] = row_of(comparison)
     assert (sample.reason, sample.audit.outcome, sample.audit.position) == ("eos", outcome, at)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
-from decoding.backends.contestants.servers.answer import Answer, Sleep, Tokenizer, ask_of, ask_until_answered, refusal
+from decoding.backends.contestants.servers.answer import AnswerReader, Sleep, ask_of, ask_until_answered, refusal
 from decoding.backends.contestants.servers.client import Client
 from decoding.backends.contestants.servers.dialects import dialect_called
 from decoding.backends.contestants.servers.dialects.base import LONGEST_DRAFT, Dialect, counters, whole
@@ -21,6 +21,7 @@ from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.core.ending import Decoded
 from decoding.core.load import NAP, ONE, Arrived, Load, RequestQueue
 from decoding.errors import BadServer, BrokenModel, DrafthouseError, ServerFailed
+from decoding.models.tokenizer_files import Tokenizer
 from decoding.trace.events import Event, EventSink
 from decoding.trace.timing import Clock
 
@@ -274,7 +275,9 @@ class Servers(Contestant):
         request = arrived.request
         server = self._server(request.choice)
         words = server.client.words
-        answer = Answer(request, server.spec.name, words, self._tokenizer, lambda event: put(Told(request, event)))
+        answer = AnswerReader(
+            request, server.spec.name, words, self._tokenizer, lambda event: put(Told(request, event))
+        )
         try:
             async with asyncio.timeout(server.spec.deadline_s):
                 done: Decoded | BrokenModel = await self._decoded(server, arrived, clock, load, answer)
@@ -286,7 +289,7 @@ class Servers(Contestant):
         put(Done(request, done))
 
     async def _decoded(
-        self, server: Server, arrived: Arrived[Request], clock: Clock, load: Load, answer: Answer
+        self, server: Server, arrived: Arrived[Request], clock: Clock, load: Load, answer: AnswerReader
     ) -> Decoded:
         is_alone = load == ONE
         server.dialect.require(arrived.request.sampling)
