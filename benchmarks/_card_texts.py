@@ -31,8 +31,8 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import load_classifier
 from decoding.errors import DrafthouseError
 from decoding.measure.audit import audit
-from decoding.measure.comparison import Comparison
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
 from decoding.prompts.prompt import PromptItem, read_prompts
 from decoding.ssd.transport.two_lanes import Lane, Lanes
 from decoding.trace.accounting import rates
@@ -93,7 +93,7 @@ def _one_by_one(
 ) -> None:
     """Decode each choice twice: the first time captures. A row is written at once, and a choice that fails costs the
     others nothing."""
-    comparison = Comparison(pair, [prompt], choices, Sampling(max_new_tokens=new_tokens, ignore_eos=ignore_eos))
+    comparison = Measurement(pair, [prompt], choices, Sampling(max_new_tokens=new_tokens, ignore_eos=ignore_eos))
     if card.is_tiny:  # a processor has no streams
         pair.lanes["two-streams"] = Lanes(Lane(card.device), Lane(card.device), pair.draft)
     audits: list[dict[str, Any]] = []
@@ -101,7 +101,7 @@ def _one_by_one(
         try:
             pair.begin([choice])
             for repeat in range(2):
-                [sample] = comparison.audited([comparison.sample(Key(choice, prompt, repeat))])
+                [sample] = comparison.audited([comparison.sample(SampleKey(choice, prompt, repeat))])
                 drafted = sample.num_draft_tokens
                 audits += [dataclasses.asdict(sample.audit)] if sample.audit else []
                 card.say(
@@ -261,7 +261,7 @@ def disco(card: Card) -> None:
 
 def _compared(card: Card, pair: ModelPair, texts: list[PromptItem], choices: list[Choice], sampling: Sampling) -> None:
     try:
-        comparison = Comparison(pair, texts, choices, sampling)
+        comparison = Measurement(pair, texts, choices, sampling)
         comparison.warm_up()
         samples = [sample for group in comparison.run() for sample in group]
     except DrafthouseError as error:

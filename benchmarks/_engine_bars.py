@@ -23,8 +23,8 @@ from decoding.choice import Choice, choose
 from decoding.core.ending import Ending
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison, SinkFor
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement, SinkFor
+from decoding.measure.schedule import SampleKey
 from decoding.measure.summary import repeated_8grams
 from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads, wait_for
@@ -51,13 +51,13 @@ class Bar:
         return self.figure <= self.bar if self.at_most else self.figure >= self.bar
 
 
-def silence(key: Key) -> EventSink:
+def silence(key: SampleKey) -> EventSink:
     return NullSink()
 
 
-def ours(comparison: Comparison, choice: Choice, sink_for: SinkFor = silence) -> Contestant:
+def ours(comparison: Measurement, choice: Choice, sink_for: SinkFor = silence) -> Contestant:
     def decode(prompt: PromptItem, repeat: int) -> float:
-        key = Key(choice, prompt, repeat)
+        key = SampleKey(choice, prompt, repeat)
         events = sink_for(key)
         start = time.perf_counter()
         decoded = comparison.decode(key, events)
@@ -67,7 +67,7 @@ def ours(comparison: Comparison, choice: Choice, sink_for: SinkFor = silence) ->
     return decode
 
 
-def theirs(comparison: Comparison, library: Transformers, lookahead: int | None) -> Contestant:
+def theirs(comparison: Measurement, library: Transformers, lookahead: int | None) -> Contestant:
     """`generate`, alone or assisted with exactly so many drafted tokens."""
     choice = choose("assisted", {"lookahead": lookahead, "threshold": 0.0}) if lookahead else choose("autoregressive")
 
@@ -122,11 +122,11 @@ def row_ratio(pair: ModelPair, text: list[int]) -> float:
     return statistics.median(eight / one for eight, one in pairs[5:])
 
 
-def repetition(comparison: Comparison, prompts: Sequence[PromptItem]) -> float:
+def repetition(comparison: Measurement, prompts: Sequence[PromptItem]) -> float:
     """How repetitive the measured texts were."""
     shares = []
     for prompt in prompts:
-        decoded = comparison.decode(Key(choose("autoregressive"), prompt, 0), Recorder())
+        decoded = comparison.decode(SampleKey(choose("autoregressive"), prompt, 0), Recorder())
         shares.append(repeated_8grams(decoded.tokens))
     return statistics.mean(shares)
 
@@ -134,7 +134,7 @@ def repetition(comparison: Comparison, prompts: Sequence[PromptItem]) -> float:
 def measure(
     pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, repeats: int, tracing: Tracing
 ) -> dict[str, Any]:
-    comparison = Comparison(pair, prompts, [choose("autoregressive")], sampling)
+    comparison = Measurement(pair, prompts, [choose("autoregressive")], sampling)
     peers = {dtype: Transformers(dataclasses.replace(pair, dtype=dtype)) for dtype in (torch.float32, torch.bfloat16)}
     middle = choose("static", {"lookahead": 4})
     contestants: dict[str, Contestant] = {"autoregressive": ours(comparison, choose("autoregressive"))}

@@ -21,8 +21,8 @@ from decoding.backends.contestants import transformers
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
 from decoding.models.checkpoints import load
 from decoding.models.devices import name_of, wait_for
 from decoding.prompts.prompt import PromptItem, read_prompts
@@ -95,7 +95,7 @@ def measure(
     ids = torch.randint(0, shape.config["vocab_size"], (prompts, prompt_tokens)).tolist()
     texts = [PromptItem(str(number), " ".join(map(str, row))) for number, row in enumerate(ids)]
     sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
-    comparison = Comparison(pair, texts, choices, sampling)
+    comparison = Measurement(pair, texts, choices, sampling)
     comparison.warm_up()
     samples = comparison.run_whole()
     found = {
@@ -138,7 +138,7 @@ def told(line: str) -> None:
     print(line, flush=True)
 
 
-def rows_of(samples: Sequence[Sample]) -> dict[str, dict[str, Any]]:
+def rows_of(samples: Sequence[SampleResult]) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     for label in dict.fromkeys(sample.strategy for sample in samples):
         own = [sample for sample in samples if sample.strategy == label]

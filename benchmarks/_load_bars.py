@@ -28,18 +28,18 @@ from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
-from decoding.measure.schedule import Key, stints
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
+from decoding.measure.schedule import SampleKey, stints
 from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.at_load import Run, play
+from decoding.replay.at_load import PlayedRun, play
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import ALONE, study
-from decoding.replay.planning_at_load import Material
+from decoding.replay.planning_at_load import PlanInputs
 from decoding.replay.probing import probe
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
@@ -106,13 +106,13 @@ def in_turns(
 ) -> Rows:
     """Run all strategies at all loads, and probe prices in between: they can change within seconds."""
     everywhere = [c.at(Load(count)) for count in probing for c in choices]
-    comparison = Comparison(pair, prompts, everywhere, sampling, repeats)
+    comparison = Measurement(pair, prompts, everywhere, sampling, repeats)
     comparison.warm_up()
-    samples: list[Sample] = []
+    samples: list[SampleResult] = []
     for group in comparison.schedule():
-        found: list[Sample] = []
+        found: list[SampleResult] = []
         for stint in stints(group):
-            found += [sample for _, sample in comparison.samples(stint) if isinstance(sample, Sample)]
+            found += [sample for _, sample in comparison.samples(stint) if isinstance(sample, SampleResult)]
             if len(stint) > 1 or stint[0] is group[-1]:
                 probing[stint[0].choice.load.concurrency].take_turn()
         samples += comparison.audited(found)
@@ -169,12 +169,16 @@ def turns(ways: Sequence[Callable[[], float]]) -> list[list[float]]:
 
 
 def speed_of(
-    pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, choice: Choice, sink: Callable[[Key], EventSink]
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
+    sampling: Sampling,
+    choice: Choice,
+    sink: Callable[[SampleKey], EventSink],
 ) -> float:
     """Tokens per second of one stint."""
-    comparison = Comparison(pair, prompts, [choice], sampling, sink_for=sink)
+    comparison = Measurement(pair, prompts, [choice], sampling, sink_for=sink)
     [group] = comparison.schedule()
-    samples = [sample for _, sample in comparison.samples(group) if isinstance(sample, Sample)]
+    samples = [sample for _, sample in comparison.samples(group) if isinstance(sample, SampleResult)]
     [row] = report([choice], {choice.label: ""}, samples, choice.label)
     return float(row["tokens_per_s_device"])
 
@@ -251,7 +255,7 @@ def replayed(
     estimates = recorded.estimates(classifier)
     found = []
     for count, probed in probing.items():
-        material = Material(recorded, probed.costs(costs), classifier)
+        material = PlanInputs(recorded, probed.costs(costs), classifier)
         alone, base = rows[ALONE.at(Load(count)).label], material.run(ALONE, count).tokens_per_s_device
         print(f"autoregressive at {count}: predicted {base:.0f} tokens/s, measured {alone['tokens_per_s_device']:.0f}")
         for choice in choices[1:]:
@@ -343,7 +347,7 @@ def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> flo
     return speculation.over(without_hits(plain["mean_acceptance_length"], drafting), users)
 
 
-def _per_draft(run: Run) -> float:
+def _per_draft(run: PlayedRun) -> float:
     """Tokens that a verified draft yields."""
     rounds = [each for request in run.requests for each in request.rounds if each.drafted]
     return 1 + sum(each.accepted for each in rounds) / max(1, len(rounds))

@@ -21,8 +21,8 @@ from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
 from decoding.measure.speedups import speedup
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.runner import FastRunner
@@ -66,7 +66,7 @@ def _measured(
     ssd = [choose("ssd", {**settings, "backup": "neural", "placement": placement}) for settings in SSD]
     choices = [choose("autoregressive"), *static, *ssd]
     deadline = time.perf_counter() + 60 * minutes
-    comparison = Comparison(pair, prompts, choices, sampling, cancelled=lambda: time.perf_counter() > deadline)
+    comparison = Measurement(pair, prompts, choices, sampling, cancelled=lambda: time.perf_counter() > deadline)
     pair.begin(choices)
     comparison.warm_up()
     groups = [group for group in comparison.run() if all(sample.reason != "cancelled" for sample in group)]
@@ -78,11 +78,13 @@ def _measured(
     return {"prompts": len(groups), "best static": best, "rows": rows}
 
 
-def _speed(samples: Sequence[Sample]) -> float:
+def _speed(samples: Sequence[SampleResult]) -> float:
     return statistics.median(sample.tokens_per_s for sample in samples)
 
 
-def _row(pair: ModelPair, choice: Choice, samples: Sequence[Sample], best_static: Sequence[Sample]) -> dict[str, Any]:
+def _row(
+    pair: ModelPair, choice: Choice, samples: Sequence[SampleResult], best_static: Sequence[SampleResult]
+) -> dict[str, Any]:
     gain = speedup(samples, best_static)
     assert gain is not None
     return {

@@ -14,7 +14,7 @@ from decoding.trace.events import Event
 from tests.launcher.up import Up
 
 if TYPE_CHECKING:
-    from decoding.measure.schedule import Key
+    from decoding.measure.schedule import SampleKey
 
 Say = Callable[[Any], None]
 
@@ -70,7 +70,7 @@ class Played:
         pulse.join()
 
 
-def numbers_of(events: list[Event], key: Key, count: int) -> Any:
+def numbers_of(events: list[Event], key: SampleKey, count: int) -> Any:
     """Figures as the engine would report them for a sample of so many tokens."""
     from decoding.measure.sample import sample_from_events
 

@@ -20,9 +20,9 @@ from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.measure.sample import sample_from_events
-from decoding.measure.schedule import Key
+from decoding.measure.schedule import SampleKey
 from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads
 from decoding.prompts.prompt import PromptItem, read_prompts
@@ -96,10 +96,10 @@ def luck() -> list[tuple[Sampling, Contestant]]:
     return found + [(Sampling(temperature=1.0, dice="ratio"), ssd(backup="neural", constant=c)) for c in CONSTANTS[1:]]
 
 
-def decode(comparison: Comparison, contestant: Contestant, prompt: PromptItem, repeat: int) -> Run:
+def decode(comparison: Measurement, contestant: Contestant, prompt: PromptItem, repeat: int) -> Run:
     set_threads(contestant.cores)
     recorder = Recorder()
-    decoded = comparison.decode(Key(contestant.choice, prompt, repeat), recorder)
+    decoded = comparison.decode(SampleKey(contestant.choice, prompt, repeat), recorder)
     sample = sample_from_events(
         recorder.events,
         choice=contestant.choice,
@@ -112,7 +112,7 @@ def decode(comparison: Comparison, contestant: Contestant, prompt: PromptItem, r
     return Run(sample, recorder.events)
 
 
-def race(comparison: Comparison, racers: Sequence[Contestant], repeats: int, minutes: float) -> tuple[Runs, int]:
+def race(comparison: Measurement, racers: Sequence[Contestant], repeats: int, minutes: float) -> tuple[Runs, int]:
     """Run all contestants on as many prompts as the time allows. Returns the runs and the number of prompts, which is
     printed first."""
     began = time.perf_counter()
@@ -136,10 +136,10 @@ def measure(
     """Try all settings on one part of the prompts, run the fastest on the other. The first part gets 2/3 of the
     time."""
     racers = contestants(given.quick, pair.classifier_at(OURS) is not None)
-    sweep = Comparison(pair, prompts["chosen on"], [racer.choice for racer in racers], sampling)
+    sweep = Measurement(pair, prompts["chosen on"], [racer.choice for racer in racers], sampling)
     tried, seen = race(sweep, racers, given.repeats, given.minutes * 2 / 3)
     finalists = figures.finalists(tried)
-    final = Comparison(pair, prompts["measured on"], [racer.choice for racer in finalists], sampling)
+    final = Measurement(pair, prompts["measured on"], [racer.choice for racer in finalists], sampling)
     runs, count = race(final, finalists, given.repeats, given.minutes / 3)
     set_threads(1)
     return {
@@ -160,7 +160,7 @@ def measure_defaults(pair: ModelPair, prompts: Sequence[PromptItem], given: argp
         sampling = Sampling(max_new_tokens=given.max_new_tokens, **{**suited, **changed})
         ready = with_classifier(pair, prompts, sampling, given)
         racers = by_default(given.classifier is not None)
-        comparison = Comparison(ready, prompts, [racer.choice for racer in racers], sampling)
+        comparison = Measurement(ready, prompts, [racer.choice for racer in racers], sampling)
         settle_prices(comparison, {})
         runs, count = race(comparison, racers, given.repeats, given.minutes / 2)
         results[title] = {
@@ -179,7 +179,7 @@ def measure_luck(pair: ModelPair, prompts: Sequence[PromptItem], given: argparse
     rows = []
     for sampling, racer in luck():
         sampling = dataclasses.replace(sampling, max_new_tokens=given.max_new_tokens)
-        comparison = Comparison(pair, prompts, [racer.choice], sampling)
+        comparison = Measurement(pair, prompts, [racer.choice], sampling)
         pair.begin([racer.choice])
         runs = [decode(comparison, racer, prompt, 0) for prompt in prompts]
         rows.append(

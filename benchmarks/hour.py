@@ -81,13 +81,13 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
     """Play the order's samples instead of the engine, one after another, until the time is over."""
     from tokenizers import Tokenizer
 
-    from decoding.measure.schedule import Key
+    from decoding.measure.schedule import SampleKey
     from worker.comparison_messages import Decoded
     from worker.engine.tracing import Tracing, which
 
     texts = {label: cycle(samples) for label, samples in recorded.items()}
     words = Tokenizer.from_file(str(ROOT / "starter" / "pair" / "target" / "tokenizer.json"))
-    keys = (Key(choice, prompt, repeat) for repeat in range(order.repeats)
+    keys = (SampleKey(choice, prompt, repeat) for repeat in range(order.repeats)
             for prompt in order.prompts for choice in order.choices)  # fmt: skip
     begun = time.monotonic()
     with Tracing(say, lambda tokens: words.decode(list(tokens))) as tracing:

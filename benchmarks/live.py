@@ -64,14 +64,14 @@ def made_up(dice: random.Random) -> Iterator[Event]:
 
 def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: Emitted) -> None:
     """Play the order's samples instead of the engine, one after another, until the time is over."""
-    from decoding.measure.schedule import Key
+    from decoding.measure.schedule import SampleKey
     from worker.comparison_messages import Decoded
     from worker.engine.tracing import Tracing, which
 
     dice, due = random.Random(1), time.perf_counter()
     end = due + seconds
     with Tracing(say, lambda tokens: f" w{tokens[0]}") as tracing:
-        for key in (Key(choice, prompt, 0) for prompt in order.prompts for choice in order.choices):
+        for key in (SampleKey(choice, prompt, 0) for prompt in order.prompts for choice in order.choices):
             at = emitted.at_ns[which(key)] = []
             tokens = emitted.tokens[which(key)] = []
             sink, events = tracing.sink_for(key), list(made_up(dice))

@@ -29,10 +29,10 @@ from decoding.measure.devices import device_counts, works_at_once
 from decoding.measure.intervals import fewest_rows
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
 from decoding.measure.ranking import ranked
-from decoding.measure.sample import Sample as Numbers
+from decoding.measure.sample import SampleResult as Numbers
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.seeing import are_too_few, outlook
-from decoding.measure.summary import ENDED, Judged, Stage, so_few, usual_baseline
+from decoding.measure.summary import ENDED, RaceResults, Stage, so_few, usual_baseline
 from decoding.measure.texts import Texts
 from decoding.models import files as model_files
 from decoding.models.config_bounds import check_against_tensors, check_numbers
@@ -51,10 +51,10 @@ from decoding.prompts.prompt import PromptItem
 from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
-from decoding.replay.what_if.ahead import Ahead, Played, Stood, ahead_of, stood, surer
-from decoding.replay.what_if.at_load import AtLoad, simulate_at_load
-from decoding.replay.what_if.places import Places
-from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.ahead import SsdSimulation, SsdTracks, Stood, ahead_of, stood, surer
+from decoding.replay.what_if.at_load import SimulationAtLoad, simulate_at_load
+from decoding.replay.what_if.places import TracedText
+from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import Simulation, oracle, simulate
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current

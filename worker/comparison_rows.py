@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from decoding.dice.sampling import Sampling
-from decoding.measure.sample import Sample as Numbers
+from decoding.measure.sample import SampleResult as Numbers
 from decoding.measure.sample import sample_from_dict
 from decoding.trace.events import to_dict
 from webapp.comparisons import services as comparisons

@@ -23,7 +23,7 @@ from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
-from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.trace.timing import Clock
 from decoding.vocabularies.bridge import Bridge
@@ -78,7 +78,9 @@ class Parts:
         if self.bridge:
             self.bridge.require_scores("A draft beside the target")
         dice = self.dice
-        recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier, self.is_joint)
+        recipe = SpeculatorRecipe(
+            settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier, self.is_joint
+        )
         process = None if self.lanes else placed(placement, self.draft_process)
         exchange = BesideExchange(process) if process else ExchangeHere(self.lanes)
         return SsdDrafter(self.memory.setdefault("exchange", exchange), recipe, self._draft, self.clock)

@@ -10,7 +10,7 @@ from typing import Any
 from decoding.core.load import Load
 from decoding.measure.ranking import Ranking, Row, listed, may_be_as_fast, pair_intervals, ranked, ranking
 from decoding.measure.speedups import Race
-from decoding.measure.summary import Judged, Stage
+from decoding.measure.summary import RaceResults, Stage
 from decoding.measure.verdict import NO_INTERVALS, doubt, verdict
 
 
@@ -18,7 +18,7 @@ def load_of(row: Row) -> Load:
     return Load(rate=row["rate"], recorded=row.get("recorded", False)) if row["rate"] else Load(row["concurrency"])
 
 
-def across_loads(rows: Sequence[Row], judged: Judged, *, is_noisy: bool = False) -> dict[str, Any]:
+def across_loads(rows: Sequence[Row], judged: RaceResults, *, is_noisy: bool = False) -> dict[str, Any]:
     """Verdict, doubt and ranking of each load and of all together, and the crossover of each strategy.
 
     Rows may have a `name` for people. Before the end no ranking asks for more prompts."""

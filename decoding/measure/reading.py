@@ -10,27 +10,27 @@ from decoding.backends.ground import Ground
 from decoding.core.ending import Ending
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.prompts.chat.messages import Message
 from decoding.prompts.prompt import PromptItem, messages_to, turns_to
 from decoding.strategies import BASELINE
 
 
-class Reading:
+class PromptReader:
     def __init__(self, pair: Ground, prompts: Sequence[PromptItem], sampling: Sampling) -> None:
         self._pair = pair
         self._prompts = {prompt.id: prompt for prompt in prompts}
         self._ending = Ending(frozenset(), sampling.stop, pair.tokenizer.decode if pair.tokenizer else None)
         self._new_tokens = sampling.max_new_tokens
-        self._baselines: dict[tuple[str, int], Sample] = {}  # by prompt and repeat
+        self._baselines: dict[tuple[str, int], SampleResult] = {}  # by prompt and repeat
         self._texts: dict[tuple[str, int], str] = {}
         self._tokens: dict[tuple[str, int], list[int]] = {}
 
-    def answered(self, sample: Sample) -> None:
+    def answered(self, sample: SampleResult) -> None:
         """Keep a sample of the baseline: the first of its prompt and repeat is the one that counts."""
         self._baselines.setdefault((sample.prompt, sample.repeat), sample)
 
-    def baseline(self, prompt: str, repeat: int) -> Sample | None:
+    def baseline(self, prompt: str, repeat: int) -> SampleResult | None:
         return self._baselines.get((prompt, repeat))
 
     def conversation(self, prompt: PromptItem) -> str:

@@ -18,7 +18,7 @@ TURNS = 4  # a block has so many prompts for each user: filling and emptying the
 
 
 @dataclass(frozen=True)
-class Key:
+class SampleKey:
     """The name of one sample of a comparison."""
 
     choice: Choice
@@ -26,7 +26,7 @@ class Key:
     repeat: int
 
 
-def schedule(prompts: Sequence[PromptItem], choices: Sequence[Choice], repeats: int) -> Iterator[list[Key]]:
+def schedule(prompts: Sequence[PromptItem], choices: Sequence[Choice], repeats: int) -> Iterator[list[SampleKey]]:
     """Yield every sample in the order in which they run, one list per block of prompts, repeat and load. Each repeat
     begins at another prompt: a strategy may learn from one request to the next."""
     for repeat in range(repeats):
@@ -35,7 +35,7 @@ def schedule(prompts: Sequence[PromptItem], choices: Sequence[Choice], repeats: 
         for load in dict.fromkeys(choice.load for choice in choices):
             own = [choice for choice in choices if choice.load == load]
             for number, block in enumerate(turns(rotated, load)):
-                yield [Key(own[n], p, repeat) for n in order(len(own), number + repeat) for p in block]
+                yield [SampleKey(own[n], p, repeat) for n in order(len(own), number + repeat) for p in block]
 
 
 def order(count: int, turn: int) -> list[int]:
@@ -67,7 +67,7 @@ def blocks(prompts: Sequence[PromptItem], load: Load) -> list[Sequence[PromptIte
     return [prompts[start:end] for start, end in itertools.pairwise(edges)]
 
 
-def stints(keys: Iterable[Key]) -> list[list[Key]]:
+def stints(keys: Iterable[SampleKey]) -> list[list[SampleKey]]:
     """Group samples that are decoded together: one by one where one user asks at a time, else all of a choice."""
     alone = itertools.count()
     ordered = itertools.groupby(keys, lambda key: next(alone) if key.choice.load == ONE else key.choice.label)

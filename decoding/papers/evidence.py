@@ -28,14 +28,14 @@ from decoding.papers.settings import (
     NEEDS,
     TEMPERATURES,
 )
-from decoding.papers.simulation import Simulation
-from decoding.papers.together import Together
+from decoding.papers.simulation import SimulatedBatches
+from decoding.papers.together import MergedRuns
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import as_alone, prices_from
 from decoding.replay import planning, probing
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.ssd.playing import ANYTIME
 from decoding.replay.ssd.recording import plan_for, track_of
 from decoding.replay.ssd.simulator import simulate
@@ -142,9 +142,9 @@ class Evidence(Recordings):
         best = max(planning.STATICS, key=lambda choice: costs.speedup(study.play(choice), baseline))
         return int(best.params["lookahead"])
 
-    def part(self, places: Sequence[int]) -> Study:
+    def part(self, places: Sequence[int]) -> RecordedSet:
         """The study on some of its prompts."""
-        return Study([self.study.recordings[i] for i in places], self.study.words)
+        return RecordedSet([self.study.recordings[i] for i in places], self.study.words)
 
     @cached_property
     def transferred(self) -> dict[tuple[str, str], Estimate]:
@@ -157,7 +157,7 @@ class Evidence(Recordings):
         is_same = self.own_set == self.also.name
         return [self.own_set, f"{self.also.name}, further" if is_same else self.also.name]
 
-    def tuned(self, study: Study) -> dict[str, Counts]:
+    def tuned(self, study: RecordedSet) -> dict[str, Counts]:
         """Passes of each of DISCO's rules at the classifier's own thresholds."""
         thresholds = {rule: self.priced.tuned(rule) for rule in RULES}
         return planning.tuned(study, study.estimates(self.priced), thresholds)
@@ -219,12 +219,12 @@ class Evidence(Recordings):
         return ran, CostModel.from_dict(made["beside"]), CostModel.from_dict(made["alone"])
 
     @cached_property
-    def ran_together(self) -> Together | None:
+    def ran_together(self) -> MergedRuns | None:
         """SSD and static by batch size, each size kept as soon as it has run. None without a second core."""
         if not self.has_second_core:
             return None
         sampling = together.shortened(self.at(0.0))
-        return Together.of(self._ran(together.phase(n), together.choices(n), sampling)[0] for n in BATCHES)
+        return MergedRuns.of(self._ran(together.phase(n), together.choices(n), sampling)[0] for n in BATCHES)
 
     @cached_property
     def ran_by_temperature(self) -> dict[float, dict[str, Estimate]]:
@@ -246,10 +246,10 @@ class Evidence(Recordings):
         return {lookahead: median(self._played(lookahead)) for lookahead in lookaheads}
 
     @cached_property
-    def simulated_together(self) -> Simulation:
+    def simulated_together(self) -> SimulatedBatches:
         """SSD and static by batch size, simulated along the heads of the greedy texts."""
         heads = [recording.head(LONGEST_TOGETHER) for recording in self.texts_at(0.0).recordings]
-        return Simulation.of(map(track_of, heads), self.joint, self.pair.vocab, self._preparing)
+        return SimulatedBatches.of(map(track_of, heads), self.joint, self.pair.vocab, self._preparing)
 
     def _preparing(self, choice: Choice) -> CostModel:
         """Costs of preparing from the runs at this load, or else from those of one text."""

@@ -88,13 +88,13 @@ class ByBatch(ABC):
 
 
 @dataclass(frozen=True)
-class Together(ByBatch):
+class MergedRuns(ByBatch):
     """Finished runs of every number of texts."""
 
     ran: Ran
 
     @classmethod
-    def of(cls, runs: Iterable[Ran]) -> Together:
+    def of(cls, runs: Iterable[Ran]) -> MergedRuns:
         merged = Ran({})
         for ran in runs:
             merged = Ran(**{name: {**had, **getattr(ran, name)} for name, had in vars(merged).items()})

@@ -17,8 +17,8 @@ from decoding.core.crowd import Crowd
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
 from decoding.prices.cost_model import CostModel
-from decoding.replay.player import Clock
-from decoding.replay.texts_at_load import Round, Sourced, Text
+from decoding.replay.player import PassClock
+from decoding.replay.texts_at_load import RoundCounts, Sourced, TextAtLoad
 
 
 class OwnWork(NamedTuple):
@@ -41,21 +41,21 @@ PIECE = 64  # tokens of prompts that one round reads, as in the loop
 
 
 @dataclass
-class Played:
+class PlayedRequest:
     """Times of one request, in seconds since it arrived."""
 
     tokens: int
     first: float
     end: float
-    rounds: Sequence[Round] = ()
+    rounds: Sequence[RoundCounts] = ()
 
 
 @dataclass
-class Run:
+class PlayedRun:
     """All requests of one strategy at one load, in the order in which they were given."""
 
     users: int
-    requests: list[Played] = field(default_factory=list)
+    requests: list[PlayedRequest] = field(default_factory=list)
 
     @property
     def tokens_per_s_device(self) -> float:
@@ -71,20 +71,20 @@ def play(
     own: OwnWork = NOTHING_ELSE,
     *,
     drafts: bool = True,
-) -> Run:
+) -> PlayedRun:
     """Play every request once, with `users` under way at any time. Requests that fill and empty the machine are not
     counted, as in a comparison. `own` is the time of work that texts do not share, and `drafts` says whether a draft
     model reads the prompts."""
-    crowd, clock = Crowd(costs.with_looks(own.token)), Clock()
+    crowd, clock = Crowd(costs.with_looks(own.token)), PassClock()
 
-    def step(texts: Sequence[Text]) -> None:
+    def step(texts: Sequence[TextAtLoad]) -> None:
         reading = [text for text in texts if text.unread > 0]
         _round(texts, crowd, costs, clock, own)
         clock.seconds += sum(
             costs.read(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
         )
 
-    def begin(request: RecordedText, end: int) -> Text:
+    def begin(request: RecordedText, end: int) -> TextAtLoad:
         return Sourced(request, clock.seconds, end, source(), crowd, clock)
 
     return serve(requests, begin, step, users, clock)
@@ -92,15 +92,15 @@ def play(
 
 def serve(
     requests: Sequence[RecordedText],
-    begin: Callable[[RecordedText, int], Text],
-    step: Callable[[Sequence[Text]], None],
+    begin: Callable[[RecordedText, int], TextAtLoad],
+    step: Callable[[Sequence[TextAtLoad]], None],
     users: int,
-    clock: Clock,
-) -> Run:
+    clock: PassClock,
+) -> PlayedRun:
     """Let every request grow to its end among so many. `begin` makes a text of so many tokens; `step` plays a round of
     all that are under way."""
     queue = deque(stream(requests, users))
-    done, growing = dict[int, Played](), list[tuple[Text, int | None]]()
+    done, growing = dict[int, PlayedRequest](), list[tuple[TextAtLoad, int | None]]()
     while len(done) < len(requests):
         while len(growing) < users:
             request, end, number = queue.popleft()
@@ -110,9 +110,9 @@ def serve(
         step([text for text, _ in growing])
         for text, number in growing:
             if text.at >= text.end and number is not None:
-                done[number] = Played(text.end, text.first - text.began, clock.seconds - text.began, text.rounds)
+                done[number] = PlayedRequest(text.end, text.first - text.began, clock.seconds - text.began, text.rounds)
         growing = [(text, number) for text, number in growing if text.at < text.end]
-    return Run(users, [done[number] for number in range(len(requests))])
+    return PlayedRun(users, [done[number] for number in range(len(requests))])
 
 
 def stream(requests: Sequence[RecordedText], users: int) -> Iterator[tuple[RecordedText, int, int | None]]:
@@ -129,7 +129,7 @@ def stream(requests: Sequence[RecordedText], users: int) -> Iterator[tuple[Recor
         yield request, request.tokens, None
 
 
-def _round(texts: Sequence[Text], crowd: Crowd, costs: CostModel, clock: Clock, own: OwnWork) -> None:
+def _round(texts: Sequence[TextAtLoad], crowd: Crowd, costs: CostModel, clock: PassClock, own: OwnWork) -> None:
     """Play one round of every text."""
     ready = [text for text in texts if text.unread <= 0]
     crowd.begin(len(ready))
@@ -150,7 +150,7 @@ def _round(texts: Sequence[Text], crowd: Crowd, costs: CostModel, clock: Clock, 
         crowd.played(passes)
 
 
-def _drafted(texts: Sequence[Text], costs: CostModel, clock: Clock, own: OwnWork) -> list[int]:
+def _drafted(texts: Sequence[TextAtLoad], costs: CostModel, clock: PassClock, own: OwnWork) -> list[int]:
     """Let all texts draft, in passes that those share which still draft. Return how many each took."""
     steps, counts = [text.drafting() for text in texts], [0] * len(texts)
     while passes := {number: one for number, step in enumerate(steps) if (one := next(step, None))}:
@@ -162,9 +162,9 @@ def _drafted(texts: Sequence[Text], costs: CostModel, clock: Clock, own: OwnWork
     return counts
 
 
-def pieces_of(texts: Sequence[Text], most: int) -> dict[Text, int]:
+def pieces_of(texts: Sequence[TextAtLoad], most: int) -> dict[TextAtLoad, int]:
     """Tokens of prompts that one round reads, at most so many. Who came first reads first."""
-    pieces: dict[Text, int] = {}
+    pieces: dict[TextAtLoad, int] = {}
     for text in texts:
         if text.unread > 0 and most:
             pieces[text] = min(most, text.unread)

@@ -21,11 +21,11 @@ from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.ahead_at_load import AheadAtLoad
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import ALONE, Study
+from decoding.replay.planning import ALONE, RecordedSet
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import (
-    AtLoad,
-    Material,
+    PlanInputs,
+    PredictionAtLoad,
     best_of_kinds,
     crossovers,
     predict_at_load,
@@ -39,7 +39,7 @@ def plan_at_load(
     pair: ModelPair,
     prompts: Sequence[PromptItem],
     sampling: Sampling,
-    study: Study,
+    study: RecordedSet,
     costs: CostModel,
     users: Sequence[int],
     classifier: str | None = None,
@@ -54,7 +54,7 @@ def plan_at_load(
     asked = None if classifier is None else pair.classifier(classifier, sampling)
     simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
     ahead = None if study.is_alone else AheadAtLoad(simulating, joint)
-    found = predict_at_load(Material(study, joint, asked, ahead), users)
+    found = predict_at_load(PlanInputs(study, joint, asked, ahead), users)
     if cancelled():
         return {}
     best = {count: [_asking(row, classifier or "") for row in best_of_kinds(rows)] for count, rows in found.items()}
@@ -69,12 +69,12 @@ def plan_at_load(
     return document(best, measured, None if study.is_alone else schedule(found, measured))
 
 
-def _asking(row: AtLoad, classifier: str) -> AtLoad:
+def _asking(row: PredictionAtLoad, classifier: str) -> PredictionAtLoad:
     return dataclasses.replace(row, choice=row.choice.asking(classifier))
 
 
 def document(
-    best: Mapping[int, Sequence[AtLoad]], measured: Mapping[str, Mapping[str, Any]], planned: Choice | None
+    best: Mapping[int, Sequence[PredictionAtLoad]], measured: Mapping[str, Mapping[str, Any]], planned: Choice | None
 ) -> dict[str, Any]:
     rows = [_row(users, row, measured.get(row.choice.label)) for users, of in best.items() for row in of]
     exports = [*(planned.spec.exports(planned.params) if planned else ()), *_copying(rows)]
@@ -108,7 +108,7 @@ def _gain(row: Mapping[str, Any]) -> float:
     return gain
 
 
-def _row(users: int, row: AtLoad, measured: Mapping[str, Any] | None) -> dict[str, Any]:
+def _row(users: int, row: PredictionAtLoad, measured: Mapping[str, Any] | None) -> dict[str, Any]:
     """Predicted speed of one setting, and the measured one if it ran: with waiting and reading the prompt."""
     return {
         "users": users,

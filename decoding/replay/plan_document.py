@@ -13,7 +13,7 @@ from decoding.disco.copies import with_copies
 from decoding.disco.prices import COPIED
 from decoding.disco.training import Labelled
 from decoding.prices.cost_model import CostModel
-from decoding.replay.planning import ALONE, STATICS, Prediction, Study, copying, elsewhere, tuned
+from decoding.replay.planning import ALONE, STATICS, Prediction, RecordedSet, copying, elsewhere, tuned
 from decoding.strategies.disco import RULES
 
 FORMAT = "drafthouse.plan/1"
@@ -62,7 +62,7 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None, repriced: fl
 Speeds = Callable[[DraftClassifier], dict[str, Any]]
 
 
-def judged(recorded: Study, costs: CostModel, classifiers: Mapping[str, DraftClassifier]) -> list[dict[str, Any]]:
+def judged(recorded: RecordedSet, costs: CostModel, classifiers: Mapping[str, DraftClassifier]) -> list[dict[str, Any]]:
     """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on. On a
     target alone that is on copies, if there are any."""
     if not classifiers:
@@ -84,7 +84,7 @@ def _judged(name: str, classifier: DraftClassifier, labelled: Labelled, speeds: 
     }
 
 
-def _of_drafts(recorded: Study, costs: CostModel) -> Speeds:
+def _of_drafts(recorded: RecordedSet, costs: CostModel) -> Speeds:
     baseline = costs.tokens_per_s(recorded.play(ALONE))
     best = max(costs.tokens_per_s(recorded.play(choice)) for choice in STATICS) / baseline
 
@@ -97,7 +97,7 @@ def _of_drafts(recorded: Study, costs: CostModel) -> Speeds:
     return speeds
 
 
-def _of_copies(recorded: Study, costs: CostModel) -> Speeds:
+def _of_copies(recorded: RecordedSet, costs: CostModel) -> Speeds:
     def speeds(classifier: DraftClassifier) -> dict[str, Any]:
         found = copying(recorded, costs, classifier, classifier.tuned(COPIED))
         return {"speedups": alone.judged_copies(found), "best_copy": alone.best_copy(found)}

@@ -41,7 +41,7 @@ Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position whe
 
 
 @dataclass(frozen=True)
-class Study:
+class RecordedSet:
     """Recordings of one prompt set, and what replays compute from them once."""
 
     recordings: Sequence[Recording]
@@ -187,7 +187,7 @@ def study(
     cancelled: Callable[[], bool] = never,
     scribes: Scribes | None = None,
     texts: Texts = MappingProxyType({}),
-) -> Study:
+) -> RecordedSet:
     """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`,
     replays of trees of likeliest paths need `trees`, which not every draft can read; training needs neither. Under
     ratio dice each strategy has its own text; the recorded one is as likely as any, so replays give the average costs
@@ -195,13 +195,13 @@ def study(
     recorded: copies need no more."""
     if pair.draft is None:
         recordings = texts_alone(pair, prompts, sampling, on_progress=on_progress, cancelled=cancelled)
-        return Study(recordings, pair.tokenizer.decode, is_alone=True)
+        return RecordedSet(recordings, pair.tokenizer.decode, is_alone=True)
     depth, paths = CAP if tails else 0, likeliest_paths() if trees and pair.draft.reads_trees_at_once else []
     with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
         recordings = who.record(
             prompts, sampling, depth, trees=paths, texts=texts, on_progress=on_progress, cancelled=cancelled
         )
-    return Study(recordings, pair.tokenizer.decode)
+    return RecordedSet(recordings, pair.tokenizer.decode)
 
 
 def likeliest_paths() -> list[LikeliestPaths]:
@@ -227,7 +227,7 @@ HEURISTIC = choose(heuristic.STRATEGY.slug, {"initial": 5})
 ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 
-def predict(study: Study, costs: CostModel, classifier: DraftClassifier | None = None) -> list[Prediction]:
+def predict(study: RecordedSet, costs: CostModel, classifier: DraftClassifier | None = None) -> list[Prediction]:
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     judges_copies = judge_if_any(classifier) is not None
     tried = settings(classifier is not None, judges_copies, is_alone=study.is_alone)
@@ -235,7 +235,7 @@ def predict(study: Study, costs: CostModel, classifier: DraftClassifier | None =
 
 
 def predict_these(
-    choices: Iterable[Choice], study: Study, costs: CostModel, classifier: DraftClassifier | None
+    choices: Iterable[Choice], study: RecordedSet, costs: CostModel, classifier: DraftClassifier | None
 ) -> list[Prediction]:
     """Predict the speed of each of these settings."""
     baseline = study.play(ALONE)
@@ -259,7 +259,7 @@ def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
     ]
 
 
-def sweep(study: Study, costs: CostModel, classifier: DraftClassifier) -> dict[str, list[dict[str, float]]]:
+def sweep(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> dict[str, list[dict[str, float]]]:
     """Speed-up of each of DISCO's rules over its threshold."""
     baseline, estimates = study.play(ALONE), study.estimates(classifier)
 
@@ -270,7 +270,7 @@ def sweep(study: Study, costs: CostModel, classifier: DraftClassifier) -> dict[s
     return {name: [at(rule, threshold) for threshold in THRESHOLDS] for name, rule in RULES.items()}
 
 
-def sweep_of_copies(study: Study, costs: CostModel, classifier: DraftClassifier) -> list[dict[str, float]]:
+def sweep_of_copies(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> list[dict[str, float]]:
     """Speed-up of suffix decoding with a classifier over its threshold."""
     baseline, judge = study.play(ALONE), judge_of(classifier)
 
@@ -296,7 +296,7 @@ def judged(threshold: float) -> Choice:
     return choose(suffix.STRATEGY.slug, {suffix.THRESHOLD.name: threshold, CLASSIFIER.name: NEWEST})
 
 
-def tuned(study: Study, estimates: Rows, thresholds: Mapping[str, float]) -> dict[str, Counts]:
+def tuned(study: RecordedSet, estimates: Rows, thresholds: Mapping[str, float]) -> dict[str, Counts]:
     """Counts of each of DISCO's rules at its own threshold."""
 
     def count(name: str) -> Counts:
@@ -317,7 +317,7 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
     )
 
 
-def best_for_copies(study: Study, costs: CostModel, classifier: DraftClassifier) -> float:
+def best_for_copies(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> float:
     """Threshold of suffix decoding with a classifier that replay finds fastest."""
     judge = judge_of(classifier)
     choices = by_kind(planned())[judged(0.0).kind]
@@ -325,7 +325,7 @@ def best_for_copies(study: Study, costs: CostModel, classifier: DraftClassifier)
     return max(speeds, key=lambda threshold: speeds[threshold])
 
 
-def copying(study: Study, costs: CostModel, classifier: DraftClassifier, threshold: float) -> dict[str, float]:
+def copying(study: RecordedSet, costs: CostModel, classifier: DraftClassifier, threshold: float) -> dict[str, float]:
     """Speed-ups of each kind that copies: of the best setting on these prompts, or if the classifier judges its copies,
     of this threshold. What one gains that remembers earlier texts depends on their order, so it is left out."""
     baseline, judge = study.play(ALONE), judge_of(classifier)
@@ -343,7 +343,7 @@ def copying(study: Study, costs: CostModel, classifier: DraftClassifier, thresho
     return found
 
 
-def price_of_a_token(study: Study, costs: CostModel, classifier: DraftClassifier) -> float:
+def price_of_a_token(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> float:
     """Threshold of the priced rule. It depends on the tokens per second, and they depend on it, so iterate."""
     estimates = study.estimates(classifier)
     price = rules.price(costs, costs.tokens_per_s(study.play(static(3))), study.follows)

@@ -26,13 +26,13 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.strategy import Settings, Strategy
 from decoding.errors import BadStrategy
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.models.devices import free_bytes
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.planning import ALONE, Prediction, Study, ungrown
+from decoding.replay.planning import ALONE, Prediction, RecordedSet, ungrown
 from decoding.replay.probing import typical
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated
 from decoding.replay.ssd.recording import plan_of, track_of
@@ -53,7 +53,7 @@ class _Cancelled(Exception):
     pass
 
 
-def left_out(sampling: Sampling, study: Study) -> dict[str, str]:
+def left_out(sampling: Sampling, study: RecordedSet) -> dict[str, str]:
     """Say why, of each strategy that prepares ahead and cannot be simulated with these dice, and of trees that the
     recordings do not tell about. A target alone has neither."""
     if study.is_alone:
@@ -75,7 +75,7 @@ class Simulating:
     pair: ModelPair
     prompts: Sequence[PromptItem]
     sampling: Sampling
-    study: Study
+    study: RecordedSet
     costs: CostModel
     classifier_name: str | None  # None: the pair has none
     on_progress: Callable[[int], None] = lambda done: None
@@ -118,7 +118,7 @@ class Simulating:
         device = torch.device("cpu") if is_beside else self.pair.require_draft(choice.label).device
         return needed_by(choice, self.pair.vocab) <= free_bytes(device)
 
-    def predict(self, choice: Choice, measured: Measured) -> Prediction:
+    def predict(self, choice: Choice, measured: CorrectedPrices) -> Prediction:
         """Simulate a setting. The speed-up is computed as in a comparison: from the total times of all prompts."""
         played, by = self.simulated(choice, measured.prices), measured.correction
         gain = sum(self.alone) / sum(map(_seconds, played.traces))
@@ -140,10 +140,10 @@ class Simulating:
         placed = {"placement": "beside"} if has_both_placements(self.pair) else {}
         return choose(strategy.slug, {**placed, **params}).asking(self.classifier_name or "")
 
-    def run(self, choices: Sequence[Choice], runs: Runs) -> Measured:
+    def run(self, choices: Sequence[Choice], runs: ShortRuns) -> CorrectedPrices:
         """Run the choices and autoregressive shortly, prompt by prompt, and add their traces to `runs`."""
         choices = [ALONE, *choices]
-        comparison = Comparison(self.pair, typical(self.prompts), choices, self.sampling, cancelled=self.cancelled)
+        comparison = Measurement(self.pair, typical(self.prompts), choices, self.sampling, cancelled=self.cancelled)
         self.pair.begin(choices)
         comparison.warm_up()
         for key in (key for group in comparison.schedule() for key in group):
@@ -153,11 +153,11 @@ class Simulating:
             (runs.alone if key.choice == ALONE else runs.ahead).append(recorder.events)
             self._done += 1
             self.on_progress(self._done)
-        return Measured(prices_beside(self.costs, runs.ahead), runs.drift(self.costs))
+        return CorrectedPrices(prices_beside(self.costs, runs.ahead), runs.drift(self.costs))
 
 
 @dataclass
-class Runs:
+class ShortRuns:
     """Traces of autoregressive and of a strategy that prepares ahead, from the same minutes."""
 
     alone: list[Trace] = field(default_factory=list)
@@ -174,11 +174,11 @@ class Runs:
 
 
 @dataclass(frozen=True)
-class Measured:
+class CorrectedPrices:
     prices: CostModel
     correction: float  # by which promises are multiplied
 
-    def corrected(self, gains: Sequence[float], simulated: float) -> Measured:
+    def corrected(self, gains: Sequence[float], simulated: float) -> CorrectedPrices:
         """Correct by the speed-ups of short runs and the simulated one. The median leaves out a run that the machine
         slowed down."""
         return replace(self, correction=statistics.median(gains) / simulated)
@@ -199,7 +199,7 @@ def predict_ahead(simulating: Simulating) -> list[Prediction]:
 
 def _searched(simulating: Simulating, strategy: Strategy) -> Iterable[Prediction]:
     tried = [simulating.choice(strategy, params) for params in strategy.grid()]
-    coarse, runs = [choice for choice in tried if simulating.fits(choice)], Runs()
+    coarse, runs = [choice for choice in tried if simulating.fits(choice)], ShortRuns()
     if not coarse:
         return ()
     measured = simulating.run(spread(coarse, COARSE), runs)
@@ -215,14 +215,14 @@ def _in_turn(simulating: Simulating, best: Choice) -> Iterator[Prediction]:
     """Predict the best setting in the other placement, at prices of a short run there."""
     if has_both_placements(simulating.pair):
         other = simulating.choice(best.spec, {**best.params, "placement": "in-turn"})
-        yield simulating.predict(other, simulating.run([other], Runs()))
+        yield simulating.predict(other, simulating.run([other], ShortRuns()))
 
 
-def _corrected(simulating: Simulating, best: Choice, measured: Measured) -> Measured:
+def _corrected(simulating: Simulating, best: Choice, measured: CorrectedPrices) -> CorrectedPrices:
     """Correct by the speed-up of the best setting in short runs of its own, and by simulation on the same prompts."""
     gains = []
     for _ in range(AGAIN):
-        simulating.run([best], runs := Runs())
+        simulating.run([best], runs := ShortRuns())
         gains.append(runs.gain)
     return measured.corrected(gains, simulating.gain_in_runs(best, measured.prices))
 
@@ -235,7 +235,7 @@ def _near(simulating: Simulating, best: Choice) -> Iterator[Choice]:
                 yield choice
 
 
-def _best(simulating: Simulating, choices: Sequence[Choice], measured: Measured) -> Choice:
+def _best(simulating: Simulating, choices: Sequence[Choice], measured: CorrectedPrices) -> Choice:
     predictions = [simulating.predict(choice, measured) for choice in choices]
     return max(predictions, key=lambda prediction: prediction.tokens_per_s).choice
 

@@ -23,7 +23,7 @@ from decoding.prices.counts import Counts
 
 
 @dataclass
-class Clock:
+class PassClock:
     """Time that the passes take."""
 
     seconds: float = 0.0
@@ -51,7 +51,7 @@ class RecordedDraft:
 class RecordedView(View):
     """A recorded text up to the position that is played."""
 
-    def __init__(self, recorded: RecordedText, clock: Clock) -> None:
+    def __init__(self, recorded: RecordedText, clock: PassClock) -> None:
         written = recorded.written
         super().__init__(list(written.prompt) if written else (), ends=written.ends if written else (), now=clock.now)
         self._recorded, self._at = recorded, 0
@@ -74,7 +74,7 @@ class Playing:
     position of the text.
     """
 
-    def __init__(self, recorded: RecordedText, source: Source, clock: Clock, crowd: Crowd) -> None:
+    def __init__(self, recorded: RecordedText, source: Source, clock: PassClock, crowd: Crowd) -> None:
         assert recorded.written or not source.copies, "a copy needs the text's tokens"
         self.recorded, self.source = recorded, source
         source.crowd = crowd
@@ -229,13 +229,13 @@ def shape_of(parents: tuple[int, ...]) -> TreeShape:
 def replay(texts: Iterable[RecordedText], source: Callable[[], Source], costs: CostModel | None = None) -> Counts:
     """Count every pass. `source` makes what drafts for one text; what its texts share is its own matter. One that
     weighs copies by times needs costs."""
-    total, clock, crowd = Counts(), Clock(), Crowd()
+    total, clock, crowd = Counts(), PassClock(), Crowd()
     for text in texts:
         total.add(_counted(Playing(text, source(), clock, crowd), clock, costs))
     return total
 
 
-def _counted(playing: Playing, clock: Clock, costs: CostModel | None) -> Counts:
+def _counted(playing: Playing, clock: PassClock, costs: CostModel | None) -> Counts:
     """Play a text for one user, and count its passes."""
     assert costs or not playing.source.weighs, "it decides by times"
     length, at = playing.recorded.tokens, 0
@@ -287,7 +287,7 @@ class PlayedRound(NamedTuple):
 
 def rounds_of(text: RecordedText, source: Source) -> Iterator[PlayedRound]:
     """Play a text round by round, in no time."""
-    playing, at = Playing(text, source, Clock(), Crowd()), 0
+    playing, at = Playing(text, source, PassClock(), Crowd()), 0
     while at < text.tokens:
         passes = [*playing.drafting(at)]
         accepted = playing.judge()
@@ -297,7 +297,7 @@ def rounds_of(text: RecordedText, source: Source) -> Iterator[PlayedRound]:
 
 def copied_record(text: RecordedText, source: Source) -> Record:
     """Look at every position of a text for which a source copies, for studies that need them all."""
-    playing, found = Playing(text, source, Clock(), Crowd()), list[tuple[int, int]]()
+    playing, found = Playing(text, source, PassClock(), Crowd()), list[tuple[int, int]]()
     for at in range(text.tokens):
         for _ in playing.drafting(at):
             raise ValueError("a source that copies lets no model draft")

@@ -26,8 +26,8 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Confidence, DraftStep, Feature
 from decoding.drafting.source import Chain, Judgement, Source, View
 from decoding.drafting.tree_shapes import PRIOR, RANKS, ShapedTree, TreeShape, best_shape
-from decoding.measure.comparison import Comparison, memory_for
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement, memory_for
+from decoding.measure.schedule import SampleKey
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, decision_cost, with_mixes, with_trees
 from decoding.prompts.prompt import PromptItem
@@ -87,7 +87,7 @@ def probed(
 ) -> tuple[CostModel, list[float]]:
     """Costs of drafting and verifying, and of one decision by each of these rules. `is_launched` says whether passes
     are launched on a GPU."""
-    comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
+    comparison = Measurement(pair, typical(prompts), [ALONE], sampling)
     comparison.warm_up(is_launched)
     rules = [TimedRule(partial(Unsure, EVEN_ODDS, CAP), Confidence), *deciding]
     for _ in range(1 + is_launched):  # a first run captures the forms that the second replays
@@ -104,13 +104,13 @@ def probed_alone(
     pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, on_progress: OnProgress = unheard
 ) -> CostModel:
     """Costs of verifying drafts that no model makes. Finding a copy takes microseconds."""
-    comparison, is_launched = Comparison(pair, typical(prompts), [ALONE], sampling), pair.target.device.type != "cpu"
+    comparison, is_launched = Measurement(pair, typical(prompts), [ALONE], sampling), pair.target.device.type != "cpu"
     comparison.warm_up(is_launched)
     found = _copied(comparison, on_progress)
     return costs_from(_copied(comparison, on_progress) if is_launched else found)
 
 
-def _copied(comparison: Comparison, on_progress: OnProgress) -> list[list[Event]]:
+def _copied(comparison: Measurement, on_progress: OnProgress) -> list[list[Event]]:
     found: list[list[Event]] = []
     for number, prompt, turn in _turns(comparison, on_progress):
         found.append(drafted(comparison, prompt, AnyTokens(every_length(number))))
@@ -119,7 +119,7 @@ def _copied(comparison: Comparison, on_progress: OnProgress) -> list[list[Event]
     return found
 
 
-def _turns(comparison: Comparison, on_progress: OnProgress) -> Iterator[tuple[int, PromptItem, int]]:
+def _turns(comparison: Measurement, on_progress: OnProgress) -> Iterator[tuple[int, PromptItem, int]]:
     """Yield every turn of every prompt, numbered, and report how many are over."""
     turns = list(product(comparison.prompts, range(VARIED)))
     for number, (prompt, turn) in enumerate(turns):
@@ -137,27 +137,27 @@ class TimedRule:
 
 
 @dataclass
-class Asked:
+class RuleSamples:
     """Samples whose drafts one rule stopped."""
 
     rule: TimedRule
-    answers: Answers
+    answers: RuleTimes
     traces: list[list[Event]]
 
 
 @dataclass
-class Measured:
+class ProbeSamples:
     """Samples with drafts of every length or none, whose drafts a rule stopped, with trees, and of a mix."""
 
-    asked: list[Asked]
+    asked: list[RuleSamples]
     chains: list[list[Event]] = field(default_factory=list)
     trees: list[list[Event]] = field(default_factory=list)
     mixes: list[list[Event]] = field(default_factory=list)
 
 
-def _measured(comparison: Comparison, rules: Sequence[TimedRule], on_progress: OnProgress) -> Measured:
+def _measured(comparison: Measurement, rules: Sequence[TimedRule], on_progress: OnProgress) -> ProbeSamples:
     """Decode samples of all kinds in turn."""
-    found = Measured([Asked(rule, Answers(), []) for rule in rules])
+    found = ProbeSamples([RuleSamples(rule, RuleTimes(), []) for rule in rules])
     for number, prompt, turn in _turns(comparison, on_progress):
         found.chains.append(drafted(comparison, prompt, EveryLength(every_length(number))))
         if turn in UNAIDED:
@@ -210,7 +210,7 @@ class EveryShape(ShapedTree):
 
 
 @dataclass
-class Answers:
+class RuleTimes:
     """Times in ns that a rule took to answer: after a draft's first token, with cold caches, and after later ones."""
 
     first: list[int] = field(default_factory=list)
@@ -227,7 +227,7 @@ class Timed(Chain, Feature):
     """Times each answer of a rule, from its look at the token on: an answer takes too little beside a pass to be
     measured on whole drafts."""
 
-    def __init__(self, rule: TimedRule, answers: Answers) -> None:
+    def __init__(self, rule: TimedRule, answers: RuleTimes) -> None:
         self._source, self._feature, self._answers = rule.source(), rule.feature(), answers
         self.look, self.sees = self._feature.look, self._source.sees
 
@@ -248,13 +248,13 @@ class Timed(Chain, Feature):
         self._source.judged(judgement)
 
 
-def _traced(comparison: Comparison, prompt: PromptItem, choice: Choice) -> list[Event]:
+def _traced(comparison: Measurement, prompt: PromptItem, choice: Choice) -> list[Event]:
     recorder = Recorder()
-    comparison.decode(Key(choice, prompt, 0), recorder)
+    comparison.decode(SampleKey(choice, prompt, 0), recorder)
     return recorder.events
 
 
-def drafted(comparison: Comparison, prompt: PromptItem, source: Source, feature: Feature | None = None) -> list[Event]:
+def drafted(comparison: Measurement, prompt: PromptItem, source: Source, feature: Feature | None = None) -> list[Event]:
     """Decode a sample with the drafts of this source, and return its events."""
     pair, sampling, recorder = comparison.models, comparison.sampling, Recorder()
     dice, clock = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0)), Clock()
@@ -272,6 +272,6 @@ def drafted(comparison: Comparison, prompt: PromptItem, source: Source, feature:
         sink=recorder,
         clock=clock,
     )
-    with memory_for(Key(ALONE, prompt, 0)), torch.inference_mode():
+    with memory_for(SampleKey(ALONE, prompt, 0)), torch.inference_mode():
         decode(probed, comparison.cancelled)
     return recorder.events

@@ -26,8 +26,8 @@ from decoding.disco.recording import Recording, record
 from decoding.disco.texts import Texts
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.errors import BadPrompts, DrafthouseError
-from decoding.measure.comparison import Comparison
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
 from decoding.models.devices import free_bytes
 from decoding.models.folder import inspect
 from decoding.models.runner import read_prompt
@@ -65,10 +65,10 @@ def write(pair: ModelPair, work: Work, cancelled: Callable[[], bool] = never) ->
     text."""
     sampling, prompt = work.sampling, work.prompt
     writer = WRITER if sampling.fixes_the_text else DEEP_WRITER
-    comparison = Comparison(pair, [prompt], [writer], sampling, cancelled=cancelled)
+    comparison = Measurement(pair, [prompt], [writer], sampling, cancelled=cancelled)
     if work.text:
         _check(comparison, prompt, work.text)
-    text = work.text or comparison.decode(Key(writer, prompt, 0), Recorder()).tokens
+    text = work.text or comparison.decode(SampleKey(writer, prompt, 0), Recorder()).tokens
     if cancelled():
         return None
     return record(
@@ -85,7 +85,7 @@ def write(pair: ModelPair, work: Work, cancelled: Callable[[], bool] = never) ->
     )
 
 
-def _check(comparison: Comparison, prompt: PromptItem, text: Sequence[int]) -> None:
+def _check(comparison: Measurement, prompt: PromptItem, text: Sequence[int]) -> None:
     """Refuse a text that the target would not write, apart from ties. Needs one pass; writing needs about a hundred."""
     pair, tokens = comparison.models, comparison.tokens(prompt)
     dice = dice_for(comparison.sampling, pair.vocab, comparison.seed(prompt, 0))
@@ -137,7 +137,7 @@ class Scribes:
     ) -> list[Recording]:
         """Return one recording per prompt, in their order; fewer after a cancellation. An unusable prompt is refused
         before any text is written. `texts` are texts that earlier runs wrote."""
-        reading = Comparison(self.pair, prompts, [WRITER], sampling)
+        reading = Measurement(self.pair, prompts, [WRITER], sampling)
         for prompt in prompts:
             reading.tokens(prompt)
         works = [Work(prompt, sampling, tail_depth, trees, tuple(texts.get(prompt.id, ()))) for prompt in prompts]

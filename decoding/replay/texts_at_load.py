@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from decoding.core.crowd import Crowd
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
-from decoding.replay.player import Clock, Pass, Playing
+from decoding.replay.player import Pass, PassClock, Playing
 from decoding.trace.events import Source as Origin
 
 
 @dataclass(frozen=True)
-class Round:
+class RoundCounts:
     drafted: int  # tokens that the target judged
     accepted: int
     passes: int  # of the draft model
@@ -23,7 +23,7 @@ class Round:
 
 
 @dataclass(eq=False)
-class Text(ABC):
+class TextAtLoad(ABC):
     """One request while it is under way."""
 
     request: RecordedText
@@ -31,7 +31,7 @@ class Text(ABC):
     end: int  # tokens after which it ends
     at: int = field(default=0, init=False)
     first: float = field(default=0.0, init=False)  # seconds at which its first tokens were there
-    rounds: list[Round] = field(default_factory=list, init=False)
+    rounds: list[RoundCounts] = field(default_factory=list, init=False)
     drafted: int = field(default=0, init=False)  # tokens of this round that the target is to judge
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Text(ABC):
 
     def settle(self, passes: int, source: Origin = "none") -> None:
         accepted = self.accepted()
-        self.rounds.append(Round(self.drafted, accepted, passes, source))
+        self.rounds.append(RoundCounts(self.drafted, accepted, passes, source))
         self.at += min(accepted + 1, self.end - self.at)
 
     @property
@@ -70,10 +70,10 @@ class Text(ABC):
         return self.end - self.at - 1 if self.end < self.request.tokens else sys.maxsize
 
 
-class Sourced(Text):
+class Sourced(TextAtLoad):
     """A text for which a source drafts."""
 
-    def __init__(self, request: RecordedText, began: float, end: int, source: Source, crowd: Crowd, clock: Clock):
+    def __init__(self, request: RecordedText, began: float, end: int, source: Source, crowd: Crowd, clock: PassClock):
         super().__init__(request, began, end)
         self._playing = Playing(request, source, clock, crowd)
 

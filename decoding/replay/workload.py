@@ -67,7 +67,7 @@ def samples_at_load(users: Sequence[int], prompts: int) -> int:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class StudyRecipe:
     """All that decides how many samples a study decodes."""
 
     prompts: int
@@ -80,22 +80,22 @@ class Recipe:
     has_both_placements: bool = True  # the draft can work beside the target
 
 
-def of_recordings(recipe: Recipe) -> int:
+def of_recordings(recipe: StudyRecipe) -> int:
     """Samples of a study that records each prompt once."""
     return recipe.prompts
 
 
-def of_proof(recipe: Recipe) -> int:
+def of_proof(recipe: StudyRecipe) -> int:
     """Samples of a proof: with and without speculation, here and on the other engine."""
     return 4 * recipe.prompts
 
 
-def of_plan(recipe: Recipe) -> int:
+def of_plan(recipe: StudyRecipe) -> int:
     """Samples of a plan at most."""
     return sum(phases_of_plan(recipe).values())
 
 
-def phases_of_plan(of: Recipe) -> dict[str, int]:
+def phases_of_plan(of: StudyRecipe) -> dict[str, int]:
     """Samples of each phase of a plan."""
     ahead = [] if of.is_alone else planned_ahead(of.sampling, has_classifier=of.has_classifier)
     runs = len(confirmed(of.has_classifier, of.judges_copies, is_alone=of.is_alone)) + len(ahead)

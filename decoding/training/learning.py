@@ -15,7 +15,7 @@ from decoding.drafting.source import Sight
 from decoding.measure.intervals import Interval, ratio_interval, ratio_intervals
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
-from decoding.replay.planning import ALONE, Study
+from decoding.replay.planning import ALONE, RecordedSet
 
 FEWEST, POINTS = 8, 6  # prompts of the smallest part; parts
 
@@ -24,10 +24,10 @@ Learns = Callable[[Labelled], DraftClassifier]
 
 
 @dataclass(frozen=True)
-class Judge:
+class TestBench:
     """Test prompts, and the replay and prices that judge every part alike."""
 
-    test: Study
+    test: RecordedSet
     labelled: Labelled  # the test prompts' tokens
     costs: CostModel
     play: Callable[[DraftClassifier], Counts]  # the strategy that asks the classifier
@@ -49,7 +49,7 @@ def curve(
     can_teach: Callable[[Labelled], bool],
     whole: DraftClassifier,
     learns: Learns,
-    judge: Judge,
+    judge: TestBench,
 ) -> dict[str, Any]:
     """Train on half of the recordings, a quarter and so on. `whole` has learnt from all of them."""
     parts = {count: label(_evenly(recordings, count)) for count in _counts(len(recordings))}

@@ -33,11 +33,11 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.scribes import Scribes, copies_for
 from decoding.strategies.disco import RULES, Priced
 from decoding.training.designs import USUAL, How, Network
-from decoding.training.learning import Judge, curve
+from decoding.training.learning import TestBench, curve
 from decoding.training.splits import Splits
 
 # Other sets of features. If a single number does as well as the network, the card shows it.
@@ -60,7 +60,7 @@ ABLATION_HIDDEN = 32  # enough for all features; only measured, never used live
 
 
 @dataclass(frozen=True)
-class Step:
+class TrainingStep:
     """Progress: `done` of `due` in this phase."""
 
     phase: str
@@ -70,16 +70,16 @@ class Step:
     numbers: Mapping[str, float] = field(default_factory=dict)  # for pages that draw the progress
 
 
-OnProgress = Callable[[Step], None]
+OnProgress = Callable[[TrainingStep], None]
 
 
 @dataclass(frozen=True)
-class Recorded:
-    training: Study
-    validation: Study
-    test: Study
-    others: Mapping[str, Study]  # by the name of their prompt set
-    greedy: Study | None  # the validation prompts, if all others were recorded at a temperature
+class RecordedSplits:
+    training: RecordedSet
+    validation: RecordedSet
+    test: RecordedSet
+    others: Mapping[str, RecordedSet]  # by the name of their prompt set
+    greedy: RecordedSet | None  # the validation prompts, if all others were recorded at a temperature
 
 
 def make_classifier(
@@ -113,7 +113,7 @@ def record(
     texts: Texts = MappingProxyType({}),
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
-) -> Recorded:
+) -> RecordedSplits:
     """Record all prompts before anything is timed: copies of the pair would disturb the timing."""
     parts = [material.training, material.validation, material.test, *others.values()]
     with Scribes(pair, copies_for(pair, sum(map(len, parts)))) if pair.draft else nullcontext() as scribes:
@@ -124,7 +124,7 @@ def record(
             tails: bool = True,
             sampling: Sampling = sampling,
             texts: Texts = texts,
-        ) -> Study:
+        ) -> RecordedSet:
             hears = partial(_recorded, on_progress, name, len(prompts))
             return planning.study(
                 pair,
@@ -137,7 +137,7 @@ def record(
                 texts=texts,
             )
 
-        return Recorded(
+        return RecordedSplits(
             one("training", material.training, tails=False),
             one("validation", material.validation),
             one("test", material.test),
@@ -150,7 +150,7 @@ def record(
 
 def learn(
     pair: ModelPair,
-    recorded: Recorded,
+    recorded: RecordedSplits,
     material: Splits,
     sampling: Sampling,
     on_progress: OnProgress = lambda step: None,
@@ -190,7 +190,7 @@ def learn(
 
 
 def _tested(
-    recorded: Recorded,
+    recorded: RecordedSplits,
     held_out: Labelled,
     judged: Sequence[Labelled],
     costs: CostModel,
@@ -203,7 +203,7 @@ def _tested(
     """Return the parts of the card that say how well it judges."""
     test = recorded.test
     of_copies = {COPIED: planning.sweep_of_copies(test, costs, classifier)} if COPIED in thresholds else {}
-    judge = Judge(test, judged[2], costs, *_asking(test, thresholds, rule_of(how.design)))
+    judge = TestBench(test, judged[2], costs, *_asking(test, thresholds, rule_of(how.design)))
     return {
         "ablations": _ablations(judged, ABLATIONS_OF_COPIES if test.is_alone else ABLATIONS, on_progress),
         "learning": curve(
@@ -223,7 +223,9 @@ def _tested(
     }
 
 
-def _asking(test: Study, thresholds: dict[str, float], rule: str) -> tuple[Callable[[DraftClassifier], Counts], Sight]:
+def _asking(
+    test: RecordedSet, thresholds: dict[str, float], rule: str
+) -> tuple[Callable[[DraftClassifier], Counts], Sight]:
     """Return the replay of the strategy that asks a classifier, and what the strategy sees."""
     if test.is_alone:
         choice = planning.judged(thresholds[COPIED])
@@ -234,7 +236,7 @@ def _asking(test: Study, thresholds: dict[str, float], rule: str) -> tuple[Calla
 
 def _fastest_network(
     pair: ModelPair,
-    recorded: Recorded,
+    recorded: RecordedSplits,
     labelled: Sequence[Labelled],
     material: Splits,
     sampling: Sampling,
@@ -255,7 +257,9 @@ def _fastest_network(
     return network, classifier, costs
 
 
-def fastest(study: Study, candidates: Sequence[tuple[DraftClassifier, CostModel]]) -> tuple[DraftClassifier, CostModel]:
+def fastest(
+    study: RecordedSet, candidates: Sequence[tuple[DraftClassifier, CostModel]]
+) -> tuple[DraftClassifier, CostModel]:
     """Return the candidate with which the priced rule is fastest in replay. Each candidate's own cost counts."""
 
     def speed(candidate: tuple[DraftClassifier, CostModel]) -> float:
@@ -268,7 +272,7 @@ def fastest(study: Study, candidates: Sequence[tuple[DraftClassifier, CostModel]
 
 
 def _elsewhere(
-    study: Study, labelled: Labelled, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
+    study: RecordedSet, labelled: Labelled, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
 ) -> dict[str, Any]:
     found = _measured(classifier, labelled)
     return {
@@ -285,24 +289,24 @@ def _digest(prompts: Sequence[PromptItem]) -> str:
 
 
 def _recorded(on_progress: OnProgress, name: str, due: int, done: int) -> None:
-    on_progress(Step(f"recording {name}", done, due))
+    on_progress(TrainingStep(f"recording {name}", done, due))
 
 
 def _measuring(on_progress: OnProgress, done: int, due: int) -> None:
-    on_progress(Step("measuring costs", done, due))
+    on_progress(TrainingStep("measuring costs", done, due))
 
 
-def _epoch(progress: training.Progress) -> Step:
+def _epoch(progress: training.Progress) -> TrainingStep:
     losses = f"loss {progress.train_loss:.3f}, held out {progress.held_out_loss:.3f}"
     numbers = {
         "train_loss": progress.train_loss,
         "held_out_loss": progress.held_out_loss,
         "held_out_f1": progress.held_out_f1,
     }
-    return Step("training", progress.epoch, progress.epochs, losses, numbers)
+    return TrainingStep("training", progress.epoch, progress.epochs, losses, numbers)
 
 
-def _tuned(study: Study, costs: CostModel, classifier: DraftClassifier) -> dict[str, float]:
+def _tuned(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> dict[str, float]:
     """Thresholds: the published rule's by search, the priced rule's from its price."""
     predictions = planning.predict(study, costs, classifier)
     searched = planning.best(predictions, "disco", rule="threshold").choice.params["threshold"]
@@ -310,7 +314,7 @@ def _tuned(study: Study, costs: CostModel, classifier: DraftClassifier) -> dict[
 
 
 def for_greedy(
-    study: Study, sampling: Sampling, costs: CostModel, classifier: DraftClassifier
+    study: RecordedSet, sampling: Sampling, costs: CostModel, classifier: DraftClassifier
 ) -> dict[str, Any] | None:
     """Return the part of a card that says how the classifier estimates on greedy texts; None if they cannot tell."""
     tokens = training.label(study.recordings)
@@ -343,12 +347,12 @@ def _ablations(
             training.train(labelled[0], labelled[1], columns=columns, hidden=ABLATION_HIDDEN), labelled[2]
         )
         rows[name] = {"auc": found.auc, "f1": found.f1, "bce": found.bce}
-        on_progress(Step("ablations", number, len(sets)))
+        on_progress(TrainingStep("ablations", number, len(sets)))
     return rows
 
 
 def _predicted(
-    study: Study, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
+    study: RecordedSet, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
 ) -> dict[str, float]:
     """Speed-ups over autoregressive at thresholds that were tuned on other prompts; what is called best is chosen on
     these prompts."""

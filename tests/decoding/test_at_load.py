@@ -24,8 +24,15 @@ from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import play
 from decoding.replay.plan_at_load import document
-from decoding.replay.planning import ALONE, Study, study
-from decoding.replay.planning_at_load import AtLoad, Material, crossovers, predict_at_load, schedule, worth_running
+from decoding.replay.planning import ALONE, RecordedSet, study
+from decoding.replay.planning_at_load import (
+    PlanInputs,
+    PredictionAtLoad,
+    crossovers,
+    predict_at_load,
+    schedule,
+    worth_running,
+)
 from decoding.replay.player import RecordedDraft
 from decoding.strategies.budget import Budget
 from decoding.strategies.schedule import Scheduled
@@ -346,12 +353,12 @@ def test_a_policy_that_trims_drafts_tells_end_tokens_from_no_others() -> None:
 
 
 @pytest.fixture(scope="module")
-def recorded() -> Study:
+def recorded() -> RecordedSet:
     return study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True)
 
 
-def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops_paying(recorded: Study) -> None:
-    material = Material(recorded, like_one(CHEAP), some_classifier())
+def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops_paying(recorded: RecordedSet) -> None:
+    material = PlanInputs(recorded, like_one(CHEAP), some_classifier())
     found = predict_at_load(material, (1, 16))
     for rows in found.values():
         speeds = [row.tokens_per_s_device for row in rows]
@@ -362,30 +369,30 @@ def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops
     assert found[1][0].speedup > found[16][0].speedup
 
 
-def test_a_plan_at_load_plays_what_copies_and_what_copies_or_drafts(recorded: Study) -> None:
+def test_a_plan_at_load_plays_what_copies_and_what_copies_or_drafts(recorded: RecordedSet) -> None:
     judged = {"suffix:classifier=newest", "lookup:classifier=newest", "hybrid:classifier=newest"}
     for classifier, more in ((None, set[str]()), (some_classifier(), judged)):
-        [rows] = predict_at_load(Material(recorded, like_one(CHEAP), classifier), (4,)).values()
+        [rows] = predict_at_load(PlanInputs(recorded, like_one(CHEAP), classifier), (4,)).values()
         kinds = {row.choice.kind for row in rows}
         assert kinds >= {"lookup", "suffix", "suffix:memory=true", "hybrid"} and kinds & judged == more
         assert "best-source" not in kinds, "a bound"
 
 
-def test_a_copy_costs_its_rows_and_no_pass_of_the_draft(recorded: Study) -> None:
+def test_a_copy_costs_its_rows_and_no_pass_of_the_draft(recorded: RecordedSet) -> None:
     slow = dataclasses.replace(CHEAP, steps={n: [(n, 9.0)] for n in SIZES}, prompts=[(0, 0.0), (10, 9.0)])
     copies = choose("lookup", {"lookahead": 4, "ngram": 1})
-    fast, dear = (Material(recorded, like_one(costs)).run(copies, 4) for costs in (CHEAP, slow))
+    fast, dear = (PlanInputs(recorded, like_one(costs)).run(copies, 4) for costs in (CHEAP, slow))
     assert fast.tokens_per_s_device == dear.tokens_per_s_device
     rounds = [one for request in fast.requests for one in request.rounds]
     assert any(one.drafted for one in rounds) and not any(one.passes for one in rounds)
 
 
-def test_a_plan_says_how_other_engines_copy_where_that_is_a_gain_at_any_load(recorded: Study) -> None:
+def test_a_plan_says_how_other_engines_copy_where_that_is_a_gain_at_any_load(recorded: RecordedSet) -> None:
     copies = choose("lookup", {"lookahead": 4, "ngram": 2})
 
     def exported(*speedups: float) -> list[dict[str, str]]:
         best = {
-            users: [AtLoad(copies.at(Load(users)), 1.0, speedup)]
+            users: [PredictionAtLoad(copies.at(Load(users)), 1.0, speedup)]
             for users, speedup in zip((1, 4), speedups, strict=True)
         }
         return document(best, {}, choose("schedule", {"table": "4:0"}))["elsewhere"]
@@ -397,8 +404,8 @@ def test_a_plan_says_how_other_engines_copy_where_that_is_a_gain_at_any_load(rec
     assert "the best for 4 at once, without a draft model" in found["vLLM"]["note"]
 
 
-def test_the_planned_schedule_drafts_less_for_more_users(recorded: Study) -> None:
-    found = predict_at_load(Material(recorded, like_one(DEAR)), (1, 16))
+def test_the_planned_schedule_drafts_less_for_more_users(recorded: RecordedSet) -> None:
+    found = predict_at_load(PlanInputs(recorded, like_one(DEAR)), (1, 16))
     planned = schedule(found, {})
     lookaheads = [int(step.partition(":")[2]) for step in str(planned.params["table"]).split("/")]
     assert lookaheads == sorted(lookaheads, reverse=True)
@@ -407,8 +414,8 @@ def test_the_planned_schedule_drafts_less_for_more_users(recorded: Study) -> Non
     assert schedule(found, lost).params["table"] == "16:0", "what was measured wins over what was predicted"
 
 
-def test_a_plan_runs_the_strategies_that_come_closest_to_the_best_at_any_load(recorded: Study) -> None:
-    found = predict_at_load(Material(recorded, like_one(CHEAP), some_classifier()), (1, 16))
+def test_a_plan_runs_the_strategies_that_come_closest_to_the_best_at_any_load(recorded: RecordedSet) -> None:
+    found = predict_at_load(PlanInputs(recorded, like_one(CHEAP), some_classifier()), (1, 16))
     run = worth_running(found, 3)
     assert len(run) == 3 and "autoregressive" not in run
     for rows in found.values():

@@ -23,14 +23,14 @@ from decoding.disco.recording import Recording, record
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
 from decoding.prices.fit import costs_from
-from decoding.replay.at_load import Run, play, stream
-from decoding.replay.planning import Study
+from decoding.replay.at_load import PlayedRun, play, stream
+from decoding.replay.planning import RecordedSet
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.together import Tracked, simulate_together
 from decoding.replay.what_if.ahead import ahead_of, stood
-from decoding.replay.what_if.at_load import AtLoad, simulate_at_load
-from decoding.replay.what_if.places import Places
-from decoding.replay.what_if.recorded import Recorded as WhatIf
+from decoding.replay.what_if.at_load import SimulationAtLoad, simulate_at_load
+from decoding.replay.what_if.places import TracedText
+from decoding.replay.what_if.recorded import RecordedComparison as WhatIf
 from decoding.trace.events import Drafted, Event, Recorder, Verified, to_dict
 from tests.decoding.test_at_load import CHEAP
 from tests.decoding.test_hybrid import chain, chained
@@ -62,7 +62,7 @@ def recorded(made: World, number: int, prompt: Sequence[int], sampling: Sampling
 
 
 def requests(made: World, sampling: Sampling) -> list[RecordedText]:
-    study = Study([recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)])
+    study = RecordedSet([recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)])
     return study.texts(study.confidences)
 
 
@@ -108,7 +108,7 @@ def played(source: Callable[[], Source], asked: Sequence[RecordedText]) -> list[
     return rounds_in(play(asked, source, CHEAP, USERS))
 
 
-def rounds_in(run: Run) -> list[Rounds]:
+def rounds_in(run: PlayedRun) -> list[Rounds]:
     return [[(one.drafted, one.accepted, _hit(one.source)) for one in request.rounds] for request in run.requests]
 
 
@@ -177,7 +177,7 @@ def test_where_traces_leave_a_trees_path_open_the_live_batch_lies_between_both_c
     assert most >= sum(map(len, ran)) >= least
 
 
-def asked_and_run(choice: Choice, sampling: Sampling) -> tuple[AtLoad, list[Rounds]]:
+def asked_and_run(choice: Choice, sampling: Sampling) -> tuple[SimulationAtLoad, list[Rounds]]:
     """What-if's answer from traces of one user, and the rounds of a live batch."""
     made, memory = World.of_tables(12, 3, noise=0.5), dict[str, Any]()
     asked = [
@@ -195,7 +195,7 @@ def traced(made: World, sampling: Sampling) -> WhatIf:
     for number, prompt in enumerate(PROMPTS):
         runs = [made.run(choice, prompt, sampling, number) for choice in (choose("autoregressive"), *KNOWN)]
         tokens = runs[0][0].tokens
-        places = Places.of(len(tokens), LENGTH, False, tokens=tokens)
+        places = TracedText.of(len(tokens), LENGTH, False, tokens=tokens)
         places.prompt_tokens = prompt
         for _, recorder in runs:
             places.learn(to_dict(event, seq) for seq, event in enumerate(recorder.events))

@@ -19,9 +19,9 @@ from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, OutOfMemory
-from decoding.measure.comparison import Comparison, Warmed
-from decoding.measure.sample import Sample
-from decoding.measure.schedule import Key, order
+from decoding.measure.comparison import Measurement, Warmed
+from decoding.measure.sample import SampleResult
+from decoding.measure.schedule import SampleKey, order
 from decoding.measure.summary import report
 from decoding.models.table import TableRunner
 from decoding.prompts.prompt import PromptItem
@@ -54,9 +54,9 @@ def pair(target: TableRunner | None = None, context: int = 4096) -> ModelPair:
     )
 
 
-def comparison(sampling: Sampling | None = None, **settings: object) -> Comparison:
+def comparison(sampling: Sampling | None = None, **settings: object) -> Measurement:
     settings = {"pair": pair(), "prompts": PROMPTS, "choices": CHOICES} | settings
-    return Comparison(sampling=sampling or Sampling(max_new_tokens=12), **settings)  # type: ignore[arg-type]
+    return Measurement(sampling=sampling or Sampling(max_new_tokens=12), **settings)  # type: ignore[arg-type]
 
 
 def test_strategies_are_interleaved_prompt_by_prompt_in_changing_order() -> None:
@@ -84,7 +84,7 @@ def test_each_repeat_begins_at_another_prompt() -> None:
 
 
 def test_every_sample_is_there_once_and_audited() -> None:
-    told: list[Sample] = []
+    told: list[SampleResult] = []
     groups = list(comparison(repeats=2).run(told.append))
     assert [len(group) for group in groups] == [4] * 6
     assert len({(s.strategy, s.prompt, s.repeat) for group in groups for s in group}) == len(told) == 24
@@ -118,7 +118,7 @@ def test_each_prompt_and_repeat_has_luck_of_its_own_and_a_second_run_the_same() 
 def test_the_sink_of_a_sample_gets_its_whole_trace_and_the_warm_up_gets_none() -> None:
     sinks: dict[tuple[str, str], Recorder] = {}
 
-    def sink_for(key: Key) -> EventSink:
+    def sink_for(key: SampleKey) -> EventSink:
         return sinks.setdefault((key.choice.label, key.prompt.id), Recorder())
 
     made = comparison(sink_for=sink_for)
@@ -203,7 +203,7 @@ def test_after_a_gpus_warm_up_no_text_of_a_batch_has_to_capture(tmp_path: Path) 
 
 
 def test_cancelling_stops_at_once_and_keeps_what_is_done() -> None:
-    told: list[Sample] = []
+    told: list[SampleResult] = []
     made = comparison(cancelled=lambda: len(told) >= 6)
     groups = list(made.run(told.append))
     assert (len(groups), len(told)) == (1, 6)

@@ -15,7 +15,7 @@ from decoding.drafting.records import Record, RecordedText
 from decoding.prices.cost_model import CostModel, on_line
 from decoding.prices.fit import costs_from, counted, decision_cost, drafting_is_clear, with_mixes
 from decoding.replay.confirming import Confirmed, repriced
-from decoding.replay.planning import Prediction, Study, static
+from decoding.replay.planning import Prediction, RecordedSet, static
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, Finished, Source, Started, Verified
@@ -46,7 +46,7 @@ def test_a_plan_replays_its_settings_at_the_prices_of_the_runs_that_confirm_it()
     ends = [max(e.end_ns for e in events if isinstance(e, Verified)) for _, events in runs]
     promised = [Prediction(choose("oracle"), 9.0, 9.0), *(Prediction(choice, 9.0, 9.0) for choice in choices[1:])]
     probed = CostModel.of_one((0.0, 9.0), draft=9.0, draft_round=9.0, catch_up=9.0, round=9.0)
-    again = Study([recorded(made, sampling)])
+    again = RecordedSet([recorded(made, sampling)])
     found = repriced(Confirmed({choice.label: {} for choice in choices}, runs), promised, again, probed, None)
     assert found == pytest.approx({c.label: ends[0] / end for c, end in zip(choices[1:], ends[1:], strict=True)})
     assert repriced(Confirmed({}, []), promised, again, probed, None) == {}

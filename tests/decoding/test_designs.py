@@ -12,7 +12,7 @@ from decoding.disco import features, training
 from decoding.disco.cards import DESIGNS, learning_sentence, rule_of
 from decoding.disco.classifier import DraftClassifier
 from decoding.errors import BadStrategy
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.training.designs import NETWORKS, How
 from decoding.training.learning import enough
 from decoding.training.making import make_classifier
@@ -45,7 +45,7 @@ def test_the_published_design_sees_the_published_features_and_says_so_on_its_car
 def test_a_run_by_the_published_design_has_the_targets_text(published) -> None:  # type: ignore[no-untyped-def]
     ready, _ = published
     choices = [choose("autoregressive"), choose("disco", {"rule": "threshold", "classifier": "published"})]
-    groups = list(Comparison(ready, ALL[-4:], choices, SHARED).run())
+    groups = list(Measurement(ready, ALL[-4:], choices, SHARED).run())
     assert {s.audit.outcome for group in groups for s in group if s.audit} == {"identical"}
 
 

@@ -22,7 +22,7 @@ from decoding.drafting.source import Asking, Given, Judgement, View, next_of
 from decoding.models.runner import align
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.player import RecordedDraft, replay
 from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
@@ -239,7 +239,7 @@ COSTS = CostModel.of_one((0.0, *(10.0 + rows / 10 for rows in range(30))), 2.0, 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
 def test_a_replay_copies_and_drafts_what_a_live_run_does(sampling: Sampling) -> None:
     for seed in range(4):
-        study = Study([recorded(World.of_tables(5, seed), sampling, seed)])
+        study = RecordedSet([recorded(World.of_tables(5, seed), sampling, seed)])
         live = counted(World.of_tables(5, seed).run(chained, [3, 1], sampling, seed)[1].events)
         played = replay(study.texts(study.confidences), chain, COSTS)
         assert played.copied > 0 and played.draft_passes > 0
@@ -264,7 +264,7 @@ def test_a_replay_shows_the_leads_that_a_live_draft_has(sampling: Sampling) -> N
     World.of_tables(5, 1).run(lambda parts: Spied(Knowledge()), [3, 1], sampling, 1)
     live = [*shown]
     shown.clear()
-    study = Study([recorded(World.of_tables(5, 1), sampling, 1)])
+    study = RecordedSet([recorded(World.of_tables(5, 1), sampling, 1)])
     replay(study.texts(study.shown("lead")), lambda: Spied(Knowledge()), COSTS)
     assert shown == pytest.approx(live, abs=1e-5) and len({*shown}) > 5
     assert all(0.5 <= lead <= 1.0 for lead in shown)
@@ -280,7 +280,7 @@ def test_a_lead_is_the_same_on_every_device(token: int) -> None:
 
 
 def test_the_replayed_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sources() -> None:
-    study = Study([recorded(World.of_tables(4, 1), GREEDY)])
+    study = RecordedSet([recorded(World.of_tables(4, 1), GREEDY)])
     played = study.play(BOUND, costs=COSTS)
     assert played.copied > 0 and played.draft_passes > 0
     drafted = sum(count * rounds for count, rounds in played.rounds.items())
@@ -288,7 +288,7 @@ def test_the_replayed_bound_drafts_no_token_behind_one_that_is_refused_and_uses_
 
 
 def test_a_replayed_hybrid_learns_from_earlier_texts_and_pays_for_what_the_model_must_read_late() -> None:
-    study = Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(6)])
+    study = RecordedSet([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(6)])
     counts = study.play(HYBRID, costs=COSTS)
     assert counts.tokens == sum(len(each.matches) for each in study.recordings)
     assert counts.copied > 0 and counts.draft_passes > 0 and counts.late_rows > 0
@@ -296,7 +296,7 @@ def test_a_replayed_hybrid_learns_from_earlier_texts_and_pays_for_what_the_model
 
 
 def test_a_replayed_hybrid_pays_for_weighing_its_sources_and_its_bound_does_not() -> None:
-    study = Study([recorded(World.of_tables(5, 1), GREEDY)])
+    study = RecordedSet([recorded(World.of_tables(5, 1), GREEDY)])
     hybrid, bound = (study.play(choice, costs=COSTS) for choice in (HYBRID, BOUND))
     assert hybrid.mixed == hybrid.target_passes and bound.mixed == 0
     dear = replace(COSTS, mixing=2.0)

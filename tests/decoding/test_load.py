@@ -22,14 +22,14 @@ from decoding.core.loop import PIECE, Batch, never
 from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadLoad, BadStrategy, BrokenModel
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.measure.crossover import across_loads
 from decoding.measure.latency import Objective, figures, parse_objective
 from decoding.measure.request_times import Timing
-from decoding.measure.sample import Sample, sample_from_dict
+from decoding.measure.sample import SampleResult, sample_from_dict
 from decoding.measure.schedule import blocks, stints
 from decoding.measure.speedups import Race
-from decoding.measure.summary import Judged, judge, report
+from decoding.measure.summary import RaceResults, judge, report
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
 from decoding.prompts.chat.messages import Chat
@@ -50,11 +50,11 @@ SAMPLINGS = {
 }
 
 
-def texts(samples: abc.Sequence[Sample]) -> dict[tuple[str, str], tuple[int, ...]]:
+def texts(samples: abc.Sequence[SampleResult]) -> dict[tuple[str, str], tuple[int, ...]]:
     return {(sample.strategy.split(" @")[0], sample.prompt): sample.tokens for sample in samples}
 
 
-def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: object) -> list[Sample]:
+def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: object) -> list[SampleResult]:
     world = pair()
     world.hold("", some_classifier())
     made = comparison(sampling, choices=choices, **{"pair": world, "prompts": PROMPTS, **settings})
@@ -193,7 +193,7 @@ def test_prices_of_shared_passes_are_measured_in_small_caches() -> None:
 
 def test_a_conversation_whose_answers_are_not_known_yet_has_room_for_the_whole_context() -> None:
     first = PromptItem("1", "ab")
-    asked = partial(Comparison, pair(), choices=[choose("static").at(Load(2))], sampling=Sampling(max_new_tokens=5))
+    asked = partial(Measurement, pair(), choices=[choose("static").at(Load(2))], sampling=Sampling(max_new_tokens=5))
     assert asked(prompts=[first, PromptItem("2", "abc")]).longest == 3 + 5
     assert (
         asked(
@@ -208,7 +208,7 @@ def test_memory_that_is_free_now_is_what_caches_may_take() -> None:
     assert "memory holds the caches of 1 text" in endless.hardware_of(two)
 
 
-def at_once(samples: abc.Sequence[Sample]) -> int:
+def at_once(samples: abc.Sequence[SampleResult]) -> int:
     """The most samples that were decoded at one moment."""
     spans = [(at := s.timing.arrived_ns + s.timing.queued_ns, at + s.prefill_ns + s.decode_ns) for s in samples]
     return max(sum(start <= at < end for start, end in spans) for at, _ in spans)
@@ -246,7 +246,7 @@ def fragile() -> ModelPair:
 def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: Load) -> None:
     choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
     sound = [prompt for prompt in PROMPTS if "k" not in prompt.text]
-    made = Comparison(fragile(), [sound[0], PromptItem("bad", "k"), *sound[1:]], choices, Sampling(max_new_tokens=6))
+    made = Measurement(fragile(), [sound[0], PromptItem("bad", "k"), *sound[1:]], choices, Sampling(max_new_tokens=6))
     samples = [sample for group in made.run() for sample in group]
     assert Counter(sample.prompt for sample in samples) == {prompt.id: 2 for prompt in sound}
     assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
@@ -258,13 +258,13 @@ def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: L
 
 def test_a_strategy_that_writes_no_text_at_all_ends_the_comparison() -> None:
     bad = [PromptItem(str(number), "k") for number in range(4)]
-    made = Comparison(fragile(), bad, [choose("static").at(Load(2))], Sampling(max_new_tokens=6))
+    made = Measurement(fragile(), bad, [choose("static").at(Load(2))], Sampling(max_new_tokens=6))
     with pytest.raises(BrokenModel, match="NaN"):
         list(made.run())
 
 
 def test_cancelling_a_full_batch_ends_it_at_once() -> None:
-    told: list[Sample] = []
+    told: list[SampleResult] = []
     made = comparison(choices=[choose("static").at(Load(4))], prompts=PROMPTS, cancelled=lambda: len(told) >= 2)
     assert list(made.run(told.append)) == []
     assert 2 <= len(told) < len(PROMPTS)
@@ -390,7 +390,7 @@ def test_goodput_counts_the_tokens_of_the_requests_that_kept_the_objective() -> 
     assert found["tokens_per_s_device"] == pytest.approx(2 * (long.count + 1) / 10)
 
 
-def answered(arrived_s: float, took_s: float) -> Sample:
+def answered(arrived_s: float, took_s: float) -> SampleResult:
     [sample, *_] = decoded([choose("static").at(Load(rate=100))], SAMPLINGS["greedy"])
     took, timing = round(took_s * 1e9), Timing(round(arrived_s * 1e9), 0, 0)
     return replace(sample, load=Load(rate=2), prefill_ns=0, decode_ns=took, timing=timing)
@@ -414,11 +414,11 @@ def gain(ratio: float, low: float, high: float) -> dict[str, float]:
     return {"ratio": ratio, "low": low, "high": high, "median": ratio, "prompts": 40}
 
 
-def judged_at(loads: abc.Iterable[Load]) -> Judged:
+def judged_at(loads: abc.Iterable[Load]) -> RaceResults:
     """static:4 beside autoregressive at each load; the rows say how fast it was."""
     base = {load: f"autoregressive{load.suffix}" for load in loads}
     races = [Race(load, {label: {"p": 1.0}, f"static:4{load.suffix}": {"p": 1.0}}, 40) for load, label in base.items()]
-    return Judged(races, base, {}, {}, frozenset())
+    return RaceResults(races, base, {}, {}, frozenset())
 
 
 def test_the_crossover_lies_between_the_last_sure_gain_and_the_first_sure_loss() -> None:

@@ -16,12 +16,12 @@ from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadStrategy
-from decoding.measure.comparison import Comparison
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
 from decoding.models.checkpoints import load
 from decoding.prompts.prompt import PromptItem, decode, read_prompts
 from decoding.replay import planning
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
 from decoding.trace.events import Drafted, Recorder, Verified
 from decoding.vocabularies.fit import check_pair
@@ -61,7 +61,9 @@ def run(
     pair: ModelPair, choice: Choice, prompt: PromptItem, sampling: Sampling = SAMPLING
 ) -> tuple[list[int], Recorder]:
     recorder = Recorder()
-    return Comparison(pair, [prompt], [choice], sampling).decode(Key(choice, prompt, 0), recorder).tokens, recorder
+    return Measurement(pair, [prompt], [choice], sampling).decode(
+        SampleKey(choice, prompt, 0), recorder
+    ).tokens, recorder
 
 
 @pytest.mark.parametrize("method", ["tli", "slem"])
@@ -125,7 +127,7 @@ def test_a_replay_of_a_translated_draft_counts_the_passes_of_the_run(
 ) -> None:
     pair = made(folders[1500], "tli")
     found = planning.study(pair, prompts, SAMPLING, tails=True)
-    assert isinstance(found, Study)
+    assert isinstance(found, RecordedSet)
     static = choose("static", {"lookahead": 4})
     counted = replay(found.texts(), static.source)
     rounds = [e for p in prompts for e in run(pair, static, p)[1].events if isinstance(e, Verified)]

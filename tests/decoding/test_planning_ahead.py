@@ -11,13 +11,13 @@ import pytest
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.confirming import best_of_each, to_run
 from decoding.replay.planning import Prediction, study
 from decoding.replay.planning_ahead import (
-    Measured,
-    Runs,
+    CorrectedPrices,
+    ShortRuns,
     Simulating,
     left_out,
     predict_ahead,
@@ -88,7 +88,7 @@ def test_the_best_of_each_is_run_with_the_others(planned) -> None:  # type: igno
     ready, _, predictions = planned
     best = best_of_each(predictions)
     assert {prediction.choice.strategy for prediction in best} == {"ssd", "ssd-disco"}
-    samples = [s for group in Comparison(ready, PROMPTS[:2], to_run(best), SHARED).run() for s in group]
+    samples = [s for group in Measurement(ready, PROMPTS[:2], to_run(best), SHARED).run() for s in group]
     assert {s.audit.outcome for s in samples if s.audit} == {"identical"}
 
 
@@ -122,8 +122,8 @@ def test_a_simulated_setting_counts_the_passes_of_a_live_run() -> None:
     recorded = study(ready, PROMPTS, SHARED, tails=True)
     simulating = Simulating(ready, PROMPTS, SHARED, recorded, probe(ready, PROMPTS, SHARED), None)
     choice = choose("ssd", {"lookahead": 3, "branches": 9, "backup": "neural", "placement": "in-turn"})
-    measured = simulating.run([choice], Runs())
-    live = [s for group in Comparison(ready, PROMPTS, [choice], SHARED).run() for s in group]
+    measured = simulating.run([choice], ShortRuns())
+    live = [s for group in Measurement(ready, PROMPTS, [choice], SHARED).run() for s in group]
     assert measured
     counts = simulating.simulated(choice, measured.prices).rates
     assert counts["hit_rate"] == rates([sample.hits for sample in live if sample.hits])["hit_rate"]
@@ -134,7 +134,7 @@ def test_a_promise_is_corrected_on_the_prompts_that_were_run() -> None:
     recorded, choice = study(ready, PROMPTS, SHARED, tails=True), choose("ssd", {"lookahead": 3, "branches": 9})
     costs, names = probe(ready, PROMPTS, SHARED), {prompt.id for prompt in typical(PROMPTS)}
     simulating = Simulating(ready, PROMPTS, SHARED, recorded, costs, None)
-    prices = simulating.run([choice], runs := Runs()).prices
+    prices = simulating.run([choice], runs := ShortRuns()).prices
     assert len(runs.ahead) == len(names) == PROMPTS_RUN < len(PROMPTS)
     those = dataclasses.replace(recorded, recordings=[each for each in recorded.recordings if each.prompt in names])
     alone = Simulating(ready, typical(PROMPTS), SHARED, those, costs, None)
@@ -143,8 +143,8 @@ def test_a_promise_is_corrected_on_the_prompts_that_were_run() -> None:
     assert gain == pytest.approx(alone.gain_in_runs(choice, prices))
     played = alone.simulated(choice, prices)
     assert gain == pytest.approx(seconds * played.tokens_per_s / sum(len(each.matches) for each in those.recordings))
-    corrected = Measured(prices, 1.0).corrected([1.3, 0.7, 1.4], gain)
-    promised, before = (simulating.predict(choice, measured) for measured in (corrected, Measured(prices, 1.0)))
+    corrected = CorrectedPrices(prices, 1.0).corrected([1.3, 0.7, 1.4], gain)
+    promised, before = (simulating.predict(choice, measured) for measured in (corrected, CorrectedPrices(prices, 1.0)))
     assert promised.speedup == pytest.approx(1.3 / gain * before.speedup), "one slow run used to lower all promises"
 
 

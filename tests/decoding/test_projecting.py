@@ -20,9 +20,9 @@ from decoding.replay.planning import study
 from decoding.replay.player import rounds_of
 from decoding.replay.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
 from decoding.replay.projecting.document import document
-from decoding.replay.projecting.lockstep import Step, tokens_per_s
+from decoding.replay.projecting.lockstep import RoundStep, tokens_per_s
 from decoding.replay.projecting.measuring import card_of, rising_by_batch
-from decoding.replay.projecting.projecting import Material, by_batch, project
+from decoding.replay.projecting.projecting import ProjectionInputs, by_batch, project
 from decoding.replay.projecting.texts import acceptance, with_acceptance
 from decoding.strategies import STRATEGIES
 from tests.decoding.test_comparison import LETTERS, pair
@@ -39,9 +39,9 @@ def with_costs(**prices: Any) -> Card:
 
 
 @pytest.fixture(scope="module")
-def ready() -> tuple[ModelPair, Material]:
+def ready() -> tuple[ModelPair, ProjectionInputs]:
     found = pair()
-    return found, Material.of(study(found, PROMPTS, SHARED, tails=True), found.vocab, some_classifier())
+    return found, ProjectionInputs.of(study(found, PROMPTS, SHARED, tails=True), found.vocab, some_classifier())
 
 
 def test_a_static_lookahead_takes_the_time_of_its_passes(ready) -> None:  # type: ignore[no-untyped-def]
@@ -69,7 +69,7 @@ def test_a_tree_takes_the_time_of_its_levels_and_rows(batch: int, ready) -> None
 
 def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recorded() -> None:
     found, paths = pair(), choose("tree", {"shape": "4x2"})
-    material = Material.of(study(found, PROMPTS, SHARED, tails=True, trees=True), found.vocab, None)
+    material = ProjectionInputs.of(study(found, PROMPTS, SHARED, tails=True, trees=True), found.vocab, None)
     assert paths in material.settings()["tree"]
     rounds = [each for text in material.texts for each in rounds_of(text.shown("nothing"), paths.source())]
     passes = sum(1.0 + 0.1 * len(each.passes) for each in rounds)
@@ -111,7 +111,7 @@ def test_without_a_device_of_its_own_the_draft_hides_nothing(ready) -> None:  # 
 
 def test_texts_shorter_than_a_draft_are_projected() -> None:
     found, short = pair(), dataclasses.replace(SHARED, max_new_tokens=3)
-    material = Material.of(study(found, PROMPTS, short, tails=True), found.vocab, some_classifier())
+    material = ProjectionInputs.of(study(found, PROMPTS, short, tails=True), found.vocab, some_classifier())
     assert "ssd-disco" in {row.choice.strategy for row in project(material, EVEN)}
 
 
@@ -125,10 +125,10 @@ def test_less_is_projected_without_fixed_texts_or_a_classifier(ready) -> None:  
 
 def test_a_batch_waits_for_the_slowest_of_its_texts() -> None:
     """Two texts take turns to wait: together they wait in every round."""
-    turns = [Step(0.0, 1, 2), Step(0.5, 1, 2)] * 10
+    turns = [RoundStep(0.0, 1, 2), RoundStep(0.5, 1, 2)] * 10
     assert tokens_per_s([turns], FLAT, 1) == pytest.approx(2 / 1.25)
     assert tokens_per_s([turns[1:], turns[:1]], FLAT, 1) == pytest.approx(2 / 1.25)
-    odd = [*turns, Step(0.0, 1, 2), Step(0.0, 1, 2)]  # an offset of half the rounds is odd: 11
+    odd = [*turns, RoundStep(0.0, 1, 2), RoundStep(0.0, 1, 2)]  # an offset of half the rounds is odd: 11
     assert tokens_per_s([odd], FLAT, 2) == pytest.approx(2 * 22 / (22 + 20 * 0.5))
 
 

@@ -19,7 +19,7 @@ from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.drafting.recalibration import LEAST_SLOPE, MOST_OFFSET, MOST_SLOPE, Recalibration
 from decoding.drafting.records import Record, RecordedText, Seen
 from decoding.drafting.source import Chain, View
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.player import RecordedDraft, replay
 from decoding.strategies.budget import Budget
 from decoding.strategies.disco import AsTrained, Below, Priced
@@ -155,7 +155,7 @@ def test_a_drafts_own_end_token_teaches_a_replay_as_little_as_a_live_run(seed: i
     """A live run asks no rule about an end token, so no verdict on one may move the replay's estimates."""
     sampling, classifier = Sampling(max_new_tokens=60), overconfident()
     made = world(seed, ends=[5, 9, 11, 2])
-    estimates = Study([recorded(made, sampling, seed, depth=8)]).estimates(classifier)
+    estimates = RecordedSet([recorded(made, sampling, seed, depth=8)]).estimates(classifier)
     _, live = made.run(stopped_by("priced", 8, classifier, 0.3), [3, 1], sampling, seed)
     starts, at = [], 0
     for event in live.events:

@@ -25,7 +25,7 @@ from decoding.drafting.source import Chain, Judgement
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, counted
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
 from decoding.strategies.disco import RULES
 from decoding.strategies.static import SameLength
@@ -87,7 +87,7 @@ def ruled(name: str) -> Callable[[Parts], Drafter]:
 def test_a_replay_counts_exactly_what_a_live_run_does(choice: Choice, sampling: Sampling, ends: Sequence[int]) -> None:
     for seed in range(6):
         made = world(seed, ends)
-        study = Study([recorded(made, sampling, seed)])
+        study = RecordedSet([recorded(made, sampling, seed)])
         _, live = made.run(choice, [3, 1], sampling, seed)
         assert study.play(choice) == counted(live.events)
 
@@ -99,14 +99,14 @@ def test_so_it_does_where_a_classifier_decides(name: str, sampling: Sampling, en
     rule, threshold, classifier = CLASSIFIED[name]
     for seed in range(6):
         made = world(seed, ends)
-        study = Study([recorded(made, sampling, seed)])
+        study = RecordedSet([recorded(made, sampling, seed)])
         _, live = made.run(ruled(name), [3, 1], sampling, seed)
         counts = study.count(partial(RULES[rule], threshold, CAP), study.estimates(classifier))
         assert counts == counted(live.events)
 
 
 def test_copied_tokens_take_no_pass_of_the_draft_model() -> None:
-    study = Study([recorded(world(), SAMPLINGS[0])])
+    study = RecordedSet([recorded(world(), SAMPLINGS[0])])
     counts = study.play(choose("suffix", {"threshold": 0.05}))
     assert counts.copied > 0 and (counts.draft_passes, counts.drafts) == (0, 0)
     costs = CostModel.of_one((0.0, 10.0, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2)

@@ -22,7 +22,7 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.recording import Recording
 from decoding.disco.texts import texts_of
 from decoding.errors import BadPrompt, BadPrompts
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.scribes import Scribes, Work, copies_for, serve, write
 from tests.decoding.test_comparison import pair
@@ -97,7 +97,7 @@ def trace_of(sampling: Sampling, strategies: str) -> list[str]:
     """Return the trace that compare --trace writes."""
     file = StringIO()
     trace = Trace(file)
-    for _ in Comparison(pair(), PROMPTS, parse_choices(strategies), sampling, 2, trace.sink_for).run():
+    for _ in Measurement(pair(), PROMPTS, parse_choices(strategies), sampling, 2, trace.sink_for).run():
         trace.prompt_done()
     return file.getvalue().splitlines()
 

@@ -23,7 +23,7 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.ssd_settings import Settings, WantedBackup
 from decoding.errors import BrokenModel
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import stints
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
@@ -37,7 +37,7 @@ from decoding.ssd.copying import copier
 from decoding.ssd.policy.misses import AGAIN as AGAIN_OF_MISSES
 from decoding.ssd.policy.misses import LEAST, Misses
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Trial, shared_out
-from decoding.ssd.transport.messages import Asked, Recipe
+from decoding.ssd.transport.messages import Question, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.accounting import count, rates
 from decoding.trace.events import Anticipated, Drafted, Event, Recorder
@@ -242,9 +242,9 @@ def test_a_batch_that_begins_anew_does_not_go_on_with_the_last_round() -> None:
     rounds = []
     for number in range(2):
         side.keep(())
-        side.read(number, Recipe(Settings(3, 6), SAMPLINGS["greedy"], 12, 0, ()), [3, 1], draft)
+        side.read(number, SpeculatorRecipe(Settings(3, 6), SAMPLINGS["greedy"], 12, 0, ()), [3, 1], draft)
         for verdict in (None, 0):
-            side.answer([Asked(number, verdict, 0, 20)], 0)
+            side.answer([Question(number, verdict, 0, 20)], 0)
             rounds.append(side.texts[number].crowd.round)
     assert [after - before for before, after in itertools.pairwise(rounds)] == [1, 2, 1]
 
@@ -259,7 +259,7 @@ def test_a_text_whose_draft_answers_nan_ends_alone_wherever_it_meets_it() -> Non
         broken = ModelPair(
             *(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64
         )
-        made = Comparison(broken, PROMPTS, [ssd().at(Load(4))], Sampling(max_new_tokens=6))
+        made = Measurement(broken, PROMPTS, [ssd().at(Load(4))], Sampling(max_new_tokens=6))
         [stint] = stints(next(made.schedule()))
         ends = Counter(type(answer) for _, answer in made.samples(stint))
         assert ends.total() == len(PROMPTS)

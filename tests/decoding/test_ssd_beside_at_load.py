@@ -30,8 +30,8 @@ from decoding.ssd.transport.draft_process import DraftProcess, runner_in
 from decoding.ssd.transport.draft_server import DraftServer
 from decoding.ssd.transport.mailbox import answering, connect
 from decoding.ssd.transport.messages import (
-    Asked,
-    Recipe,
+    Question,
+    SpeculatorRecipe,
     pack_answers,
     pack_draft,
     pack_entry,
@@ -179,8 +179,8 @@ def draft_model() -> Remade:
     return Remade(table_draft(12, 7).table, 4096, state_of)
 
 
-def recipe(rows: int = 12) -> Recipe:
-    return Recipe(Settings(3, rows, "uniform", "neural"), Sampling(), 12, 0, ())
+def recipe(rows: int = 12) -> SpeculatorRecipe:
+    return SpeculatorRecipe(Settings(3, rows, "uniform", "neural"), Sampling(), 12, 0, ())
 
 
 def speculators(rows: int, model: Remade, texts: int) -> Speculators:
@@ -188,7 +188,7 @@ def speculators(rows: int, model: Remade, texts: int) -> Speculators:
     made = Speculators()
     for number in range(texts):
         made.read(number, recipe(rows), [2, number], model.new_runner())
-    made.answer([Asked(number, None, 0, 40) for number in range(texts)], 0)
+    made.answer([Question(number, None, 0, 40) for number in range(texts)], 0)
     while made.step():
         pass
     return made
@@ -196,7 +196,7 @@ def speculators(rows: int, model: Remade, texts: int) -> Speculators:
 
 def prepared(made: Speculators, texts: int) -> list[tuple[tuple[int, int, int], ...]]:
     """Return the branches of each text, by asking once more."""
-    asked = [Asked(number, 0, 0, 30) for number in range(texts)]
+    asked = [Question(number, 0, 0, 30) for number in range(texts)]
     return [text.postscript().preparation.branches for text in made.answer(asked, 0)]
 
 
@@ -204,8 +204,8 @@ def prepared(made: Speculators, texts: int) -> list[tuple[tuple[int, int, int], 
 def test_only_the_texts_that_missed_are_drafted_anew_and_in_joint_passes() -> None:
     branches, model = prepared(speculators(16, draft_model(), 4), 4), draft_model()
     made = speculators(16, model, 4)
-    verdicts = [Asked(number, *branches[number][0][:2], 30) for number in (0, 1)]
-    verdicts += [Asked(number, 1, unprepared(branches[number]), 30) for number in (2, 3)]
+    verdicts = [Question(number, *branches[number][0][:2], 30) for number in (0, 1)]
+    verdicts += [Question(number, 1, unprepared(branches[number]), 30) for number in (2, 3)]
     model.passes.clear()
     answers = made.answer(verdicts, 0)
     assert [answer.draft.source for answer in answers] == ["hit", "hit", "miss", "miss"]

@@ -21,7 +21,7 @@ from decoding.errors import BadStrategy
 from decoding.models.runner import run_alone
 from decoding.models.table import TableRunner
 from decoding.ssd.policy.breadth import TRIALS, TRIED
-from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
 from tests.decoding.test_strategies import LENGTH, VOCAB, follows, law_of_three
@@ -211,7 +211,7 @@ def test_shared_dice_tell_the_draft_what_the_target_may_say() -> None:
 
 def speculator(settings: Settings) -> Solo:
     runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
-    return Solo(runner, Recipe(settings, GREEDY, 12, 0, ()))
+    return Solo(runner, SpeculatorRecipe(settings, GREEDY, 12, 0, ()))
 
 
 def test_it_answers_before_it_prepares_and_prepares_one_step_at_a_time() -> None:

@@ -13,7 +13,7 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import Settings
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.messages import SpeculatorRecipe
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
 from tests.decoding.worlds import Solo
 
@@ -51,7 +51,7 @@ def test_the_winners_cache_is_that_of_a_fresh_run(runner: ModelRunner, temperatu
     sampling = Sampling(temperature=temperature)
     settings = Settings(lookahead=3, branches=10, fanout="uniform", backup="neural")
     watched = Watched(runner)
-    draws = Solo(cast(ModelRunner, watched), Recipe(settings, sampling, 97, 1, ()))
+    draws = Solo(cast(ModelRunner, watched), SpeculatorRecipe(settings, sampling, 97, 1, ()))
     text = [5, 17, 3, 60]
     drafted = draws.begin(text, 90).tokens
     for number in range(8):

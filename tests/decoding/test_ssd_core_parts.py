@@ -17,7 +17,7 @@ from decoding.drafting.ssd_settings import Settings
 from decoding.ssd.backups import random_tokens
 from decoding.ssd.policy.planner import RANKS, OutcomeCounts, planner_for
 from decoding.ssd.policy.ssd_policy import ngram_tokens
-from decoding.ssd.speculator.drawing import Chain, Estimator, bend
+from decoding.ssd.speculator.drawing import DraftedChain, Estimator, bend
 from tests.decoding.worlds import some_classifier
 
 
@@ -132,6 +132,6 @@ def test_a_token_that_truncation_left_alone_is_estimated_like_any_other() -> Non
     hidden = asked.drafted.hidden.index_fill(1, torch.tensor(unasked), 0.0)
     estimator = Estimator(DraftClassifier(asked.drafted._replace(hidden=hidden)), lambda estimate: estimate)
     scores = torch.tensor([[-torch.inf, 3.0, -torch.inf]])
-    told, *_ = estimator.one(Chain(), scores, scores, 1, Echoes(), best=(3.0, -torch.inf))
-    looked, *_ = estimator.one(Chain(), scores, scores, 1, Echoes())
+    told, *_ = estimator.one(DraftedChain(), scores, scores, 1, Echoes(), best=(3.0, -torch.inf))
+    looked, *_ = estimator.one(DraftedChain(), scores, scores, 1, Echoes())
     assert told == pytest.approx(looked, abs=0.01) and 0.0 < told < 1.0

@@ -20,7 +20,7 @@ from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.errors import DraftLost
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.models.table import TableRunner
 from decoding.prompts.prompt import PromptItem
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
@@ -219,7 +219,7 @@ def test_a_comparison_says_what_each_strategy_had_and_leaves_nothing(process: Dr
     choices = parse_choices("autoregressive,ssd:placement=beside,ssd:placement=in-turn")
     pair.begin(choices)
     pid = process.pid
-    comparison = Comparison(pair, [PromptItem("1", "ab")], choices, Sampling(max_new_tokens=20))
+    comparison = Measurement(pair, [PromptItem("1", "ab")], choices, Sampling(max_new_tokens=20))
     comparison.warm_up()
     [samples] = comparison.run()
     assert len({sample.tokens for sample in samples}) == 1

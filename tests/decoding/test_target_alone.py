@@ -20,7 +20,7 @@ from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.errors import BadCheckpoint, BadPair, BadStrategy
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.models.checkpoints import load
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
@@ -56,7 +56,7 @@ def target_alone(folders: tuple[Path, Path]) -> ModelPair:
 
 
 def texts(pair: ModelPair) -> list[str]:
-    return [sample.text for group in Comparison(pair, PROMPTS, [AUTOREGRESSIVE], SAMPLING).run() for sample in group]
+    return [sample.text for group in Measurement(pair, PROMPTS, [AUTOREGRESSIVE], SAMPLING).run() for sample in group]
 
 
 def test_it_says_the_text_that_it_says_beside_a_draft(target_alone: ModelPair, folders: tuple[Path, Path]) -> None:
@@ -102,7 +102,7 @@ def test_replays_of_its_texts_count_what_runs(target_alone: ModelPair, choice: C
     sampling = Sampling(max_new_tokens=48)
     told: list[int] = []
     recorded = study(target_alone, PROMPTS, sampling, tails=True, on_progress=told.append)
-    samples = Comparison(target_alone, PROMPTS, [choice], sampling).run_whole()
+    samples = Measurement(target_alone, PROMPTS, [choice], sampling).run_whole()
     counts = recorded.play(choice)
     assert recorded.is_alone and told == [1, 2, 3]
     assert counts.target_passes == sum(sample.num_target_passes for sample in samples)
@@ -128,7 +128,7 @@ def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: 
         AUTOREGRESSIVE,
         *parse_choices("lookup:20,threshold=0.05,classifier=newest,suffix:0.05,classifier=newest"),
     ]
-    groups = list(Comparison(target_alone, PROMPTS, choices, SAMPLING).run())
+    groups = list(Measurement(target_alone, PROMPTS, choices, SAMPLING).run())
     assert [len(group) for group in groups] == [3] * len(PROMPTS)
     assert all(len({sample.text for sample in group}) == 1 for group in groups)
 

@@ -29,7 +29,7 @@ from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner, hashed
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.draft_process import DraftProcess
-from decoding.ssd.transport.messages import Asked, Recipe
+from decoding.ssd.transport.messages import Question, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.strategies.disco import RULES
 from decoding.trace.events import Recorder, to_dict
@@ -194,7 +194,7 @@ class World:
 class Solo:
     """The draft's side of a single text, driven step by step: in turn, or as beside the target if it `hides`."""
 
-    def __init__(self, runner: ModelRunner, recipe: Recipe, hides: bool = False) -> None:
+    def __init__(self, runner: ModelRunner, recipe: SpeculatorRecipe, hides: bool = False) -> None:
         self._runner, self._recipe = runner, recipe
         self._side = Speculators(hides)
         self.step, self.ready = self._side.step, self._side.ready
@@ -205,10 +205,10 @@ class Solo:
 
     def begin(self, text: abc.Sequence[int], limit: int) -> Draft:
         self._side.read(0, self._recipe, [*text], self._runner)
-        return self._ask(Asked(0, None, 0, limit))
+        return self._ask(Question(0, None, 0, limit))
 
     def answer(self, accepted: int, token: int, limit: int, taken: int = 0) -> Draft:
-        return self._ask(Asked(0, accepted, token, limit, taken))
+        return self._ask(Question(0, accepted, token, limit, taken))
 
     def preparation(self) -> Preparation:
         return self.speculator.preparation()
@@ -216,7 +216,7 @@ class Solo:
     def estimate(self) -> tuple[float, ...]:
         return self.speculator.estimate()
 
-    def _ask(self, asked: Asked) -> Draft:
+    def _ask(self, asked: Question) -> Draft:
         [answered] = self._side.answer([asked], time.perf_counter_ns())
         assert answered.error is None
         return answered.draft

@@ -15,7 +15,7 @@ from typing import Any
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import set_threads
-from decoding.papers.figure import Asked
+from decoding.papers.figure import RepeatOptions
 from decoding.papers.shelf import InMemory
 from decoding.prices.machine_card import card_in_the_box
 from decoding.prompts.prompt import PromptItem, read_prompts
@@ -64,7 +64,7 @@ def main() -> None:
         promise = choose("static", {"lookahead": 2}), 1.3, Path(folder) / "gguf", 1 << 30
         Prove(local, prompts("test", 6), SAMPLING, *promise).carry_out(residents, said.append, lambda: False)
         proof, said = found(said), []
-        asked = Asked("--target TARGET --draft DRAFT --prompts PROMPTS --limit 4")
+        asked = RepeatOptions("--target TARGET --draft DRAFT --prompts PROMPTS --limit 4")
         DrawFigures(judging, prompts("test", 4), SAMPLING, InMemory(), asked).carry_out(
             residents, said.append, lambda: False
         )

@@ -14,7 +14,7 @@ from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.recording import record
 from decoding.prices.fit import counted
-from decoding.replay.planning import Study, predict
+from decoding.replay.planning import RecordedSet, predict
 from tests.decoding.models import LLAMA, save
 from tests.decoding.test_comparison import pair as small_pair
 from tests.decoding.test_planning import prompts as small_prompts
@@ -43,7 +43,7 @@ def test_a_replay_counts_what_a_live_run_does(seed: int) -> None:
             "p", [3, 1], decoded.tokens, draft=world.draft, dice=dice_for(SAMPLING, 14, seed),
             end_tokens=(), max_new_tokens=40,
         )  # fmt: skip
-    counts = Study([recording], spell).play(MINE)
+    counts = RecordedSet([recording], spell).play(MINE)
     assert counts == counted(live.events)
     assert {1, 5} <= set(counts.rounds)
 

@@ -231,7 +231,7 @@ class Sample(Noun):
     last_seq = models.PositiveIntegerField(null=True)  # number of events in its trace, once it is finished
     new_tokens = models.PositiveIntegerField(null=True)
     tokens_per_s = models.FloatField(null=True)
-    numbers = models.JSONField(default=dict)  # decoding.measure.sample.Sample
+    numbers = models.JSONField(default=dict)  # decoding.measure.sample.SampleResult
 
     objects = SampleQuerySet.as_manager()
 

@@ -70,7 +70,7 @@ def of_study(
     decides = (classifier or classifying.usable_in_studies(pair).first()) if kind.uses_classifier else None
     trained = decides.card if decides else {}
     doubt = misfit("This study", trained, recipe.sampling)
-    asked = workload.Recipe(
+    asked = workload.StudyRecipe(
         recipe.limit,
         recipe.sampling,
         loads,

@@ -12,9 +12,9 @@ from decoding.backends.contestants.servers.alone import ServersAlone
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
-from decoding.measure.schedule import Key, stints
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
+from decoding.measure.schedule import SampleKey, stints
 from decoding.models.devices import is_lost
 from decoding.replay.weighing import settle_prices
 from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Weighed, Which
@@ -34,7 +34,7 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
     emit(loaded)
     with closing(pair), Tracing(emit, pair.tokenizer.decode if pair.tokenizer else in_no_words) as tracing:
         pair.begin([choice for choice in order.choices if choice.spec.role != "server"])
-        comparison = Comparison(
+        comparison = Measurement(
             pair,
             order.prompts,
             [choice for choice in order.choices if meets(pair, choice, order, emit)],
@@ -69,7 +69,7 @@ def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersA
     """Load the pair, or none if servers run alone."""
     if order.pair:
         pair, loaded = load_pair(order.pair, residents, order.choices, order.servers.reach())
-        longest = Comparison(pair, order.prompts, order.choices, order.sampling).longest
+        longest = Measurement(pair, order.prompts, order.choices, order.sampling).longest
         by_strategy = {choice.label: pair.hardware_of(choice, longest) for choice in order.choices}
         return pair, replace(loaded, hardware={**loaded.hardware, "by_strategy": by_strategy})
     alone = ServersAlone(order.servers.reach())
@@ -97,7 +97,7 @@ def meets(pair: ModelPair | ServersAlone, choice: Choice, order: ToCompare, emit
     return True
 
 
-def askable(comparison: Comparison, keys: Iterable[Key], emit: Emit) -> Iterator[Key]:
+def askable(comparison: Measurement, keys: Iterable[SampleKey], emit: Emit) -> Iterator[SampleKey]:
     """Yield the samples that can be decoded, and report the others. A prompt that is too long costs only itself."""
     for key in keys:
         if refusal := comparison.refusal(key.prompt, key.repeat):
@@ -106,7 +106,7 @@ def askable(comparison: Comparison, keys: Iterable[Key], emit: Emit) -> Iterator
             yield key
 
 
-def decode(comparison: Comparison, stint: Sequence[Key], tracing: Tracing, emit: Emit) -> Iterator[Sample]:
+def decode(comparison: Measurement, stint: Sequence[SampleKey], tracing: Tracing, emit: Emit) -> Iterator[SampleResult]:
     """Decode these samples. One that breaks is reported, and the rest go on."""
     left = {which(key) for key in stint}
     try:

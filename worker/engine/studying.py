@@ -19,10 +19,10 @@ from decoding.replay.confirming import best_of_each, confirm, repriced, to_run
 from decoding.replay.oracle import analyse
 from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.plan_document import document_of, judged
-from decoding.replay.planning import Prediction, Study
+from decoding.replay.planning import Prediction, RecordedSet
 from decoding.replay.planning_ahead import Simulating, has_both_placements, left_out, predict_ahead
 from decoding.replay.projecting.document import MAPPING, PROJECTING, document
-from decoding.replay.projecting.projecting import Material
+from decoding.replay.projecting.projecting import ProjectionInputs
 from decoding.replay.tree_worth import tree_worth
 from worker import noise
 from worker.engine.pairs import load_pair
@@ -71,7 +71,7 @@ class Planning:
     pair: ModelPair
     steps: PhaseProgress
     cancelled: Cancelled
-    recorded: Study
+    recorded: RecordedSet
     costs: CostModel
     classifiers: Mapping[str, DraftClassifier]  # those that can decide here, at these costs
     chosen: str | None  # name of the one that DISCO asks
@@ -164,7 +164,7 @@ def _planned(
 def _steps_of_plan(
     order: PairOrder, loads: Sequence[int], chosen: str | None, pair: ModelPair, emit: Emit
 ) -> PhaseProgress:
-    recipe = workload.Recipe(
+    recipe = workload.StudyRecipe(
         len(order.prompts),
         order.sampling,
         loads,
@@ -184,7 +184,9 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
     if cancelled():
         return
     name = next(iter(pair.usable(order.pair.classifiers)), None)
-    material = Material.of(recorded, pair.vocab, None if name is None else pair.classifier(name, order.sampling))
+    material = ProjectionInputs.of(
+        recorded, pair.vocab, None if name is None else pair.classifier(name, order.sampling)
+    )
     found = document(material, card, order.sampling, on_progress=steps, cancelled=cancelled)
     if not cancelled():
         about = {"classifier": name, "hardware": loaded.hardware, "draft_left_out": pair.draft_left_out}
@@ -193,7 +195,7 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
 
 def _recorded(
     order: PairOrder, pair: ModelPair, steps: PhaseProgress, cancelled: Cancelled, *, for_replay: bool
-) -> Study:
+) -> RecordedSet:
     def on_progress(done: int) -> None:
         steps(workload.RECORDING, done, len(order.prompts))
 

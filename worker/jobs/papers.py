@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from decoding.models.contents import contents
-from decoding.papers.figure import Asked
-from decoding.papers.shelf import InMemory, ReportingShelf, Shelf, Stopped
+from decoding.papers.figure import RepeatOptions
+from decoding.papers.shelf import InMemory, ReportingShelf, Shelf, StudyCancelled
 from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import PAPERS
 from worker import noise
@@ -32,7 +32,7 @@ class DrawFigures(PairOrder):
     """Order all figures. DISCO decides with the pair's classifier."""
 
     shelf: Shelf  # with what an earlier attempt has finished
-    asked: Asked
+    asked: RepeatOptions
     own_set: str  # name of the set of its prompts
     also_set: str = ""
     also: Sequence[PromptItem] = ()  # of that further set
@@ -57,7 +57,7 @@ class DrawFigures(PairOrder):
         every = drawing.phases(evidence, figures)
         evidence.on_progress = PhaseProgress(emit, every, every.keys() - drawing.phases_due(evidence, figures).keys())
         before, found = noise.mark(os.getpid()), list[dict[str, Any]]()
-        with closing(pair), suppress(Stopped):
+        with closing(pair), suppress(StudyCancelled):
             for figure in drawing.draw(
                 evidence, figures, self.asked, lambda: noise.between(before, noise.mark(os.getpid()))
             ):

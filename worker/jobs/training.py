@@ -67,7 +67,7 @@ class Train(PairOrder):
             },
         )
 
-        def on_progress(step: making.Step) -> None:
+        def on_progress(step: making.TrainingStep) -> None:
             steps(step.phase, step.done, step.due, step.detail, step.numbers)
 
         classifier = making.make_classifier(

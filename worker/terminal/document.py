@@ -14,7 +14,7 @@ from decoding.measure.crossover import across_loads
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.doubts import doubts
 from decoding.measure.latency import overloaded
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.measure.summary import ENDED, Stage, judge, report
 from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.core.version import version
@@ -25,7 +25,7 @@ FORMAT = "drafthouse.compare/2"
 
 def document(
     args: Arguments,
-    samples: Sequence[Sample],
+    samples: Sequence[SampleResult],
     *,
     complete: bool,
     noise: str,

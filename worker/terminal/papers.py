@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from decoding.models.contents import contents
-from decoding.papers.figure import Asked, Figure
+from decoding.papers.figure import Figure, RepeatOptions
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
 from decoding.papers.methods import methods
@@ -176,14 +176,14 @@ def _value(point: Mapping[str, Any]) -> str:
     return f"{point['y']:.3g}{interval}"
 
 
-def _asked(argv: Sequence[str], args: argparse.Namespace, prompts: int) -> Asked:
+def _asked(argv: Sequence[str], args: argparse.Namespace, prompts: int) -> RepeatOptions:
     """The user's own options, which mean the same to every command, without those of this one alone."""
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in ("--figures", "--out", "--split", "--limit", "--also"):
         own.add_argument(option)
     _, others = own.parse_known_args(argv)
     options = shlex.join([*others, "--limit", str(prompts)])
-    return Asked(options, args.split or "", also=str(args.also or ""))
+    return RepeatOptions(options, args.split or "", also=str(args.also or ""))
 
 
 def _facts(bench: Bench) -> dict[str, Any]:

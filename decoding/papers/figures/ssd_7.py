@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, Origin, Point, Series
-from decoding.papers.figures.base import NOT_RUN, Clock, Race, Tuned, off
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Origin, Point, Series
+from decoding.papers.figures.base import NOT_RUN, RoundSeconds, Tuned, TunedWays, off
 from decoding.papers.settings import BATCHES
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ PAPER = {  # texts at once, tokens/s of each, tokens/s of each GPU
 }
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     formula = _series(_by_formula(evidence), "theory")
     simulated = _series(_found(evidence.simulated_together), "simulated")
     ran = evidence.ran_together
     run = _series(_found(ran), "measured") if ran else []
     shown = [*formula[:1], *simulated[:2], *run] if run else [*formula, *simulated[:2]]
-    return Drawn(shown, _why(formula, simulated, run))
+    return FigurePart(shown, _why(formula, simulated, run))
 
 
 def _why(formula: Sequence[Series], simulated: Sequence[Series], run: Sequence[Series]) -> str:
@@ -61,8 +61,8 @@ def _found(every: ByBatch) -> Sequence[Gains]:
 
 
 def _by_formula(evidence: Evidence) -> Sequence[Gains]:
-    clock = Clock(evidence)
-    race, unit = Race(clock, evidence.outcomes(0.0)), 1 / clock.alone()
+    clock = RoundSeconds(evidence)
+    race, unit = TunedWays(clock, evidence.outcomes(0.0)), 1 / clock.alone()
 
     def best(batch: int) -> Tuned:
         found = [race.tuned(1, is_random=r, batch=batch) for r in (False, True)]

@@ -14,7 +14,7 @@ from decoding.trace.events import Event
 
 
 @dataclass(frozen=True)
-class Step:
+class RoundStep:
     """One round of one text."""
 
     wait: float  # seconds from the last verdict to the verification
@@ -22,10 +22,10 @@ class Step:
     gained: int  # tokens
 
 
-def steps_of(trace: Sequence[Event]) -> list[Step]:
+def steps_of(trace: Sequence[Event]) -> list[RoundStep]:
     """The rounds of a trace, live or simulated."""
     return [
-        Step(
+        RoundStep(
             (each.verdict.start_ns - each.free_ns) * 1e-9,
             len(each.draft.tokens) + 1 if each.draft else 1,
             each.verdict.accepted + 1,
@@ -34,14 +34,14 @@ def steps_of(trace: Sequence[Event]) -> list[Step]:
     ]
 
 
-def steps_along(text: RecordedText, source: Source, costs: CostModel, batch: int) -> Iterator[Step]:
+def steps_along(text: RecordedText, source: Source, costs: CostModel, batch: int) -> Iterator[RoundStep]:
     """The rounds of a recorded text for which a source drafts, in passes of so many texts."""
     for each in rounds_of(text, source):
         drafting = sum(costs.draft(batch, batch * one.rows) for one in each.passes)
-        yield Step(drafting + costs.fixed(1), each.size + 1, each.accepted + 1)
+        yield RoundStep(drafting + costs.fixed(1), each.size + 1, each.accepted + 1)
 
 
-def tokens_per_s(texts: Sequence[Sequence[Step]], costs: CostModel, batch: int) -> float:
+def tokens_per_s(texts: Sequence[Sequence[RoundStep]], costs: CostModel, batch: int) -> float:
     """Tokens per second of each text, with so many decoded together.
 
     Each place of the batch plays every round of all texts once, and each begins elsewhere. A round takes the longest

@@ -10,7 +10,7 @@ from decoding.backends.pair import ModelPair
 from decoding.backends.serving import CachePool
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.prices.cost_model import CostModel, Line, Table, on_line
 from decoding.prices.fit import rising
 from decoding.prices.fit_ahead import prices_beside
@@ -60,7 +60,7 @@ def card_of(
 def _prepared(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling) -> list[Sequence[Event]]:
     """Short runs of SSD with different numbers of branches."""
     choices = [choose(ssd.STRATEGY.slug, {"branches": count, "backup": "neural"}) for count in BRANCHES]
-    comparison = Comparison(pair, typical(prompts), choices, sampling)
+    comparison = Measurement(pair, typical(prompts), choices, sampling)
     pair.begin(choices)
     comparison.warm_up()
     found: list[Sequence[Event]] = []

@@ -14,9 +14,9 @@ from decoding.disco.judging import CopyJudge
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay.at_load import OwnWork, play
-from decoding.replay.planning import Rows, Study, ungrown
-from decoding.replay.projecting.lockstep import Step, steps_along, steps_of, tokens_per_s
-from decoding.replay.projecting.texts import Text
+from decoding.replay.planning import RecordedSet, Rows, ungrown
+from decoding.replay.projecting.lockstep import RoundStep, steps_along, steps_of, tokens_per_s
+from decoding.replay.projecting.texts import ProjectedText
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate
@@ -47,8 +47,8 @@ class Projected:
 
 
 @dataclass(frozen=True)
-class Material:
-    texts: Sequence[Text]
+class ProjectionInputs:
+    texts: Sequence[ProjectedText]
     vocab: int
     classifier: DraftClassifier | None = None
     is_alone: bool = False  # no draft was recorded
@@ -66,7 +66,9 @@ class Material:
         return sum(whole) / max(1, tokens)
 
     @classmethod
-    def of(cls, study: Study, vocab: int, classifier: DraftClassifier | None, most: int = MOST_TOKENS) -> Material:
+    def of(
+        cls, study: RecordedSet, vocab: int, classifier: DraftClassifier | None, most: int = MOST_TOKENS
+    ) -> ProjectionInputs:
         """Take some texts of every part of the prompts, of about so many tokens: as many as are projected within
         seconds."""
         recordings = study.recordings
@@ -75,7 +77,7 @@ class Material:
         said = (study.estimates(classifier) if classifier else ()) or nothing
         confidences, leads = (nothing, nothing) if study.is_alone else (study.confidences, study.leads)
         texts = [
-            Text(track_of(each, said[i]), confidences[i], leads[i], study.seen(i, ()).words, each.grown)
+            ProjectedText(track_of(each, said[i]), confidences[i], leads[i], study.seen(i, ()).words, each.grown)
             for i, each in enumerate(recordings)
             if i % stride == 0
         ]
@@ -129,7 +131,7 @@ class Material:
         own = OwnWork.of(choice, costs, batch)
         return play(texts, source, costs, batch, own).tokens_per_s_device / batch
 
-    def _prepared(self, choice: Choice, card: Card, costs: CostModel) -> list[list[Step]]:
+    def _prepared(self, choice: Choice, card: Card, costs: CostModel) -> list[list[RoundStep]]:
         plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
         placement = ANYTIME if card.draft_devices else IN_TURN
         tracks = [text.track for text in self.texts]
@@ -139,7 +141,7 @@ class Material:
 
 
 def project(
-    material: Material,
+    material: ProjectionInputs,
     card: Card,
     *,
     fixes_the_text: bool = True,

@@ -33,11 +33,11 @@ from decoding.trace.events import Event, Finished, Outcome, Source, Started, Ver
 
 def simulate(tracks: Iterable[Track], plan: Plan, prices: CostModel, placement: Placement) -> Simulated:
     experience = Experience(Breadth(lambda branches: ns(prices.prepare(branches))))
-    texts = [Text(track, plan, prices, placement, experience) for track in tracks]
+    texts = [SimulatedText(track, plan, prices, placement, experience) for track in tracks]
     return Simulated(placement.name, prices.source, [text.play() for text in texts])
 
 
-class Text:
+class SimulatedText:
     """One text, round by round. Both models have read the prompt at time 0. As in a trace, a preparation counts once
     the next draft is asked for, so the one beside the last round does not."""
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel
 from decoding.replay import texts_at_load
-from decoding.replay.at_load import PIECE, Run, pieces_of, serve
-from decoding.replay.player import Clock, Pass
+from decoding.replay.at_load import PIECE, PlayedRun, pieces_of, serve
+from decoding.replay.player import Pass, PassClock
 from decoding.replay.ssd.playing import IN_TURN, Placement, Plan, SimulatedDraft, ns
-from decoding.replay.ssd.simulator import Text
+from decoding.replay.ssd.simulator import SimulatedText
 from decoding.replay.ssd.track import Track
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.misses import Experience
-from decoding.ssd.policy.together import Budget, shared_out
+from decoding.ssd.policy.together import RowBudget, shared_out
 from decoding.trace.events import Anticipated
 
 
@@ -28,7 +28,7 @@ class Tracked(RecordedText):
     track: Track = field(kw_only=True)
 
 
-class Together(Run):
+class SsdRun(PlayedRun):
     """All requests of one setting at one load."""
 
     @property
@@ -39,8 +39,8 @@ class Together(Run):
 
 
 @dataclass(eq=False)
-class _Ahead(texts_at_load.Text):
-    text: Text
+class _Ahead(texts_at_load.TextAtLoad):
+    text: SimulatedText
     sent: SimulatedDraft = field(init=False)
     passes: int = field(default=0, init=False)  # of the draft in this round, with those that prepared
 
@@ -65,7 +65,7 @@ def simulate_together(
     users: int,
     placement: Placement = IN_TURN,
     devices: int = 1,
-) -> Together:
+) -> SsdRun:
     """Play every request once, with `users` under way at any time. The costs are those of passes alone, except of
     preparing, which was measured where it runs. Each of several devices for the draft prepares as many branches as the
     plan says, in the same time; one of them drafts after misses.
@@ -78,8 +78,8 @@ def simulate_together(
         costs = replace(costs, branches=[(devices * rows, seconds) for rows, seconds in costs.branches])
     if not placement.beside:
         costs = replace(costs, slower=1.0, answer=0.0)
-    clock, step_s = Clock(), costs.prepare(plan.settings.most_branches)
-    budget = Budget(plan.settings.branches, placement.beside, Breadth(lambda rows: ns(costs.prepare(rows))))
+    clock, step_s = PassClock(), costs.prepare(plan.settings.most_branches)
+    budget = RowBudget(plan.settings.branches, placement.beside, Breadth(lambda rows: ns(costs.prepare(rows))))
     prices = replace(  # as each text's policy sees them. The round's time comes from the joint costs
         costs.of_each(users),
         branches=[(1, step_s)],
@@ -91,7 +91,7 @@ def simulate_together(
     batch = _Batch(plan, costs, prices, placement, budget, clock)
     tracked = {id(request): request.track for request in requests}
     begin = lambda request, end: batch.begin(request, tracked[id(request)], end)  # noqa: E731
-    return Together(users, serve(requests, begin, batch.step, users, clock).requests)
+    return SsdRun(users, serve(requests, begin, batch.step, users, clock).requests)
 
 
 @dataclass
@@ -100,18 +100,18 @@ class _Batch:
     costs: CostModel
     prices: CostModel
     placement: Placement
-    budget: Budget
-    clock: Clock
+    budget: RowBudget
+    clock: PassClock
 
     def begin(self, request: RecordedText, track: Track, end: int) -> _Ahead:
         if end < request.tokens:
             track = replace(track, room=end)
         return _Ahead(request, self.clock.seconds, end, self._text(track))
 
-    def _text(self, track: Track) -> Text:
-        return Text(track, self.plan, self.prices, self.placement, Experience(self.budget.breadth))
+    def _text(self, track: Track) -> SimulatedText:
+        return SimulatedText(track, self.plan, self.prices, self.placement, Experience(self.budget.breadth))
 
-    def step(self, texts: Sequence[texts_at_load.Text]) -> None:
+    def step(self, texts: Sequence[texts_at_load.TextAtLoad]) -> None:
         """Play one round of all texts. Those whose prompt is still being read take part in the verification."""
         ready = [text for text in texts if isinstance(text, _Ahead) and text.unread <= 0]
         preparing_s = self._draft(ready) if ready else 0.0

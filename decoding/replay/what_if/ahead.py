@@ -20,7 +20,7 @@ from decoding.prices.fit_ahead import as_alone, prices_from
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan, Simulated
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.ssd.track import Track
-from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.possible import Possible
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
@@ -72,7 +72,7 @@ def surer(one: Mapping[int, Stood], other: Mapping[int, Stood]) -> dict[int, Sto
     }
 
 
-def track(text: Sequence[int], places: Places, where: Mapping[int, Stood], hopes: bool) -> Track:
+def track(text: Sequence[int], places: TracedText, where: Mapping[int, Stood], hopes: bool) -> Track:
     """Build a track. `hopes`: assume that everything unknown favours the draft."""
     said = [hopes if known is None else known for known in places.said]
     preferred = [
@@ -93,7 +93,7 @@ def _listed(token: int, favourite: int | None, stood: Stood | None, hopes: bool)
 
 
 @dataclass(frozen=True)
-class Ahead:
+class SsdTracks:
     """Tracks of every prompt in both cases, and SSD's costs on this machine."""
 
     refused: Sequence[Track]
@@ -108,10 +108,10 @@ class Ahead:
     def placement(self) -> Placement:
         return ANYTIME if self.is_beside else IN_TURN
 
-    def play(self, choice: Choice) -> Played:
+    def play(self, choice: Choice) -> SsdSimulation:
         plan = self.plan(choice)
         low, high = (simulate(tracks, plan, self.prices, self.placement) for tracks in (self.refused, self.accepted))
-        return Played(self, low, high)
+        return SsdSimulation(self, low, high)
 
     def plan(self, choice: Choice, users: int = 1) -> Plan:
         """Make the plan of a choice. If its backup cannot be replayed, the draft model drafts instead."""
@@ -136,13 +136,13 @@ class Ahead:
 
 
 def ahead_of(
-    texts: Sequence[tuple[Sequence[int], Places, Mapping[int, Stood]]],
+    texts: Sequence[tuple[Sequence[int], TracedText, Mapping[int, Stood]]],
     priced: Sequence[Sequence[Event]],
     ahead: Sequence[Sequence[Event]],
     alone: Callable[[int], float],
     *,
     is_beside: bool,
-) -> Ahead | None:
+) -> SsdTracks | None:
     """Build the tracks of both cases. Return None if no SSD run was long enough to measure its costs."""
     if not any(isinstance(event, Anticipated) and event.round > 1 and event.passes > 1 for t in ahead for event in t):
         return None
@@ -151,14 +151,14 @@ def ahead_of(
     refused, accepted = ([track(*of, hopes=hopes) for of in few] for hopes in (False, True))
     seconds = [alone(len(text)) for text, _, _ in few]
     prompts = [places.prompt_length for _, places, _ in few]
-    return Ahead(refused, accepted, seconds, prices_from(priced, ahead), is_beside, prompts)
+    return SsdTracks(refused, accepted, seconds, prices_from(priced, ahead), is_beside, prompts)
 
 
 @dataclass(frozen=True)
-class Played(Possible):
+class SsdSimulation(Possible):
     """Simulated SSD in both cases: the counterpart of `simulation.Simulation`."""
 
-    found: Ahead
+    found: SsdTracks
     refused: Simulated
     accepted: Simulated
     unmeasured: float = 0.0

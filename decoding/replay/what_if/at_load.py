@@ -12,21 +12,21 @@ from decoding.choice import Choice, choose
 from decoding.replay import at_load
 from decoding.replay.ssd.together import Tracked, simulate_together
 from decoding.replay.ssd.track import Track
-from decoding.replay.texts_at_load import Round
+from decoding.replay.texts_at_load import RoundCounts
 from decoding.replay.what_if.possible import Possible
-from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.strategies import BASELINE
 
 
 @dataclass(frozen=True)
-class AtLoad(Possible):
+class SimulationAtLoad(Possible):
     """A setting for several users: the counterpart of `simulation.Simulation`."""
 
     users: int
     widest: int | None  # rows of the widest verification that was measured for so many users; None: no run shows any
-    alone: at_load.Run
-    refused: at_load.Run
-    accepted: at_load.Run
+    alone: at_load.PlayedRun
+    refused: at_load.PlayedRun
+    accepted: at_load.PlayedRun
     hit_rate: float | None = None  # None: nothing is prepared ahead
 
     @cached_property
@@ -55,27 +55,27 @@ class AtLoad(Possible):
     def num_draft_passes(self) -> int:
         return round(self._over(lambda rounds: sum(one.passes for one in rounds)))
 
-    def _over(self, number: Callable[[Sequence[Round]], float]) -> float:
+    def _over(self, number: Callable[[Sequence[RoundCounts]], float]) -> float:
         """Mean of a figure over the two cases."""
         cases = [[one for request in run.requests for one in request.rounds] for run in (self.refused, self.accepted)]
         return statistics.mean(map(number, cases))
 
 
-def _acceptance_length(rounds: Sequence[Round]) -> float:
+def _acceptance_length(rounds: Sequence[RoundCounts]) -> float:
     drafted = [one.accepted for one in rounds if one.drafted]
     return 1 + statistics.mean(drafted) if drafted else 1.0
 
 
-def simulate_at_load(found: Recorded, choice: Choice, users: int) -> AtLoad:
+def simulate_at_load(found: RecordedComparison, choice: Choice, users: int) -> SimulationAtLoad:
     if choice.spec.prepares_ahead:
         return _ahead(found, choice, users)
     refused = _play(found, choice, users, False)
     accepted = refused if choice.spec.copies_only else _play(found, choice, users, True)
     alone = _play(found, choose(BASELINE), users, False)
-    return AtLoad(users, found.widest.get(users), alone, refused, accepted)
+    return SimulationAtLoad(users, found.widest.get(users), alone, refused, accepted)
 
 
-def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.Run:
+def _play(found: RecordedComparison, choice: Choice, users: int, hopes: bool) -> at_load.PlayedRun:
     texts, source, own = (
         found.texts(choice.sees, hopes),
         choice.sources(found.judge(choice)),
@@ -84,7 +84,7 @@ def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.R
     return at_load.play(texts, source, found.costs, users, own, drafts=choice.spec.needs_draft)
 
 
-def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
+def _ahead(found: RecordedComparison, choice: Choice, users: int) -> SimulationAtLoad:
     """Simulate a strategy that prepares ahead, on the texts that are simulated for one user."""
     ahead = found.ahead
     assert ahead, f"nobody knows what {choice.label} costs"
@@ -101,4 +101,4 @@ def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
     )
     alone = at_load.play(texts(ahead.refused), choose(BASELINE).source, found.costs, users, drafts=False)
     hit_rate = statistics.mean((refused.hit_rate, accepted.hit_rate))
-    return AtLoad(users, found.widest.get(users), alone, refused, accepted, hit_rate)
+    return SimulationAtLoad(users, found.widest.get(users), alone, refused, accepted, hit_rate)

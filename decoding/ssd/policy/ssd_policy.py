@@ -23,7 +23,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.misses import Experience, Misses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import RANKS, planner_for
-from decoding.ssd.policy.together import Budget, Trial, shared_out
+from decoding.ssd.policy.together import RowBudget, Trial, shared_out
 from decoding.trace.answers import HIT, MODEL
 from decoding.trace.events import Backup
 
@@ -68,7 +68,7 @@ class SsdPolicy:
         self.prices = prices or TokenPrices(0.0, 0.0)
         self.planner = planner_for(settings, by_estimates=self.has_estimates)
         self.pace = Pace(clock_ns)
-        self.budget = Budget(settings.branches)
+        self.budget = RowBudget(settings.branches)
         self.recalibration = Recalibration()  # of the classifier's estimates
         self.text: list[int] = []
         self.echoes = Echoes()
@@ -86,7 +86,7 @@ class SsdPolicy:
 
     def share(self, experience: Experience, hides: bool = True) -> None:
         """Learn with all texts of a run how many branches pay, and which backup."""
-        self.budget = Budget(self.budget.branches, hides, experience.breadth)
+        self.budget = RowBudget(self.budget.branches, hides, experience.breadth)
         self._misses = experience.misses
 
     def join(self, crowd: Crowd, hides: bool) -> None:

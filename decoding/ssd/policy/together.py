@@ -24,7 +24,7 @@ TRIED = 64  # rounds of one backup that its means remember
 
 
 @dataclass(frozen=True)
-class Budget:
+class RowBudget:
     """Rows that all texts together have in one pass of the draft."""
 
     branches: int | None  # None: as many as pay

@@ -18,11 +18,11 @@ from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.ssd_settings import Settings
 from decoding.models.runner import ModelRunner, Result, Steps
-from decoding.ssd.policy.together import Budget
+from decoding.ssd.policy.together import RowBudget
 from decoding.ssd.speculator import answering
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState
-from decoding.ssd.speculator.tree import Tree, choose_outcomes, open_tree
+from decoding.ssd.speculator.tree import BranchTree, choose_outcomes, open_tree
 
 
 class Preparation(NamedTuple):
@@ -70,7 +70,7 @@ class Speculator:
         """The speculator commits verdicts to `dice`, so nobody else may use them. A classifier makes it `ssd-disco`."""
         self._state = SpeculatorState(runner, dice, settings, end_tokens, classifier)
         self._current = CurrentDraft()
-        self._tree: Tree | None = None
+        self._tree: BranchTree | None = None
         self.last_preparation = NOTHING  # before the last answer
         self._posted_depth = 0  # depth of the branches when `ready` last returned them
         self._is_open = True  # whether branches were opened, or had no reason to be, since the last answer
@@ -78,7 +78,7 @@ class Speculator:
         self._rows = 0  # of a pass that prepares, over all texts
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> RowBudget:
         """Rows for branches, which texts that are decoded together share."""
         return self._state.policy.budget
 

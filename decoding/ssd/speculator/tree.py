@@ -10,11 +10,11 @@ from torch import Tensor
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.models.runner import Branches, Feed, Steps, align
 from decoding.ssd.policy.ssd_policy import echo_of
-from decoding.ssd.speculator.drawing import Branch, Drawing, Drawn
+from decoding.ssd.speculator.drawing import Branch, Drawing, DrawnRows
 from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState
 
 
-class Tree:
+class BranchTree:
     def __init__(
         self, fork: Branches, branches: Sequence[Branch], most: int, is_room_behind: bool, drawing: Drawing
     ) -> None:
@@ -24,7 +24,7 @@ class Tree:
         self._is_room_behind = is_room_behind
         self._fork = fork
         self._drawing = drawing
-        self._drawn: list[Drawn] = []  # per step [B, V]
+        self._drawn: list[DrawnRows] = []  # per step [B, V]
         self._last: Tensor | None = None  # logits [B, V] after the last tokens of finished branches
         self._row_of = {(b.accepted, b.token): row for row, b in enumerate(self.branches)}
 
@@ -53,7 +53,7 @@ class Tree:
         """The row of the branch for this outcome, if there is one and it has a first token."""
         return self._row_of.get((accepted, token)) if self._drawn else None
 
-    def steps(self, count: int) -> list[Drawn]:
+    def steps(self, count: int) -> list[DrawnRows]:
         """Rows [B, V] of the first steps, as far as the branches have come."""
         return self._drawn[:count]
 
@@ -78,7 +78,7 @@ def choose_outcomes(state: SpeculatorState, current: CurrentDraft) -> Steps[Chos
     return _choose(state, current)
 
 
-def open_tree(state: SpeculatorState, current: CurrentDraft, chosen: ChosenOutcomes) -> Tree | None:
+def open_tree(state: SpeculatorState, current: CurrentDraft, chosen: ChosenOutcomes) -> BranchTree | None:
     """Open a branch for each chosen outcome. No tree if none is chosen."""
     if not chosen.outcomes:
         return None
@@ -88,7 +88,7 @@ def open_tree(state: SpeculatorState, current: CurrentDraft, chosen: ChosenOutco
     behind = state.runner.context - max(lengths)
     most = state.policy.room(current.limit - 1, behind)
     branches = [Branch(accepted=k, token=token, ahead=[*tokens[:k], token]) for k, token in chosen.outcomes]
-    return Tree(state.runner.fork(lengths), branches, most, most < behind, state.drawing)
+    return BranchTree(state.runner.fork(lengths), branches, most, most < behind, state.drawing)
 
 
 def _read_on(state: SpeculatorState, current: CurrentDraft) -> Steps[None]:

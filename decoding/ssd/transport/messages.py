@@ -45,7 +45,7 @@ _ALIGNED = 4  # bytes: scores that follow are read where they lie
 
 
 @dataclass(frozen=True)
-class Recipe:
+class SpeculatorRecipe:
     """All that a sample's speculator is made of, except the model."""
 
     settings: Settings
@@ -75,7 +75,7 @@ class Recipe:
 # Questions ------------------------------------------------------------------------------------------------------------
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """One text's question: its verdict, and the room for the next draft."""
 
     text: int  # its number
@@ -85,24 +85,24 @@ class Asked(NamedTuple):
     taken: int = 0  # tokens that the target took from the board; then it needs no answer
 
 
-def pack_entry(number: int, recipe: Recipe, text: Sequence[int], running: Sequence[int]) -> bytes:
+def pack_entry(number: int, recipe: SpeculatorRecipe, text: Sequence[int], running: Sequence[int]) -> bytes:
     """Pack a text that enters. `running` are the numbers of the texts that go on."""
     return _KIND.pack(ENTER) + pickle.dumps((number, recipe, list(text), running))
 
 
-def unpack_entry(question: bytearray) -> tuple[int, Recipe, list[int], Sequence[int]]:
+def unpack_entry(question: bytearray) -> tuple[int, SpeculatorRecipe, list[int], Sequence[int]]:
     number, recipe, text, running = pickle.loads(memoryview(question)[_KIND.size :])
     return number, recipe, text, running
 
 
-def pack_asked(asked: Sequence[Asked]) -> bytes:
+def pack_asked(asked: Sequence[Question]) -> bytes:
     return _KIND.pack(ASK) + marshal.dumps((time.perf_counter_ns(), [tuple(each) for each in asked]))
 
 
-def unpack_asked(question: bytearray) -> tuple[int, list[Asked]]:
+def unpack_asked(question: bytearray) -> tuple[int, list[Question]]:
     """Return the time of the question, by the clock that all processes share, and what each text asks."""
     asked_at_ns, asked = marshal.loads(memoryview(question)[_KIND.size :])
-    return asked_at_ns, [Asked(*each) for each in asked]
+    return asked_at_ns, [Question(*each) for each in asked]
 
 
 # Answers --------------------------------------------------------------------------------------------------------------

@@ -21,14 +21,14 @@ from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.speculator import Speculator
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.mailbox import Octets
-from decoding.ssd.transport.messages import Asked, Postscript, Recipe, no_postscript
+from decoding.ssd.transport.messages import Postscript, Question, SpeculatorRecipe, no_postscript
 
 
 @dataclass
 class Speculated:
     """A text whose drafts are prepared ahead."""
 
-    recipe: Recipe
+    recipe: SpeculatorRecipe
     prompt: list[int]
     speculator: Speculator
     crowd: Crowd
@@ -36,7 +36,7 @@ class Speculated:
     error: DrafthouseError | None = None  # why this text gets no more drafts
     chosen: ChosenOutcomes = field(default_factory=ChosenOutcomes)
 
-    def answering(self, asked: Asked, at_ns: int) -> Steps[None]:
+    def answering(self, asked: Question, at_ns: int) -> Steps[None]:
         self.draft = EMPTY
         yield from self._guarded(self._drafting(asked, at_ns))
 
@@ -58,7 +58,7 @@ class Speculated:
             return no_postscript()
         return Postscript(self.draft.confidence, self.speculator.estimate(), self.speculator.last_preparation)
 
-    def _drafting(self, asked: Asked, at_ns: int) -> Steps[None]:
+    def _drafting(self, asked: Question, at_ns: int) -> Steps[None]:
         speculator = self.speculator
         if asked.accepted is None:
             self.draft = yield from speculator.beginning(self.prompt, asked.limit)
@@ -90,7 +90,7 @@ class Speculators:
         self._crowds: dict[Hashable, Crowd] = defaultdict(Crowd)  # by kind of sample
         self._is_open = True  # whether outcomes were chosen since the last answer
 
-    def read(self, number: int, recipe: Recipe, prompt: list[int], runner: ModelRunner) -> None:
+    def read(self, number: int, recipe: SpeculatorRecipe, prompt: list[int], runner: ModelRunner) -> None:
         """Read the prompt of a text that enters."""
         speculator, crowd = recipe.speculator(runner), self._crowds[recipe.kind]
         if not self.texts:
@@ -99,7 +99,7 @@ class Speculators:
         speculator.read(prompt)
         self.texts[number] = Speculated(recipe, prompt, speculator, crowd)
 
-    def answer(self, asked: Sequence[Asked], at_ns: int) -> list[Speculated]:
+    def answer(self, asked: Sequence[Question], at_ns: int) -> list[Speculated]:
         """Take the verdicts on these texts, and return the texts with their next drafts. All others have ended."""
         self.texts = {each.text: self.texts[each.text] for each in asked}
         texts = [*self.texts.values()]

@@ -20,8 +20,8 @@ from decoding.core.load import ONE, Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
-from decoding.measure.comparison import Comparison
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, Recorder
 from tests.decoding.servers.wire import Script, Wire, serving
@@ -34,10 +34,10 @@ LETTERS = Letters()
 def greedy(prompt: Any, room: int, models: ModelPair | None = None) -> list[int]:
     """The target's own greedy text."""
     text = prompt if isinstance(prompt, str) else LETTERS.decode(prompt)
-    alone = Comparison(
+    alone = Measurement(
         models or pair(), [PromptItem(text, text)], [choose("autoregressive")], Sampling(max_new_tokens=room)
     )
-    return alone.decode(Key(alone.choices[0], alone.prompts[0], 0), Recorder()).tokens
+    return alone.decode(SampleKey(alone.choices[0], alone.prompts[0], 0), Recorder()).tokens
 
 
 def in_steps(tokens: Sequence[int], sizes: Sequence[int] = (1, 3, 1, 5, 2)) -> list[list[int]]:
@@ -61,7 +61,7 @@ def reach(wire: Wire, dialect: str, **settings: Any) -> Reach:
 @contextmanager
 def comparing(
     script: Script, dialect: str, models: ModelPair | None = None, **settings: Any
-) -> Iterator[tuple[Comparison, Wire]]:
+) -> Iterator[tuple[Measurement, Wire]]:
     """A comparison of autoregressive here with the server of this script."""
     with serving(script) as wire:
         models = models or pair()
@@ -69,7 +69,7 @@ def comparing(
         choices = [choose("autoregressive"), server_choice()]
         models.begin(choices)
         try:
-            yield Comparison(models, PROMPTS, choices, GREEDY), wire
+            yield Measurement(models, PROMPTS, choices, GREEDY), wire
         finally:
             models.close()
 

@@ -16,7 +16,7 @@ from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer
 from decoding.measure.audit import respelled, with_end
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.measure.doubts import doubts
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.summary import report
@@ -34,7 +34,7 @@ TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request
 IDS = {"llamacpp", "vllm", "sglang", "trtllm"}  # take the prompt as token ids
 
 
-def row_of(comparison: Comparison) -> tuple[dict[str, Any], list[Any]]:
+def row_of(comparison: Measurement) -> tuple[dict[str, Any], list[Any]]:
     samples = [sample for group in comparison.run() for sample in group]
     runners = {choice.label: comparison.models.runner_of(choice) for choice in comparison.choices}
     own = [sample for sample in samples if sample.strategy == "server:it"]
@@ -315,7 +315,7 @@ def test_servers_run_alone_without_a_model_here() -> None:
         ground = ServersAlone(reach(wire, "openai"))
         choices = [server_choice()]
         ground.begin(choices)
-        alone = Comparison(ground, PROMPTS, choices, Sampling(max_new_tokens=12))
+        alone = Measurement(ground, PROMPTS, choices, Sampling(max_new_tokens=12))
         samples = [sample for group in alone.run() for sample in group]
         ground.close()
     assert [sample.text for sample in samples] == [

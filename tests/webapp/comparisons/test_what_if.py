@@ -17,8 +17,8 @@ from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.measure.sample import sample_from_events
 from decoding.prices.cost_model import CostModel
-from decoding.replay.what_if.places import Places
-from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.places import TracedText
+from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import oracle, simulate
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Anticipated, Drafted, Finished, Prompted, Started, Verified, to_dict
@@ -84,12 +84,12 @@ def dicts(events):
     return [to_dict(event, seq) for seq, event in enumerate(events, 1)]
 
 
-def recorded(labels, sampling, seed) -> Recorded:
+def recorded(labels, sampling, seed) -> RecordedComparison:
     decoded, _ = live("autoregressive", sampling, seed)
-    places = Places.of(len(decoded.tokens), LENGTH, decoded.reason == "eos")
+    places = TracedText.of(len(decoded.tokens), LENGTH, decoded.reason == "eos")
     for label in labels.split():
         places.learn(dicts(live(label, sampling, seed)[1]))
-    return Recorded([places], 1, COSTS, {1: 3})
+    return RecordedComparison([places], 1, COSTS, {1: 3})
 
 
 def counts_of(events):

@@ -10,7 +10,7 @@ from django.core.cache import cache
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.replay.what_if.ahead import Stood, ahead_of, stood, surer
-from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.places import TracedText
 from decoding.trace.events import Anticipated, Drafted, Prompted, Verified
 from tests.decoding.worlds import World
 from tests.webapp.comparisons.test_what_if import ask, comparison, decode, dicts, timed
@@ -32,7 +32,7 @@ def live(label, sampling, seed):
 def recorded(labels, sampling, seed):
     """The text, its places, and where the target's tokens stood, by the SSD among these strategies."""
     text = live("autoregressive", sampling, seed)[0].tokens
-    places, where = Places.of(len(text), LENGTH, False), {}
+    places, where = TracedText.of(len(text), LENGTH, False), {}
     places.learn(dicts([Prompted(PROMPT, 0)]))
     for label in labels.split():
         events = live(label, sampling, seed)[1]

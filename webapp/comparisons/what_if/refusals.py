@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, Strategy, alone, choose, lacks_scores
+from decoding.public import (
+    BASELINE,
+    STRATEGIES,
+    Choice,
+    RecordedComparison,
+    Sampling,
+    Strategy,
+    alone,
+    choose,
+    lacks_scores,
+)
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.recorded import COPYING, DRAFTED_BY_THE_PAIR, PRICED, one_user
 from webapp.core.problems import Conflict
@@ -59,7 +69,7 @@ def no_draft(comparison: Comparison, choice: Choice) -> Conflict | None:
     return Conflict(why, code="other-tokenizer", hint=f"{ask} a pair of these models with the setting tli.")
 
 
-def unknown(found: Recorded, choice: Choice) -> Conflict | None:
+def unknown(found: RecordedComparison, choice: Choice) -> Conflict | None:
     """Return why these traces cannot tell what the choice would draft; None if they can."""
     if choice.spec.copies and not found.knows_prompts:
         return Conflict(
