@@ -48,7 +48,7 @@ class Played:
         from webapp.jobs import services as jobs
         from worker.attempt import Attempt
         from worker.comparison_rows import ComparisonRows
-        from worker.messages import Loaded
+        from worker.messages import PairLoaded
         from worker.pulse import Pulse
 
         while (job := jobs.claim(worker="bench", queues=["cpu"])) != self.row.job:
@@ -58,7 +58,7 @@ class Played:
         with pulse.holding(job) as hold:
             work = ComparisonRows(Attempt(hold, SimpleNamespace(pid=os.getpid())))
             order = work.order()
-            work.note(Loaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
+            work.note(PairLoaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
             threading.Thread(target=decode, args=(order, reports.put)).start()
             while (report := reports.get()) is not None:
                 work.note(report)

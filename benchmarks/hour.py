@@ -82,7 +82,7 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
     from tokenizers import Tokenizer
 
     from decoding.measure.schedule import SampleKey
-    from worker.comparison_messages import Decoded
+    from worker.comparison_messages import SampleDecoded
     from worker.engine.tracing import Tracing, which
 
     texts = {label: cycle(samples) for label, samples in recorded.items()}
@@ -97,7 +97,7 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
                 time.sleep(max(0.0, begun + over_ns(event) / 1e9 / faster - time.monotonic()))
                 sink.emit(event)
             begun = max(time.monotonic(), begun + over_ns(events[-1]) / 1e9 / faster)
-            say(Decoded(numbers_of(events, key, events[-1].new_tokens), tracing.finish(which(key))))
+            say(SampleDecoded(numbers_of(events, key, events[-1].new_tokens), tracing.finish(which(key))))
             if begun > until:
                 break
     say(None)

@@ -29,8 +29,7 @@ from decoding.measure.devices import device_counts, works_at_once
 from decoding.measure.intervals import fewest_rows
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
 from decoding.measure.ranking import ranked
-from decoding.measure.sample import SampleResult as Numbers
-from decoding.measure.sample import sample_from_dict
+from decoding.measure.sample import SampleResult, sample_from_dict
 from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.summary import ENDED, RaceResults, Stage, so_few, usual_baseline
 from decoding.measure.texts import Texts
@@ -59,8 +58,7 @@ from decoding.replay.what_if.simulation import Simulation, oracle, simulate
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
 from decoding.trace.events import Event, Started, Verified, from_dict
-from decoding.vocabularies.fit import Finding as PairFinding
-from decoding.vocabularies.fit import check_pair
+from decoding.vocabularies.fit import PairFinding, check_pair
 from decoding.vocabularies.scores import lacks_scores
 from decoding.vocabularies.shared import METHODS
 from decoding.words import change, ms

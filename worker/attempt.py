@@ -13,7 +13,7 @@ from webapp.studies.models import Classifier
 from worker import database, listening, materials
 from worker.engine_process import EngineDied, EngineProcess
 from worker.memory import OverLimit
-from worker.messages import LocalPair, Order, Report, Step
+from worker.messages import JobProgress, LocalPair, Order, Report
 from worker.pulse import Hold
 from worker.steps import StepLog
 
@@ -54,6 +54,6 @@ class Attempt:
     def progress(self, done: int, total: int) -> None:
         self.hold.progress(done, total)
 
-    def record(self, step: Step) -> None:
+    def record(self, step: JobProgress) -> None:
         """Write how far the engine is."""
         self._steps.write(step)

@@ -60,14 +60,14 @@ class Grew:
 
 
 @dataclass(frozen=True, slots=True)
-class Grown(Report):
+class TracesGrown(Report):
     """More of the traces of all samples that are being decoded."""
 
     traces: Sequence[Grew]
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded(Report):
+class SampleDecoded(Report):
     """A sample is complete; all of its trace was sent before this."""
 
     sample: SampleResult

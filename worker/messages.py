@@ -110,7 +110,7 @@ class AtWork(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded(Report):
+class PairLoaded(Report):
     """The pair is in memory. Says which runner runs each strategy, on which hardware."""
 
     hardware: dict[str, object]
@@ -119,7 +119,7 @@ class Loaded(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Report):
+class JobProgress(Report):
     """Progress in this phase, and of a study or a training in samples decoded on the whole."""
 
     phase: str

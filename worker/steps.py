@@ -6,7 +6,7 @@ import time
 
 from webapp.jobs import services as jobs
 from worker.database import insist
-from worker.messages import Step
+from worker.messages import JobProgress
 from worker.pulse import Hold
 
 WRITE_EVERY = 0.2  # s: each round's worth of progress need not be written
@@ -20,7 +20,7 @@ class StepLog:
         self._since = 0.0  # when the phase began
         self._written = 0.0
 
-    def write(self, step: Step) -> None:
+    def write(self, step: JobProgress) -> None:
         """Write how far the engine is. Its log gets the first step of a phase, and steps with numbers to draw."""
         hold, now = self._hold, time.monotonic()
         done, total = step.whole or (hold.done, hold.total)
@@ -40,6 +40,6 @@ class StepLog:
             insist(hold, lambda: jobs.renew(job=hold.job, done=done, total=total, step=reached))
 
 
-def _sentence(step: Step) -> str:
+def _sentence(step: JobProgress) -> str:
     words = f"{step.phase.capitalize()}: {step.done} of {step.due}"
     return f"{words}, {step.detail}." if step.detail else f"{words}."

@@ -13,7 +13,7 @@ from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study
 from worker.attempt import Attempt
 from worker.database import storable
-from worker.messages import Found, LocalPair, PairOrder, Step
+from worker.messages import Found, JobProgress, LocalPair, PairOrder
 
 
 def study_of(attempt: Attempt) -> Study:
@@ -34,7 +34,7 @@ def shared_fields(
 def run(attempt: Attempt, order: PairOrder) -> None:
     for report in attempt.reports(order):
         match report:
-            case Step():
+            case JobProgress():
                 attempt.record(report)
             case Found():
                 document = storable(dict(report.document))

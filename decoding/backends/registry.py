@@ -16,7 +16,7 @@ from decoding.disco.estimating import estimate_of
 from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Confidence, Fate, Feature, Lead, Peak
 from decoding.drafting.source import Given, Sight, Source, View, Words, no_words
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.beside import BesideExchange
@@ -73,7 +73,9 @@ class Parts:
         choosing = self.choosings.of(sampling, feature.look if feature else None)
         return RetokenisedDrafter(SourceDrafter(source, view, dice, self._draft, feature, choosing), bridge)
 
-    def speculating(self, placement: str, settings: Settings, classifier: DraftClassifier | None = None) -> Drafter:
+    def speculating(
+        self, placement: str, settings: SpeculatorSettings, classifier: DraftClassifier | None = None
+    ) -> Drafter:
         """Return a drafter that prepares drafts ahead, at the given placement."""
         if self.bridge:
             self.bridge.require_scores("A draft beside the target")

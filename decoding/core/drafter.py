@@ -17,7 +17,7 @@ from torch import Tensor
 from decoding.core.crowd import Crowd
 from decoding.dice.verify import Verdict
 from decoding.models.runner import Steps
-from decoding.trace.events import Anticipated, Backup, Source, StopReason
+from decoding.trace.events import Anticipated, Backup, Origin, StopReason
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Draft:
     scores: Tensor | None  # [k, V], what each token was drawn from; None: not drawn, so each is judged as certain
     lookahead: int  # number of tokens asked for
     stop: StopReason
-    source: Source
+    source: Origin
     passes: int
     estimates: tuple[float, ...] = ()  # the probability that each token is accepted, if its drafter has one
     backup: Backup = ""

@@ -11,7 +11,7 @@ from typing import Literal
 
 from decoding.drafting.params import Param, Value
 from decoding.drafting.source import Given, Sight, Source
-from decoding.drafting.ssd_settings import Settings as SpeculatorSettings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy, meant
 
 Role = Literal[

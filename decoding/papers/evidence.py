@@ -14,7 +14,7 @@ from decoding.choice import Choice, choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco import training
 from decoding.disco.classifier import DraftClassifier
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.papers import by_temperature, together, transfer
 from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.recordings import Recordings
@@ -258,7 +258,7 @@ class Evidence(Recordings):
         return found or as_alone(self.joint, self.prices, self.alone)
 
     def _played(self, lookahead: int) -> list[float]:
-        settings = Settings(lookahead, BRANCHES_EACH * (lookahead + 1), "uniform", "neural")
+        settings = SpeculatorSettings(lookahead, BRANCHES_EACH * (lookahead + 1), "uniform", "neural")
         plan = plan_for(settings, self.pair.vocab)
         return [simulate([track], plan, self.prices, ANYTIME).tokens_per_s for track in self.tracks]
 

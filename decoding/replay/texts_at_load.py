@@ -11,7 +11,7 @@ from decoding.core.crowd import Crowd
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
 from decoding.replay.player import Pass, PassClock, Playing
-from decoding.trace.events import Source as Origin
+from decoding.trace.events import Origin
 
 
 @dataclass(frozen=True)

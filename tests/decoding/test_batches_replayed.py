@@ -30,7 +30,7 @@ from decoding.replay.ssd.together import Tracked, simulate_together
 from decoding.replay.what_if.ahead import ahead_of, stood
 from decoding.replay.what_if.at_load import SimulationAtLoad, simulate_at_load
 from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.recorded import RecordedComparison as WhatIf
+from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.trace.events import Drafted, Event, Recorder, Verified, to_dict
 from tests.decoding.test_at_load import CHEAP
 from tests.decoding.test_hybrid import chain, chained
@@ -189,7 +189,7 @@ def asked_and_run(choice: Choice, sampling: Sampling) -> tuple[SimulationAtLoad,
     return found, live(made, make, sampling, asked)
 
 
-def traced(made: World, sampling: Sampling) -> WhatIf:
+def traced(made: World, sampling: Sampling) -> RecordedComparison:
     """Facts about these texts from traces of one user."""
     texts, priced, ahead = [], [], []
     for number, prompt in enumerate(PROMPTS):
@@ -204,4 +204,4 @@ def traced(made: World, sampling: Sampling) -> WhatIf:
         texts.append((tokens, places, stood(ahead[-1])))
     costs = costs_from(priced)
     found = ahead_of(texts, priced, ahead, lambda tokens: tokens * 1e-5, is_beside=False)
-    return WhatIf([places for _, places, _ in texts], len(texts), costs, {1: costs.widest}, ahead=found)
+    return RecordedComparison([places for _, places, _ in texts], len(texts), costs, {1: costs.widest}, ahead=found)

@@ -18,7 +18,7 @@ from decoding.replay.confirming import Confirmed, repriced
 from decoding.replay.planning import Prediction, RecordedSet, static
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
-from decoding.trace.events import Drafted, Event, Finished, Source, Started, Verified
+from decoding.trace.events import Drafted, Event, Finished, Origin, Started, Verified
 from tests.decoding.test_replay_and_disco import CAP, NEW, SAMPLINGS, recorded, world
 from tests.decoding.worlds import some_classifier, stopped_by
 
@@ -140,7 +140,7 @@ def test_weighing_two_sources_costs_what_its_rounds_take_beyond_their_passes() -
     for number, (count, passes, accepted, seconds) in enumerate(rounds, start=1):
         end = now + round((seconds + costs.fixed(1) + 40e-6) * 1e9)
         if count:
-            source: Source = "fresh" if passes else "copied"
+            source: Origin = "fresh" if passes else "copied"
             trace.append(Drafted(number, 1, count, (1,) * count, (), (), "rule", source, passes, now, now))
         trace.append(Verified(number, accepted, 1, "correction", 0, now, end))
         now = end

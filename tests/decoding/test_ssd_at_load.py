@@ -21,7 +21,7 @@ from decoding.core.loop import decode, decode_all
 from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
 from decoding.drafting.fan_outs import ChosenOutcomes
-from decoding.drafting.ssd_settings import Settings, WantedBackup
+from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.errors import BrokenModel
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import stints
@@ -242,7 +242,7 @@ def test_a_batch_that_begins_anew_does_not_go_on_with_the_last_round() -> None:
     rounds = []
     for number in range(2):
         side.keep(())
-        side.read(number, SpeculatorRecipe(Settings(3, 6), SAMPLINGS["greedy"], 12, 0, ()), [3, 1], draft)
+        side.read(number, SpeculatorRecipe(SpeculatorSettings(3, 6), SAMPLINGS["greedy"], 12, 0, ()), [3, 1], draft)
         for verdict in (None, 0):
             side.answer([Question(number, verdict, 0, 20)], 0)
             rounds.append(side.texts[number].crowd.round)
@@ -302,7 +302,7 @@ def untimed(track: Track) -> Tracked:
 
 
 def plan(branches: int) -> Plan:
-    return Plan(Settings(4, branches, backup="neural"))
+    return Plan(SpeculatorSettings(4, branches, backup="neural"))
 
 
 @pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
@@ -381,7 +381,7 @@ def test_a_simulated_batch_hits_as_often_as_a_live_one(backup: WantedBackup) -> 
     with torch.inference_mode():
         decode_all(made)
     live = rates([counted for sequence in made if (counted := count(events(sequence)))])["hit_rate"]
-    settings = Settings(4, 10, backup=backup)
+    settings = SpeculatorSettings(4, 10, backup=backup)
     found = simulate_together(tracks, Plan(settings, copier=partial(copier, settings)), COSTS, 4)
     assert found.hit_rate == pytest.approx(live, abs=0.1)
     used = {event.backup for sequence in made for event in events(sequence) if isinstance(event, Drafted)}

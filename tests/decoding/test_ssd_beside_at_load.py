@@ -20,7 +20,7 @@ from decoding.core.ending import Decoded, Ending
 from decoding.core.load import ONE, Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BrokenModel, DraftLost
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
@@ -180,7 +180,7 @@ def draft_model() -> Remade:
 
 
 def recipe(rows: int = 12) -> SpeculatorRecipe:
-    return SpeculatorRecipe(Settings(3, rows, "uniform", "neural"), Sampling(), 12, 0, ())
+    return SpeculatorRecipe(SpeculatorSettings(3, rows, "uniform", "neural"), Sampling(), 12, 0, ())
 
 
 def speculators(rows: int, model: Remade, texts: int) -> Speculators:

@@ -11,7 +11,7 @@ import pytest
 from decoding.choice import choose
 from decoding.core.drafter import Draft
 from decoding.dice.sampling import Sampling
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
 from decoding.ssd.speculator.answering import Ready
@@ -49,7 +49,7 @@ class Pairs:
         classifier = some_classifier() if with_classifier else None
         draft = tables(VOCAB, seed, noise=0.9)[1]
         recipe = SpeculatorRecipe(
-            Settings(lookahead=4, branches=9, backup="neural"), sampling, VOCAB, seed, (), classifier
+            SpeculatorSettings(lookahead=4, branches=9, backup="neural"), sampling, VOCAB, seed, (), classifier
         )
         self._asked, self._taken = (Solo(TableRunner(draft, state_of=state_of), recipe) for _ in range(2))
 
@@ -100,7 +100,9 @@ def test_taking_is_as_good_as_asking(name: str, with_classifier: bool) -> None:
 
 def test_what_is_ready_is_told_once_for_every_depth() -> None:
     world = World.of_tables(VOCAB, 1, noise=0.9)
-    draft = Solo(world.draft, SpeculatorRecipe(Settings(lookahead=3, branches=5), SAMPLINGS["greedy"], VOCAB, 1, ()))
+    draft = Solo(
+        world.draft, SpeculatorRecipe(SpeculatorSettings(lookahead=3, branches=5), SAMPLINGS["greedy"], VOCAB, 1, ())
+    )
     draft.begin(PROMPT, 20)
     assert not draft.ready()
     while draft.step():
@@ -112,7 +114,7 @@ def test_what_is_ready_is_told_once_for_every_depth() -> None:
 def test_only_a_single_text_has_drafts_ready() -> None:
     """When the others have ended, the last one has them."""
     side, model = Speculators(), World.of_tables(VOCAB, 1, noise=0.9).draft.model
-    recipe = SpeculatorRecipe(Settings(3, 5, backup="neural"), SAMPLINGS["greedy"], VOCAB, 1, ())
+    recipe = SpeculatorRecipe(SpeculatorSettings(3, 5, backup="neural"), SAMPLINGS["greedy"], VOCAB, 1, ())
     for number in range(2):
         side.read(number, recipe, [3, number], model.new_runner())
     verdict: int | None = None

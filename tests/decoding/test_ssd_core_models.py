@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from decoding.dice.sampling import Sampling
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.messages import SpeculatorRecipe
@@ -49,7 +49,7 @@ class Watched:
 @torch.inference_mode()
 def test_the_winners_cache_is_that_of_a_fresh_run(runner: ModelRunner, temperature: float) -> None:
     sampling = Sampling(temperature=temperature)
-    settings = Settings(lookahead=3, branches=10, fanout="uniform", backup="neural")
+    settings = SpeculatorSettings(lookahead=3, branches=10, fanout="uniform", backup="neural")
     watched = Watched(runner)
     draws = Solo(cast(ModelRunner, watched), SpeculatorRecipe(settings, sampling, 97, 1, ()))
     text = [5, 17, 3, 60]

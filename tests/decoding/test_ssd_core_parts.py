@@ -13,7 +13,7 @@ from decoding.disco.classifier import DraftClassifier
 from decoding.disco.echoes import Echoes
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.fan_outs import by_fanout, by_probability
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.ssd.backups import random_tokens
 from decoding.ssd.policy.planner import RANKS, OutcomeCounts, planner_for
 from decoding.ssd.policy.ssd_policy import ngram_tokens
@@ -110,7 +110,7 @@ def test_holding_back_makes_the_cached_tokens_less_likely_and_leaves_the_others_
 
 
 def test_what_the_text_said_before_is_guessed_first_where_it_has_proved_right() -> None:
-    planner = planner_for(Settings(lookahead=1, branches=1), by_estimates=True)
+    planner = planner_for(SpeculatorSettings(lookahead=1, branches=1), by_estimates=True)
     draft = Draft((3,), torch.empty(1, 0), 1, "limit", "fresh", 1)
     guesses = [[7, 5], [4, 8]]
     for _ in range(100):

@@ -18,7 +18,7 @@ from decoding.core.loop import decode
 from decoding.core.sequence import Sequence
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadDevice, BadStrategy
 from decoding.measure.comparison import Measurement
 from decoding.models.fast.runner import FastRunner
@@ -59,7 +59,7 @@ class Late(ExchangeHere):
 
 def run(world: World, sampling: Sampling, looks: int | None, with_classifier: bool = False) -> tuple[Decoded, Recorder]:
     dice, clock, recorder = dice_for(sampling, VOCAB, 5), Clock(), Recorder()
-    settings = Settings(4, 9, backup="neural")
+    settings = SpeculatorSettings(4, 9, backup="neural")
     classifier = some_classifier() if with_classifier else None
     recipe = SpeculatorRecipe(settings, sampling, VOCAB, 5, frozenset(), classifier)
     lanes = Lanes(Lane(CPU, is_urgent=True), Lane(CPU), world.draft)
@@ -158,7 +158,7 @@ def test_one_device_shared_is_not_ranked_against_two() -> None:
 def test_a_sample_without_room_for_a_draft_has_none() -> None:
     world = World.of_tables(VOCAB, 2)
     lanes = Lanes(Lane(CPU), Lane(CPU), world.draft)
-    recipe = SpeculatorRecipe(Settings(), SAMPLINGS["greedy"], VOCAB, 5, frozenset())
+    recipe = SpeculatorRecipe(SpeculatorSettings(), SAMPLINGS["greedy"], VOCAB, 5, frozenset())
     with torch.inference_mode():
         exchange = ExchangeHere(lanes)
         questioner = exchange.enter(recipe, PROMPT, world.draft, Clock())
@@ -202,7 +202,7 @@ def on_gpu(world: World, choice: Choice | None, sampling: Sampling, vocab: int, 
     if choice is None:
         in_turn = choose("ssd", {"backup": "neural", "placement": "in-turn"})
         return world.run(in_turn, PROMPT, sampling, 5)[0].tokens
-    recipe = SpeculatorRecipe(Settings(backup="neural"), sampling, vocab, 5, frozenset())
+    recipe = SpeculatorRecipe(SpeculatorSettings(backup="neural"), sampling, vocab, 5, frozenset())
     clock = Clock()
     with torch.inference_mode(), lanes.for_target():
         drafter = SsdDrafter(ExchangeHere(lanes), recipe, world.draft, clock)

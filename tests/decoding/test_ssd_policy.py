@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from decoding.drafting.ssd_settings import Settings, WantedBackup
+from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.replay.ssd.playing import SimulatedDraft
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
@@ -18,7 +18,10 @@ END = 9
 
 def policy(backup: WantedBackup = "neural", prices: TokenPrices | None = None) -> SsdPolicy:
     return SsdPolicy(
-        Settings(lookahead=4, branches=6, backup=backup), {END}, prices, lambda text, count: [len(text), END, 1][:count]
+        SpeculatorSettings(lookahead=4, branches=6, backup=backup),
+        {END},
+        prices,
+        lambda text, count: [len(text), END, 1][:count],
     )
 
 
@@ -88,7 +91,7 @@ def test_a_backup_drafts_up_to_its_first_end_token_and_leaves_what_it_does_not_k
 def test_a_backup_copies_what_is_sure_as_the_text_grows(
     name: WantedBackup, instead: tuple[Backup, Sequence[int]]
 ) -> None:
-    settings = Settings(lookahead=4, backup=name)
+    settings = SpeculatorSettings(lookahead=4, backup=name)
     decides = SsdPolicy(settings, {END}, None, lambda text, count: [len(text), END], copier=partial(copier, settings))
     decides.read([5, 5, 1, 2])
     decides.read([1, 2, 3, END, 4, 1, 2])
@@ -99,7 +102,7 @@ def test_a_backup_copies_what_is_sure_as_the_text_grows(
 
 
 def test_no_branch_is_opened_where_a_sure_copy_will_bring_as_many_tokens() -> None:
-    settings = Settings(lookahead=2, branches=6, backup="copy")
+    settings = SpeculatorSettings(lookahead=2, branches=6, backup="copy")
     guesses = [[50, 51, 52] for _ in range(3)]
     chosen = []
     for text in ([*range(30), *range(20)], [*range(50)]):
@@ -122,7 +125,7 @@ def test_a_refused_copy_teaches_nothing_about_the_draft_model_that_a_classifier_
 
 def test_the_first_step_is_never_put_off() -> None:
     now_ns = 0
-    decides = SsdPolicy(Settings(backup="neural"), clock_ns=lambda: now_ns)
+    decides = SsdPolicy(SpeculatorSettings(backup="neural"), clock_ns=lambda: now_ns)
     draft = SimulatedDraft((1, 2), "hit", "", 0, None)
     for _ in range(5):
         decides.pace.note_draft()

@@ -19,7 +19,7 @@ from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import record
 from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.drafting.records import Record
-from decoding.drafting.ssd_settings import Settings, WantedBackup
+from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prices_from
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
@@ -97,25 +97,25 @@ def round_by_round(events: Sequence[Event]) -> list[tuple[object, ...]]:
     return found
 
 
-def choice_of(settings: Settings) -> Choice:
+def choice_of(settings: SpeculatorSettings) -> Choice:
     return choose("ssd", {**dataclasses.asdict(settings), "placement": "in-turn"})
 
 
 def even(lookahead: int, branches: int) -> Plan:
-    return plan_for(Settings(lookahead, branches, "uniform", "neural"), VOCAB)
+    return plan_for(SpeculatorSettings(lookahead, branches, "uniform", "neural"), VOCAB)
 
 
 LIVE = {
-    "uniform": Settings(4, 12, "uniform", "neural"),
-    "few": Settings(3, 3, "uniform", "neural"),
-    "short": Settings(1, 2, "geometric", "neural"),
-    "deep": Settings(6, 20, "geometric", "neural"),
-    "measured": Settings(4, 8, "measured", "neural"),
-    "lists": Settings(2, 6, "3/2/1+6/0/0", "neural"),
-    "ngram": Settings(4, 10, "geometric", "ngram"),
-    "random": Settings(3, 9, "measured", "random"),
-    "copy": Settings(4, 10, "geometric", "copy"),
-    "copy-or-random": Settings(4, 10, "geometric", "copy-or-random"),
+    "uniform": SpeculatorSettings(4, 12, "uniform", "neural"),
+    "few": SpeculatorSettings(3, 3, "uniform", "neural"),
+    "short": SpeculatorSettings(1, 2, "geometric", "neural"),
+    "deep": SpeculatorSettings(6, 20, "geometric", "neural"),
+    "measured": SpeculatorSettings(4, 8, "measured", "neural"),
+    "lists": SpeculatorSettings(2, 6, "3/2/1+6/0/0", "neural"),
+    "ngram": SpeculatorSettings(4, 10, "geometric", "ngram"),
+    "random": SpeculatorSettings(3, 9, "measured", "random"),
+    "copy": SpeculatorSettings(4, 10, "geometric", "copy"),
+    "copy-or-random": SpeculatorSettings(4, 10, "geometric", "copy-or-random"),
 }
 
 
@@ -143,7 +143,7 @@ def test_a_simulation_in_turn_counts_exactly_what_a_live_run_does(
 def test_with_a_classifier_it_comes_near(sampling: Sampling, ends: Sequence[int], backup: WantedBackup) -> None:
     """The recording lacks the echoes of a refused draft, so a branch now and then goes elsewhere."""
     classifier, cap = some_classifier(), 6
-    settings = Settings(cap, 9, backup=backup)
+    settings = SpeculatorSettings(cap, 9, backup=backup)
     choice = choose("ssd-disco", {"cap": cap, "branches": 9, "backup": backup, "placement": "in-turn"})
     live: list[Event] = []
     simulated: list[Event] = []
@@ -244,7 +244,7 @@ def test_a_number_of_branches_that_is_left_open_is_nearly_as_good_as_the_best_in
     price = replace(passes, branches=[(n, 0.12 + row * n) for n in range(1, 41)], opening=0.2)
 
     def speed(branches: int | None) -> float:
-        plan = plan_for(Settings(4, branches, backup="neural"), VOCAB)
+        plan = plan_for(SpeculatorSettings(4, branches, backup="neural"), VOCAB)
         return simulate(tracks, plan, price, placement).tokens_per_s
 
     assert speed(None) > 0.97 * max(speed(branches) for branches in (1, 2, 3, 4, 6, 8, 12, 16))

@@ -23,7 +23,7 @@ from decoding.prices.machine_card import card_called
 from decoding.replay import planning
 from tests.decoding.models import LLAMA, save
 from worker.engine.residents import Residents
-from worker.messages import Cancelled, Emit, Found, PairOrder, Step
+from worker.messages import Cancelled, Emit, Found, JobProgress, PairOrder
 from worker.terminal import oracle, plan, project, train_disco
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.compare import main as compare
@@ -290,7 +290,7 @@ class Counting(PairOrder):
         for done in (1, 2, 3, 4):
             if self.looks and cancelled():
                 return
-            emit(Step("counting", done, 4))
+            emit(JobProgress("counting", done, 4))
             if done == 2:
                 signal.raise_signal(signal.SIGINT)
         emit(Found({"count": 4}))

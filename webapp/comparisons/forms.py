@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from decoding.public import CLASSIFIER, STRATEGIES, Param, Strategy, alone, dialects
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.comparisons import plans, serving
 from webapp.comparisons.plans import ComparisonPlan
 from webapp.comparisons.serializers import NewComparison, SamplingInput
@@ -91,7 +91,7 @@ def _ways(endpoint: Endpoint) -> tuple[str, ...]:
 
 
 class ComparisonForm:
-    def __init__(self, request: Asked, initial: Mapping[str, Any]) -> None:
+    def __init__(self, request: ActorRequest, initial: Mapping[str, Any]) -> None:
         self.actor = request.actor
         self.posted = request.POST if request.method == "POST" else None
         pairs = Pair.objects.visible_to(request.actor).kept().only("draft", "findings", "other_tokenizer")

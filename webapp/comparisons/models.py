@@ -15,12 +15,12 @@ from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Endpoint, Pair, Prompt
-from webapp.registry.recipes import Prompted
+from webapp.registry.recipes import RecipeColumns
 
 SERVERS_ALONE = "servers alone"  # in place of a pair
 
 
-class Comparison(Prompted, Entry):
+class Comparison(RecipeColumns, Entry):
     pair = models.ForeignKey(
         Pair, null=True, on_delete=models.PROTECT, related_name="comparisons"
     )  # null: servers run alone
@@ -76,7 +76,7 @@ class Tag(models.Model):
         return self.name
 
 
-class AtLoad(models.Model):
+class LoadColumns(models.Model):
     """Columns of a load. It has a concurrency or a rate, and the other is null, as in reports."""
 
     concurrency = models.PositiveSmallIntegerField(null=True, default=1)
@@ -101,7 +101,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(comparison__team_id=actor.team_id) if actor.right else self.none()
 
 
-class Run(AtLoad, Noun):
+class Run(LoadColumns, Noun):
     """A strategy at one load."""
 
     comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="runs")
@@ -137,7 +137,7 @@ class Run(AtLoad, Noun):
         return STRATEGIES[self.strategy].title
 
 
-class Conditions(AtLoad, Noun):
+class Conditions(LoadColumns, Noun):
     """Conditions under which speed-ups of two comparisons are comparable: models, prompts, sampling, load, device."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")

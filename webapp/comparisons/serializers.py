@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from decoding.public import (
@@ -39,7 +40,8 @@ class ParamsField(Table):
     child = Plain(max_length=LONGEST_TEXT)
 
 
-class Strategy(Input):
+@extend_schema_serializer(component_name="Strategy")
+class StrategyIn(Input):
     strategy = serializers.ChoiceField(choices=[(slug, spec.title) for slug, spec in STRATEGIES.items()])
     params = ParamsField(max_length=MOST_PARAMS, required=False)
 
@@ -86,7 +88,7 @@ class NewComparison(Input):
     pair = PairField(required=False, allow_null=True, default=None, help_text="empty: compare servers alone")
     dataset = PromptsField()
     split = SplitField()
-    strategies = Strategy(many=True, allow_empty=False, max_length=specs.MOST_STRATEGIES)  # type: ignore[call-arg]
+    strategies = StrategyIn(many=True, allow_empty=False, max_length=specs.MOST_STRATEGIES)  # type: ignore[call-arg]
     sampling = SamplingInput(required=False)
     limit = LimitField()
     repeats = serializers.IntegerField(min_value=1, max_value=100, required=False, default=1)

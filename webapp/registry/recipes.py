@@ -34,7 +34,7 @@ class Recipe:
         return {**parts, "sampling": self.sampling.to_dict()}
 
 
-class Prompted:
+class RecipeColumns:
     """Mixin for models that hold a recipe in columns."""
 
     dataset: Any

@@ -17,7 +17,7 @@ from webapp.core.forms import Form
 from webapp.core.problems import Problem
 from webapp.jobs import line
 from webapp.jobs.kinds import Kind
-from webapp.jobs.models import Job, Queue, State
+from webapp.jobs.models import Job, JobState, Queue
 from webapp.registry.models import Dataset, Pair
 from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
@@ -117,7 +117,7 @@ def _minutes(kind: Kind, pair: Pair, queue: Queue, tokens: int) -> tuple[float |
     """Estimate the time for so many tokens from earlier jobs of this kind on the pair, else from its comparisons; and
     say whether it is the latter."""
     of = kind.page
-    done = Job.objects.filter(kind=kind.slug, queue=queue, state=State.SUCCEEDED, **{f"{of}__pair": pair})
+    done = Job.objects.filter(kind=kind.slug, queue=queue, state=JobState.SUCCEEDED, **{f"{of}__pair": pair})
     known = done.exclude(started=None).order_by("-created")
     rows = known.values_list("started", "finished", "total_count", "done_before", f"{of}__sampling")[:RECENT]
     paces = [

@@ -17,11 +17,11 @@ from decoding.measure.sample import SampleResult
 from decoding.measure.schedule import SampleKey, stints
 from decoding.models.devices import is_lost
 from decoding.replay.weighing import settle_prices
-from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Weighed, Which
+from worker.comparison_messages import Audited, Broke, SampleDecoded, ToCompare, Weighed, Which
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
-from worker.messages import Cancelled, Emit, Loaded, Step
+from worker.messages import Cancelled, Emit, JobProgress, PairLoaded
 
 logger = logging.getLogger("drafthouse.engine")
 LAST_LINES = 6
@@ -43,10 +43,10 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             sink_for=tracing.sink_for,
             cancelled=cancelled,
         )
-        comparison.warm_up(on_progress=lambda done, due: emit(Step(WARMING, done, due)))
+        comparison.warm_up(on_progress=lambda done, due: emit(JobProgress(WARMING, done, due)))
         trouble = list[str]()
         prices = settle_prices(
-            comparison, order.prices, trouble.append, lambda done, due: emit(Step(WEIGHING, done, due))
+            comparison, order.prices, trouble.append, lambda done, due: emit(JobProgress(WEIGHING, done, due))
         )
         if prices or trouble:
             emit(Weighed(prices, *trouble))
@@ -65,7 +65,7 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             emit(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
 
 
-def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersAlone, Loaded]:
+def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersAlone, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
         pair, loaded = load_pair(order.pair, residents, order.choices, order.servers.reach())
@@ -75,7 +75,7 @@ def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersA
     alone = ServersAlone(order.servers.reach())
     hardware = {choice.label: alone.hardware_of(choice) for choice in order.choices}
     runners = {choice.label: alone.runner_of(choice) for choice in order.choices}
-    return alone, Loaded({"device_name": ELSEWHERE, "by_strategy": hardware}, runners)
+    return alone, PairLoaded({"device_name": ELSEWHERE, "by_strategy": hardware}, runners)
 
 
 def in_no_words(tokens: Sequence[int]) -> str:
@@ -117,7 +117,7 @@ def decode(comparison: Measurement, stint: Sequence[SampleKey], tracing: Tracing
             elif sample.reason == "cancelled":
                 return
             else:
-                emit(Decoded(sample, tracing.finish(which(key))))
+                emit(SampleDecoded(sample, tracing.finish(which(key))))
                 yield sample
     except Exception as error:
         logger.exception("an error of our own")

@@ -11,19 +11,19 @@ from decoding.choice import Choice
 from decoding.models.devices import device_called
 from decoding.vocabularies.fit import check_pair
 from worker.engine.residents import Residents, Spot
-from worker.messages import Loaded, LocalPair
+from worker.messages import LocalPair, PairLoaded
 from worker.pairs import ReadyPair, pair_of
 
 
 def load_pair(
     local: LocalPair, residents: Residents, choices: Sequence[Choice] = (), servers: Reach | None = None
-) -> tuple[ModelPair, Loaded]:
+) -> tuple[ModelPair, PairLoaded]:
     """Return the pair, and what there is to say about it and about what runs each choice."""
     ready = ready_pair(local, residents)
     pair, facts = ready.pair, ready.target.runner.facts
     pair.servers = servers or pair.servers
     hardware = {**ready.hardware(choices), "dtype": facts.dtype, "runner": facts.runner}
-    return pair, Loaded(hardware, {choice.label: pair.runner_of(choice) for choice in choices}, pair.draft_left_out)
+    return pair, PairLoaded(hardware, {choice.label: pair.runner_of(choice) for choice in choices}, pair.draft_left_out)
 
 
 def ready_pair(local: LocalPair, residents: Residents) -> ReadyPair:

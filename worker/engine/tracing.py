@@ -9,7 +9,7 @@ from time import perf_counter_ns
 
 from decoding.measure.schedule import SampleKey
 from decoding.trace.events import Anticipated, Delivered, Drafted, Event, Verified
-from worker.comparison_messages import Began, Grew, Grown, Which
+from worker.comparison_messages import Began, Grew, TracesGrown, Which
 from worker.messages import Emit
 
 EVERY = 0.1  # s
@@ -92,7 +92,7 @@ class Tracing:
     def _send(self, traces: Iterable[UnsentTrace]) -> None:
         grown = [grew for trace in traces if (grew := trace.take())]
         if grown:
-            self._say(Grown(grown))
+            self._say(TracesGrown(grown))
 
     def _run(self) -> None:
         while not self._stop.wait(EVERY):

@@ -17,7 +17,7 @@ from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import PAPERS
 from worker import noise
 from worker.gpus import describe
-from worker.messages import Cancelled, Emit, Found, LocalPair, PairOrder, Report, Step
+from worker.messages import Cancelled, Emit, Found, JobProgress, LocalPair, PairOrder, Report
 
 if TYPE_CHECKING:
     from webapp.registry.models import LanguageModel
@@ -62,7 +62,7 @@ class DrawFigures(PairOrder):
                 evidence, figures, self.asked, lambda: noise.between(before, noise.mark(os.getpid()))
             ):
                 found.append(figure)
-                emit(Drawn(figure))
+                emit(FigureDrawn(figure))
             facts = {"hardware": loaded.hardware, "noise": drawing.noises(shelf), "classifier": classifier}
             emit(Found(drawing.document(found, facts)))
 
@@ -76,7 +76,7 @@ class PieceFinished(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn(Report):
+class FigureDrawn(Report):
     """A figure is there: drawn just now or by an earlier attempt, or it lacks something."""
 
     figure: Mapping[str, Any]
@@ -102,7 +102,7 @@ def work(attempt: Attempt) -> None:
     )
     for report in attempt.reports(order):
         match report:
-            case Step():
+            case JobProgress():
                 attempt.record(report)
             case PieceFinished(name=name, data=data):
                 part = storable(data)

@@ -13,7 +13,7 @@ from decoding.disco.cards import OURS, SOURCES
 from decoding.disco.texts import Texts
 from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import TRAINING
-from worker.messages import Cancelled, Emit, PairOrder, Report, Step
+from worker.messages import Cancelled, Emit, JobProgress, PairOrder, Report
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -107,7 +107,7 @@ def work(attempt: Attempt) -> None:
         )
         for report in attempt.reports(order):
             match report:
-                case Step():
+                case JobProgress():
                     attempt.record(report)
                 case Trained():
                     _store(attempt, Path(folder))

@@ -18,7 +18,7 @@ from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
 from decoding.papers.methods import methods
 from decoding.prompts.prompt import PromptItem, first_turns
-from worker.jobs.papers import DrawFigures, Drawn
+from worker.jobs.papers import DrawFigures, FigureDrawn
 from worker.messages import Report
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import BadOutput, require_folder, whole_file
@@ -85,7 +85,7 @@ def run(argv: Sequence[str]) -> None:
 
 def _on_report(out: Path, report: Report) -> None:
     """Print a figure, and write its files if it could be drawn."""
-    if isinstance(report, Drawn):
+    if isinstance(report, FigureDrawn):
         figure = report.figure
         print(described(figure))
         for ending, make in FILES.items() if not figure["needs"] else ():

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.source import Copying
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.replay.ssd.track import Track
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
 from decoding.trace.accounting import count, rates
-from decoding.trace.events import Anticipated, Backup, Drafted, Event, Finished, Source
+from decoding.trace.events import Anticipated, Backup, Drafted, Event, Finished, Origin
 
 UNSEEN = -1  # a token that is surely not the target's
 
@@ -26,7 +26,7 @@ def ns(seconds: float) -> int:
 class Plan:
     """The settings to simulate. Every text gets a policy of its own, as every live sample does."""
 
-    settings: Settings
+    settings: SpeculatorSettings
     token_prices: TokenPrices | None = None  # a classifier's: with them it is `ssd-disco`
     random_tokens: Callable[[int, Sequence[int], int], Sequence[int]] | None = None  # seed, text, count -> tokens
     copier: Callable[[], Copying | None] = lambda: None  # makes the backup of one text, if it copies
@@ -59,7 +59,7 @@ class SimulatedDraft:
     """The draft that is with the target."""
 
     tokens: Sequence[int]  # UNSEEN where only their number is known
-    source: Source
+    source: Origin
     backup: Backup
     accepted: int
     refused: int | None  # the first token that the target does not keep

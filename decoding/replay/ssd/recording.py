@@ -10,7 +10,7 @@ from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.replay.ssd.playing import Plan
 from decoding.replay.ssd.track import Track
 from decoding.ssd.backups import random_tokens
@@ -18,7 +18,7 @@ from decoding.ssd.copying import copier
 from decoding.ssd.policy.ssd_policy import TokenPrices, echo_of
 
 
-def plan_for(settings: Settings, vocab: int, classifier: DraftClassifier | None = None) -> Plan:
+def plan_for(settings: SpeculatorSettings, vocab: int, classifier: DraftClassifier | None = None) -> Plan:
     return Plan(
         settings,
         TokenPrices.of(classifier),

@@ -28,7 +28,7 @@ from decoding.replay.ssd.track import Track
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.misses import Experience
 from decoding.ssd.policy.planner import RANKS
-from decoding.trace.events import Event, Finished, Outcome, Source, Started, Verified
+from decoding.trace.events import Event, Finished, Origin, Outcome, Started, Verified
 
 
 def simulate(tracks: Iterable[Track], plan: Plan, prices: CostModel, placement: Placement) -> Simulated:
@@ -176,7 +176,7 @@ class SimulatedText:
         return self.policy.recalibration.corrected(estimate)
 
     def _after_a_miss(self, room: int) -> tuple[SimulatedDraft, int]:
-        source: Source = "miss" if self.preparing else "fresh"
+        source: Origin = "miss" if self.preparing else "fresh"
         backup, tokens = self.policy.after_a_miss(room)
         if tokens and self.preparing:
             accepted = self.track.accepted(self.at, tokens)
@@ -188,7 +188,7 @@ class SimulatedText:
         self._draft(length)
         return self._by_model(length, source), length
 
-    def _by_model(self, length: int, source: Source) -> SimulatedDraft:
+    def _by_model(self, length: int, source: Origin) -> SimulatedDraft:
         accepted = min(length, self.track.record.runs[self.at])
         position = self.at + accepted  # behind the text where a stop string ended it within the draft
         is_refused = accepted < length and position < len(self.track.text)

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.fan_outs import ChosenOutcomes, FanOut, Guesses, by_fanout, by_probability
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.ssd.policy.pace import JudgedDraft
 
 RANKS = 12  # ranks of the draft's list that have a count of their own
@@ -128,7 +128,7 @@ class FanOutPlanner:
     """Follows a fan-out. Counts rounds after a hit and after a miss separately: after a miss the text is often hard, or
     a poor backup drafted."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SpeculatorSettings) -> None:
         self.most_guesses = settings.most_branches
         self._settings = settings
         self._explicit = fanout.read(settings.fanout, settings.lookahead, settings.branches)
@@ -174,7 +174,7 @@ class EstimatePlanner:
 
     guesses_by_position: FanOut = ()  # empty: it has no fixed number of guesses for each position
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SpeculatorSettings) -> None:
         self.most_guesses = settings.most_branches
         self._counts = OutcomeCounts(PRIOR_ACCEPTANCE["neural"])
         self._echoes = {length: [PRIOR_TOKENS * right, PRIOR_TOKENS] for length, right in PRIOR_ECHOES.items()}
@@ -218,5 +218,5 @@ class EstimatePlanner:
         return [right / known, *((1.0 - right / known) * rank for rank in tail)]
 
 
-def planner_for(settings: Settings, by_estimates: bool) -> Planner:
+def planner_for(settings: SpeculatorSettings, by_estimates: bool) -> Planner:
     return EstimatePlanner(settings) if by_estimates else FanOutPlanner(settings)

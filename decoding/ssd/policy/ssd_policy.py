@@ -18,7 +18,7 @@ from decoding.disco.echoes import Echoes
 from decoding.drafting.fan_outs import ChosenOutcomes, Guesses
 from decoding.drafting.recalibration import Recalibration
 from decoding.drafting.source import Copying
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.misses import Experience, Misses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
@@ -54,7 +54,7 @@ class TokenPrices:
 class SsdPolicy:
     def __init__(
         self,
-        settings: Settings,
+        settings: SpeculatorSettings,
         end_tokens: Collection[int] = frozenset(),
         prices: TokenPrices | None = None,
         random_tokens: RandomTokens | None = None,

@@ -15,7 +15,7 @@ from decoding.models.runner import Steps, align
 from decoding.ssd.speculator.drawing import DraftedChain
 from decoding.ssd.speculator.state import CurrentDraft, DraftRows, SpeculatorState
 from decoding.ssd.speculator.tree import BranchTree
-from decoding.trace.events import Backup, Source, StopReason
+from decoding.trace.events import Backup, Origin, StopReason
 
 
 class Ready(NamedTuple):
@@ -74,7 +74,7 @@ def after_a_miss(state: SpeculatorState, room: int) -> Steps[CurrentDraft]:
     return CurrentDraft(_draft_of(state, chain, None, "miss", 0, backup), chain=chain)
 
 
-def alone(state: SpeculatorState, room: int, source: Source, backup: Backup = "") -> Steps[CurrentDraft]:
+def alone(state: SpeculatorState, room: int, source: Origin, backup: Backup = "") -> Steps[CurrentDraft]:
     """Draft one token after another, while the target waits."""
     current = CurrentDraft()
     yield from _draw_on(state, current, room)
@@ -125,7 +125,7 @@ def _bent(current: CurrentDraft) -> Tensor:
 
 
 def _draft_of(
-    state: SpeculatorState, chain: DraftedChain, scores: Tensor | None, source: Source, passes: int, backup: Backup = ""
+    state: SpeculatorState, chain: DraftedChain, scores: Tensor | None, source: Origin, passes: int, backup: Backup = ""
 ) -> Draft:
     return Draft(
         tokens=tuple(chain.tokens),

@@ -16,7 +16,7 @@ from decoding.core.drafter import Draft
 from decoding.dice.dice import Dice
 from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.fan_outs import ChosenOutcomes
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner, Result, Steps
 from decoding.ssd.policy.together import RowBudget
 from decoding.ssd.speculator import answering
@@ -63,7 +63,7 @@ class Speculator:
         self,
         runner: ModelRunner,
         dice: Dice,
-        settings: Settings,
+        settings: SpeculatorSettings,
         end_tokens: Collection[int] = frozenset(),
         classifier: DraftClassifier | None = None,
     ) -> None:

@@ -16,7 +16,7 @@ from decoding.dice.dice import Dice
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner, read_prompt
 from decoding.ssd.backups import random_tokens
 from decoding.ssd.copying import copier
@@ -74,7 +74,7 @@ class SpeculatorState:
         self,
         runner: ModelRunner,
         dice: Dice,
-        settings: Settings,
+        settings: SpeculatorSettings,
         end_tokens: Collection[int],
         classifier: DraftClassifier | None,
     ) -> None:

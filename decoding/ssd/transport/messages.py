@@ -24,16 +24,16 @@ from decoding.core.drafter import EMPTY, Draft
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.mailbox import Octets
-from decoding.trace.events import Backup, Source, StopReason
+from decoding.trace.events import Backup, Origin, StopReason
 
 _STOPS: tuple[StopReason, ...] = get_args(StopReason)
-_SOURCES: tuple[Source, ...] = get_args(Source)
+_SOURCES: tuple[Origin, ...] = get_args(Origin)
 _BACKUPS: tuple[Backup, ...] = get_args(Backup)
 
 _KIND = struct.Struct("<B")
@@ -48,7 +48,7 @@ _ALIGNED = 4  # bytes: scores that follow are read where they lie
 class SpeculatorRecipe:
     """All that a sample's speculator is made of, except the model."""
 
-    settings: Settings
+    settings: SpeculatorSettings
     sampling: Sampling
     vocab: int
     seed: int

@@ -10,7 +10,7 @@ from webapp.accounts.serializers import Name
 from webapp.comparisons.models import Conditions, Figures, Run, SavedView
 from webapp.comparisons.serializers import ALONE, Named
 from webapp.core.api import Input, Output
-from webapp.jobs.models import State
+from webapp.jobs.models import JobState
 
 
 class FiguresOut(Output):
@@ -31,7 +31,7 @@ class RunOut(Output):
     comparison_name = serializers.CharField(source="comparison.name")
     pair = Named(source="comparison.pair", allow_null=True, help_text=ALONE)
     dataset = Named(source="comparison.dataset")
-    state = serializers.ChoiceField(choices=State.choices, source="comparison.job.state")
+    state = serializers.ChoiceField(choices=JobState.choices, source="comparison.job.state")
     launched = serializers.DateTimeField(source="comparison.created")
     figures = FiguresOut(allow_null=True, help_text="null until the comparison has ended")
 
