@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from decoding.backends.contestants.base import Answers, Request
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.load import Arrived, RequestQueue
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence
@@ -72,12 +72,12 @@ def serve(
     most: int,
     begin: Begin,
     cancelled: abc.Callable[[], bool],
-    crowd: Crowd | None = None,
+    state: BatchState | None = None,
     room: int = 0,
 ) -> Answers:
     """Decode the requests of the queue, `most` at once, each in a place for `room` tokens. Clocks stop while the caller
     looks at an answer."""
-    clock, batch = Clock(), Batch(crowd)
+    clock, batch = Clock(), Batch(state)
     running: dict[Sequence, tuple[Request, TextCaches]] = {}
 
     def admit() -> None:

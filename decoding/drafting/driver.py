@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.drafter import EMPTY, Draft, Drafter
 from decoding.dice.choosing import Choices, Choosing
 from decoding.dice.dice import Dice, broken
@@ -41,8 +41,8 @@ class SourceDrafter(Drafter):
     def __post_init__(self) -> None:
         self.drafts = self.model is not None or self.source.copies
 
-    def join(self, crowd: Crowd) -> None:
-        self.source.crowd = crowd
+    def join(self, batch: BatchState) -> None:
+        self.source.batch = batch
 
     def prepare(self, text: Sequence[int]) -> None:
         self.source.follow(text)

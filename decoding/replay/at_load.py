@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from decoding.choice import Choice
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
 from decoding.prices.cost_model import CostModel
@@ -75,17 +75,17 @@ def play(
     """Play every request once, with `users` under way at any time. Requests that fill and empty the machine are not
     counted, as in a comparison. `own` is the time of work that texts do not share, and `drafts` says whether a draft
     model reads the prompts."""
-    crowd, clock = Crowd(costs.with_looks(own.token)), PassClock()
+    batch, clock = BatchState(costs.with_looks(own.token)), PassClock()
 
     def step(texts: Sequence[TextAtLoad]) -> None:
         reading = [text for text in texts if text.unread > 0]
-        _round(texts, crowd, costs, clock, own)
+        _round(texts, batch, costs, clock, own)
         clock.seconds += sum(
             costs.read(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft
         )
 
     def begin(request: RecordedText, end: int) -> TextAtLoad:
-        return Sourced(request, clock.seconds, end, source(), crowd, clock)
+        return Sourced(request, clock.seconds, end, source(), batch, clock)
 
     return serve(requests, begin, step, users, clock)
 
@@ -129,10 +129,10 @@ def stream(requests: Sequence[RecordedText], users: int) -> Iterator[tuple[Recor
         yield request, request.tokens, None
 
 
-def _round(texts: Sequence[TextAtLoad], crowd: Crowd, costs: CostModel, clock: PassClock, own: OwnWork) -> None:
+def _round(texts: Sequence[TextAtLoad], batch: BatchState, costs: CostModel, clock: PassClock, own: OwnWork) -> None:
     """Play one round of every text."""
     ready = [text for text in texts if text.unread <= 0]
-    crowd.begin(len(ready))
+    batch.begin(len(ready))
     passes = _drafted(ready, costs, clock, own)
     pieces = pieces_of(texts, PIECE if ready else 10**9)
     rows = sum(text.drafted + 1 for text in ready)
@@ -147,7 +147,7 @@ def _round(texts: Sequence[TextAtLoad], crowd: Crowd, costs: CostModel, clock: P
     for text, count in pieces.items():
         text.read(count)
     if ready:
-        crowd.played(passes)
+        batch.note_round(passes)
 
 
 def _drafted(texts: Sequence[TextAtLoad], costs: CostModel, clock: PassClock, own: OwnWork) -> list[int]:

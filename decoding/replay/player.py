@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import STEP, Ask, Asking, Block, Copy, Foresee, Judgement, Source, Step, View, next_of
 from decoding.drafting.tree_shapes import TreeShape
@@ -74,10 +74,10 @@ class Playing:
     position of the text.
     """
 
-    def __init__(self, recorded: RecordedText, source: Source, clock: PassClock, crowd: Crowd) -> None:
+    def __init__(self, recorded: RecordedText, source: Source, clock: PassClock, batch: BatchState) -> None:
         assert recorded.written or not source.copies, "a copy needs the text's tokens"
         self.recorded, self.source = recorded, source
-        source.crowd = crowd
+        source.batch = batch
         self._clock = clock
         self._view = RecordedView(recorded, clock)
         self.late = 1  # committed tokens that the draft model has not read
@@ -229,9 +229,9 @@ def shape_of(parents: tuple[int, ...]) -> TreeShape:
 def replay(texts: Iterable[RecordedText], source: Callable[[], Source], costs: CostModel | None = None) -> Counts:
     """Count every pass. `source` makes what drafts for one text; what its texts share is its own matter. One that
     weighs copies by times needs costs."""
-    total, clock, crowd = Counts(), PassClock(), Crowd()
+    total, clock, batch = Counts(), PassClock(), BatchState()
     for text in texts:
-        total.add(_counted(Playing(text, source(), clock, crowd), clock, costs))
+        total.add(_counted(Playing(text, source(), clock, batch), clock, costs))
     return total
 
 
@@ -287,7 +287,7 @@ class PlayedRound(NamedTuple):
 
 def rounds_of(text: RecordedText, source: Source) -> Iterator[PlayedRound]:
     """Play a text round by round, in no time."""
-    playing, at = Playing(text, source, PassClock(), Crowd()), 0
+    playing, at = Playing(text, source, PassClock(), BatchState()), 0
     while at < text.tokens:
         passes = [*playing.drafting(at)]
         accepted = playing.judge()
@@ -297,7 +297,7 @@ def rounds_of(text: RecordedText, source: Source) -> Iterator[PlayedRound]:
 
 def copied_record(text: RecordedText, source: Source) -> Record:
     """Look at every position of a text for which a source copies, for studies that need them all."""
-    playing, found = Playing(text, source, PassClock(), Crowd()), list[tuple[int, int]]()
+    playing, found = Playing(text, source, PassClock(), BatchState()), list[tuple[int, int]]()
     for at in range(text.tokens):
         for _ in playing.drafting(at):
             raise ValueError("a source that copies lets no model draft")

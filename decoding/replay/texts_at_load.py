@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
 from decoding.replay.player import Pass, PassClock, Playing
@@ -73,9 +73,11 @@ class TextAtLoad(ABC):
 class Sourced(TextAtLoad):
     """A text for which a source drafts."""
 
-    def __init__(self, request: RecordedText, began: float, end: int, source: Source, crowd: Crowd, clock: PassClock):
+    def __init__(
+        self, request: RecordedText, began: float, end: int, source: Source, batch: BatchState, clock: PassClock
+    ):
         super().__init__(request, began, end)
-        self._playing = Playing(request, source, clock, crowd)
+        self._playing = Playing(request, source, clock, batch)
 
     def prepare(self) -> None:
         self._playing.begin()

@@ -39,7 +39,7 @@ class Scheduled(Chain):
         self._steps = steps_of(table)
 
     def begin(self, view: View) -> None:
-        fitting = (lookahead for most, lookahead in self._steps if self.crowd.running <= most)
+        fitting = (lookahead for most, lookahead in self._steps if self.batch.running <= most)
         self.lookahead = next(fitting, self._steps[-1][1])
 
 

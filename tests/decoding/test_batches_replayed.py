@@ -12,7 +12,7 @@ import torch
 
 from decoding.backends.registry import Parts, build
 from decoding.choice import Choice, choose, parse_choices
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.drafter import Drafter
 from decoding.core.load import Load
 from decoding.core.loop import Batch
@@ -68,7 +68,7 @@ def requests(made: World, sampling: Sampling) -> list[RecordedText]:
 
 def live(made: World, make: Make, sampling: Sampling, asked: Sequence[RecordedText]) -> list[Rounds]:
     """Decode these texts with several users. As in a comparison, requests that do not count fill the machine."""
-    batch, growing, done = Batch(Crowd(CHEAP)), dict[LiveText, int | None](), dict[int, Rounds]()
+    batch, growing, done = Batch(BatchState(CHEAP)), dict[LiveText, int | None](), dict[int, Rounds]()
     queue, numbers = deque(stream(asked, USERS)), {id(request): number for number, request in enumerate(asked)}
     with torch.inference_mode():
         while len(done) < len(asked):

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from decoding.choice import choose
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier, Layers
@@ -121,7 +121,7 @@ def test_a_token_that_a_budget_left_out_was_not_judged() -> None:
     """The estimate of a left-out token would otherwise count as refused after a whole acceptance."""
     trimmed, whole = Budget("stop", 6), Budget("stop", 6)
     for policy, seen in ((trimmed, [0.9, 0.8, 0.2]), (whole, [0.9, 0.8])):
-        policy.crowd = Crowd()
+        policy.batch = BatchState()
         policy.begin(View())
         for each in seen:
             policy.stops(each)

@@ -245,7 +245,7 @@ def test_a_batch_that_begins_anew_does_not_go_on_with_the_last_round() -> None:
         side.read(number, SpeculatorRecipe(SpeculatorSettings(3, 6), SAMPLINGS["greedy"], 12, 0, ()), [3, 1], draft)
         for verdict in (None, 0):
             side.answer([Question(number, verdict, 0, 20)], 0)
-            rounds.append(side.texts[number].crowd.round)
+            rounds.append(side.texts[number].batch.round)
     assert [after - before for before, after in itertools.pairwise(rounds)] == [1, 2, 1]
 
 

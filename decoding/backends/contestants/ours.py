@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.ending import Decoded
 from decoding.core.load import ONE, Arrived, Load, RequestQueue
 from decoding.drafting.strategy import Strategy
@@ -52,7 +52,7 @@ class Ours(Contestant):
         self._pair = pair
         self._free = free
         self._memory: dict[str, dict[str, Any]] = {}  # by label, for one comparison
-        self._crowds: dict[str, Crowd] = {}  # by label
+        self._states: dict[str, BatchState] = {}  # by label
         self._rooms: dict[torch.device, float] = {}
 
     @cached_property
@@ -85,7 +85,7 @@ class Ours(Contestant):
         first = next(requests)
         apart = self._apart(first.choice)
         most, room = self._most(first.choice, load, first.longest), room_for(first.longest)
-        crowd = self._crowd(first, most)
+        state = self._state(first, most)
 
         def begin(arrived: Arrived[Request], place: TextCaches, clock: Clock, waited_ns: int) -> Sequence:
             sink = sink_for(arrived.request)
@@ -93,15 +93,15 @@ class Ours(Contestant):
 
         queue = RequestQueue(itertools.chain([first], requests), load)
         with apart.for_target() if apart else nullcontext():
-            yield from serve(queue, self.places, most, begin, cancelled, crowd, room)
+            yield from serve(queue, self.places, most, begin, cancelled, state, room)
 
-    def _crowd(self, request: Request, most: int) -> Crowd:
-        """Return the crowd of a choice. It outlives the texts, because what it knows is about the machine."""
+    def _state(self, request: Request, most: int) -> BatchState:
+        """Return the state of a choice's batches. It outlives the texts, because what it knows is about the machine."""
         choice = request.choice
-        if choice.label not in self._crowds:
+        if choice.label not in self._states:
             costs = self._measured(request, most) if choice.spec.prices_rounds else None
-            self._crowds[choice.label] = Crowd(costs)
-        return self._crowds[choice.label]
+            self._states[choice.label] = BatchState(costs)
+        return self._states[choice.label]
 
     def _measured(self, request: Request, most: int) -> CostModel:
         from decoding.backends.joint_probing import measure
@@ -183,7 +183,7 @@ class Ours(Contestant):
         pair, apart = self._pair, self._apart(request.choice)
         with torch.inference_mode(), apart.for_target() if apart else nullcontext():
             sequence = self._sequence(request, sink, TextCaches(pair.target, pair.draft), Clock())
-            decode_all([sequence], cancelled, self._crowd(request, 1))
+            decode_all([sequence], cancelled, self._state(request, 1))
             return sequence.error or sequence.decoded
 
     def _apart(self, choice: Choice) -> Cores | Lanes | None:

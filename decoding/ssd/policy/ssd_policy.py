@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from decoding.core.crowd import ALONE, Crowd
+from decoding.core.batch_state import SINGLE, BatchState
 from decoding.disco.echoes import Echoes
 from decoding.drafting.fan_outs import ChosenOutcomes, Guesses
 from decoding.drafting.recalibration import Recalibration
@@ -75,7 +75,7 @@ class SsdPolicy:
         self._end_tokens = end_tokens
         self._random_tokens = random_tokens
         self._wanted = settings.backup
-        self._crowd = ALONE
+        self._batch = SINGLE
         self._trial: Trial | None = None  # of backups, with the other texts of a batch
         self._misses = Misses()
         self._never_waits = settings.backup == "copy-or-random"
@@ -89,11 +89,11 @@ class SsdPolicy:
         self.budget = RowBudget(self.budget.branches, hides, experience.breadth)
         self._misses = experience.misses
 
-    def join(self, crowd: Crowd, hides: bool) -> None:
-        """Learn with the texts of a crowd, which are decoded together."""
-        self.share(crowd.common(Experience), hides)
-        self._crowd = crowd
-        self._trial = crowd.common(Trial) if self._wanted == "auto" else None
+    def join(self, batch: BatchState, hides: bool) -> None:
+        """Learn with the texts of a batch, which are decoded together."""
+        self.share(batch.common(Experience), hides)
+        self._batch = batch
+        self._trial = batch.common(Trial) if self._wanted == "auto" else None
 
     def read(self, text: Sequence[int]) -> None:
         """Begin the sample with its prompt."""
@@ -128,10 +128,10 @@ class SsdPolicy:
     def backup(self, room: int) -> Backup:
         """The backup that answers a miss. Texts that are decoded together wait for one another's misses, so they decide
         together: by trial, or as Theorem 17 says of so many."""
-        if self._trial and self._crowd.running > 1:
-            return self._trial.backup(self._crowd.round)
+        if self._trial and self._batch.running > 1:
+            return self._trial.backup(self._batch.round)
         if self._wanted == "auto" or self._wanted == "by-batch":
-            return self._misses.choose(self._crowd.running) if room else "neural"
+            return self._misses.choose(self._batch.running) if room else "neural"
         return "copy" if self._wanted == "copy-or-random" else self._wanted
 
     def note_drafting(self, tokens: int, took_ns: int) -> None:
@@ -241,8 +241,8 @@ class SsdPolicy:
         if answer:
             waited_ns = len(draft.tokens) * self.pace.token_ns if answer == MODEL else 0.0
             self._misses.note_round(answer, accepted + 1, took_ns, waited_ns)
-        if self._trial and self._crowd.running > 1:
-            self._trial.note(self._crowd.round, accepted + 1)
+        if self._trial and self._batch.running > 1:
+            self._trial.note(self._batch.round, accepted + 1)
         self.echoes.follow(self.text)
         if self._copier:
             self._copier.follow(self.text)

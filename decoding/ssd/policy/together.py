@@ -64,7 +64,7 @@ class Trial:
         self._before: Backup = "neural"  # of the round before, whose verdicts are learnt in this one
 
     def backup(self, number: int) -> Backup:
-        """Return the backup of this round of the crowd."""
+        """Return the backup of this round of the batch."""
         self._turn(number)
         return self._now
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.drafter import Draft
 from decoding.dice.dice import Dice
 from decoding.disco.classifier import DraftClassifier
@@ -86,9 +86,9 @@ class Speculator:
         """Read the prompt, so that `beginning` starts warm."""
         self._state.read(text)
 
-    def join(self, crowd: Crowd, hides: bool) -> None:
-        """Learn with the texts of a crowd. `hides` says whether the draft prepares while the target verifies."""
-        self._state.policy.join(crowd, hides)
+    def join(self, batch: BatchState, hides: bool) -> None:
+        """Learn with the texts of a batch. `hides` says whether the draft prepares while the target verifies."""
+        self._state.policy.join(batch, hides)
 
     def beginning(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         """Make the first draft. Reads the prompt if `read` has not."""
