@@ -38,7 +38,7 @@ from decoding.prices.fit_ahead import prepared_in
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.at_load import PlayedRun, play
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import ALONE, study
+from decoding.replay.planning import AUTOREGRESSIVE, study
 from decoding.replay.planning_at_load import PlanInputs
 from decoding.replay.probing import probe
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
@@ -69,7 +69,7 @@ def _measure(given: argparse.Namespace, asked: Arguments, ready: LoadedPair) -> 
     pair, prompts = ready.pair, asked.prompts
     sampling = dataclasses.replace(asked.sampling, ignore_eos=True)
     users = [int(count) for count in given.loads.split(",")]
-    choices = [ALONE, *parse_choices(given.strategies)]
+    choices = [AUTOREGRESSIVE, *parse_choices(given.strategies)]
     rows: Rows = {}
     places = CachePool(pair.target.model, pair.require_draft("a batch").model)
     probing = {count: Probing(pair, places, count, sampling) for count in users}
@@ -124,9 +124,13 @@ def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> lis
     for count in users:
         shown = "  ".join(f"{c.settings} {speed[c.at(Load(count)).label]:.0f}" for c in choices)
         print(f"{Load(count)!s:14} tokens/s  {shown}")
-    alone = ALONE.at(Load(users[-1] if 8 not in users else 8)).label
+    alone = AUTOREGRESSIVE.at(Load(users[-1] if 8 not in users else 8)).label
     bars = [
-        Bar(f"autoregressive{alone.removeprefix('autoregressive')} / one user", speed[alone] / speed[ALONE.label], 4.0)
+        Bar(
+            f"autoregressive{alone.removeprefix('autoregressive')} / one user",
+            speed[alone] / speed[AUTOREGRESSIVE.label],
+            4.0,
+        )
     ]
     audits = [row["audit"] for row in rows.values()]
     exact = sum(a["identical"] + a["tie"] for a in audits) / sum(sum(a.values()) for a in audits)
@@ -142,7 +146,7 @@ def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> lis
 def without_prompts(costs: CostModel, rows: Rows) -> list[Bar]:
     """Rounds of autoregressive alone: a prompt takes as long for each of many texts as for one."""
     one, many = (costs.verify(texts, texts) + costs.fixed(texts) for texts in (1, BATCH))
-    samples = rows[ALONE.label]["samples"]
+    samples = rows[AUTOREGRESSIVE.label]["samples"]
     reading, growing = (sum(sample[part] for sample in samples) for part in ("prefill_ns", "decode_ns"))
     most = BATCH * (reading + growing) / (BATCH * reading + growing)
     print(f"With its prompts it could gain {most:.2f}, if a round of {BATCH} texts took no longer than a round of one.")
@@ -193,7 +197,7 @@ def beside_transformers(pair: ModelPair, prompts: Sequence[PromptItem], tokens: 
     models = [
         Transformers(dataclasses.replace(pair, dtype=dtype)).models[0] for dtype in (torch.float32, torch.bfloat16)
     ]
-    requests = [Request(ALONE, text, sampling, 0, Ending(frozenset())) for text in texts]
+    requests = [Request(AUTOREGRESSIVE, text, sampling, 0, Ending(frozenset())) for text in texts]
 
     def ours() -> float:
         began = time.perf_counter()
@@ -228,9 +232,9 @@ def worthless(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling
     draft = load(STARTER / "pair" / "draft", dtype="auto", device=pair.draft.device, context=pair.draft.context).runner
     _shuffle(draft)
     wrong = dataclasses.replace(pair, draft=draft, contestants={}, fingerprints=None)
-    choices = [c.at(Load(users)) for c in (ALONE, *parse_choices("budget"))]
+    choices = [c.at(Load(users)) for c in (AUTOREGRESSIVE, *parse_choices("budget"))]
     rows = run_all(wrong, prompts, sampling, choices)
-    figure = paired(dict(rows), "budget:stop", ALONE.label, Load(users))
+    figure = paired(dict(rows), "budget:stop", AUTOREGRESSIVE.label, Load(users))
     return [Bar(f"worthless draft: budget / autoregressive at {users}", figure, 0.98)]
 
 
@@ -256,7 +260,10 @@ def replayed(
     found = []
     for count, probed in probing.items():
         material = PlanInputs(recorded, probed.costs(costs), classifier)
-        alone, base = rows[ALONE.at(Load(count)).label], material.run(ALONE, count).tokens_per_s_device
+        alone, base = (
+            rows[AUTOREGRESSIVE.at(Load(count)).label],
+            material.run(AUTOREGRESSIVE, count).tokens_per_s_device,
+        )
         print(f"autoregressive at {count}: predicted {base:.0f} tokens/s, measured {alone['tokens_per_s_device']:.0f}")
         for choice in choices[1:]:
             played, run = rows[choice.at(Load(count)).label], material.run(_tuned(choice, classifier), count, estimates)
@@ -281,11 +288,11 @@ def ssd(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, user
         "ssd:4,backup=auto,placement=in-turn"
     )
     beside = parse_choices("ssd:4,backup=neural,placement=beside") if pair.draft_process else []
-    choices = [ALONE, fixed, in_turn, *beside, *others]
+    choices = [AUTOREGRESSIVE, fixed, in_turn, *beside, *others]
     rows = dict(run_all(pair, prompts, sampling, [c.at(Load(count)) for count in users for c in choices]))
     simulated = _Simulated.of(pair, prompts, sampling, fixed, max(users))
     for count in users:
-        alone, plain = (rows[choice.at(Load(count)).label] for choice in (ALONE, fixed))
+        alone, plain = (rows[choice.at(Load(count)).label] for choice in (AUTOREGRESSIVE, fixed))
         for own in (in_turn, *beside):
             row = rows[own.at(Load(count)).label]
             prices = prepared_in([row], alone, simulated.costs, count)

@@ -89,6 +89,6 @@ def command(
     found: str, weights: GgufPair, *, threads: int, context: int, on_cpu: bool, options: Sequence[str] = ()
 ) -> list[str]:
     """Make the command of a server for one user that keeps nothing of earlier prompts."""
-    alone = ["--parallel", "1", "--cache-ram", "0", "--host", "127.0.0.1", "--port", "{port}"]
+    single = ["--parallel", "1", "--cache-ram", "0", "--host", "127.0.0.1", "--port", "{port}"]
     size = ["-t", str(threads), "-c", str(context)]
-    return [found, "-m", str(weights.target), *size, *alone, *(["--device", "none"] if on_cpu else []), *options]
+    return [found, "-m", str(weights.target), *size, *single, *(["--device", "none"] if on_cpu else []), *options]

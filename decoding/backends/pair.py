@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from decoding.backends import alone, contestants
+from decoding.backends import contestants, without_draft
 from decoding.backends.contestants.base import Contestant
 from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.backends.misfit import misfit
@@ -88,13 +88,13 @@ class ModelPair:
     def require_draft(self, what: str) -> ModelRunner:
         """Return the draft. If there is none, refuse `what`, which needs it."""
         if self.draft is None:
-            raise BadPair(f"{alone.lacks_draft(what)} Take a pair with a draft.")
+            raise BadPair(f"{without_draft.lacks_draft(what)} Take a pair with a draft.")
         return self.draft
 
     def contestant(self, choice: Choice) -> Contestant:
         """Return who runs the choice, made when first asked for. Refuse a choice that lacks its draft."""
         if self.draft is None and choice.spec.needs_draft:
-            raise BadStrategy(alone.why_not(choice.label))
+            raise BadStrategy(without_draft.why_not(choice.label))
         module = contestants.runs(choice.strategy)
         if module.__name__ not in self.contestants:
             self.contestants[module.__name__] = module.contestant(self)
@@ -155,7 +155,7 @@ class ModelPair:
         self._classifiers[name] = classifier
 
     def priced(self, name: str, costs: CostModel, sampling: Sampling) -> DraftClassifier:
-        """Let a classifier use its prices at these costs from now on. Return it as it estimates under the sampling."""
+        """Let a classifier use its prices at these costs from now on. Return it estimates under the sampling."""
         prices = self.classifier(name, sampling).at(costs).prices
         self.hold(name, dataclasses.replace(self.classifier(name), prices=prices))
         return self.classifier(name, sampling)

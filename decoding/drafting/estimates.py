@@ -139,14 +139,14 @@ class Knowledge:
         gain, in tokens. The first that is not worth its row ends the copy."""
         count, survival, accepted = 0, 1.0, 0.0
         rate, time_of = self._rate, self.verifications.of
-        alone = before = time_of(1)
+        single = before = time_of(1)
         for estimate in estimates:
             after = time_of(count + 2)
             if survival * estimate <= rate * (after - before):
                 break
             count, survival, before = count + 1, survival * estimate, after
             accepted += survival
-        return count, survival, accepted - rate * (before - alone)
+        return count, survival, accepted - rate * (before - single)
 
     def worth_drafting(self, survival: float, copied: int) -> float:
         """Return what a draft of the model gains, in tokens, after copied tokens that are all accepted with this

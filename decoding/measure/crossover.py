@@ -53,8 +53,8 @@ def across_loads(rows: Sequence[Row], judged: RaceResults, *, is_noisy: bool = F
     sentence, is_begun = _sentence(found, names, stage), any(row["speedup"] for row in rows)
     left = NO_INTERVALS if judged.is_withheld else _open(found, crossings) if is_begun else ""
     together = {"verdict": sentence, "doubt": doubt(left, is_noisy=is_noisy), "ranking": dataclasses.asdict(Ranking())}
-    alone = found[0] if len(found) == 1 else together
-    return {"loads": found, "crossovers": crossings, "sentence": sentence, **{name: alone[name] for name in together}}
+    only = found[0] if len(found) == 1 else together
+    return {"loads": found, "crossovers": crossings, "sentence": sentence, **{name: only[name] for name in together}}
 
 
 def _left_out(race: Race, names: Mapping[str, str]) -> str:

@@ -69,6 +69,6 @@ def blocks(prompts: Sequence[PromptItem], load: Load) -> list[Sequence[PromptIte
 
 def stints(keys: Iterable[SampleKey]) -> list[list[SampleKey]]:
     """Group samples that are decoded together: one by one where one user asks at a time, else all of a choice."""
-    alone = itertools.count()
-    ordered = itertools.groupby(keys, lambda key: next(alone) if key.choice.load == ONE else key.choice.label)
+    singles = itertools.count()
+    ordered = itertools.groupby(keys, lambda key: next(singles) if key.choice.load == ONE else key.choice.label)
     return [list(together) for _, together in ordered]

@@ -33,7 +33,7 @@ from decoding.papers.together import MergedRuns
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.prices.fit import costs_from
-from decoding.prices.fit_ahead import as_alone, prices_from
+from decoding.prices.fit_ahead import prices_from, undisturbed
 from decoding.replay import planning, probing
 from decoding.replay.planning import RecordedSet
 from decoding.replay.ssd.playing import ANYTIME
@@ -138,7 +138,7 @@ class Evidence(Recordings):
     def lookahead(self) -> int:
         """Best static lookahead by replay: by the median over prompts, as figures show it."""
         study, costs = self.study, self.costs
-        baseline = study.play(planning.ALONE)
+        baseline = study.play(planning.AUTOREGRESSIVE)
         best = max(planning.STATICS, key=lambda choice: costs.speedup(study.play(choice), baseline))
         return int(best.params["lookahead"])
 
@@ -186,7 +186,7 @@ class Evidence(Recordings):
     @cached_property
     def ran(self) -> Ran:
         """DISCO's table, run."""
-        return self._ran("running DISCO's table", [planning.ALONE, *self.stopping.values()], self.sampling)[0]
+        return self._ran("running DISCO's table", [planning.AUTOREGRESSIVE, *self.stopping.values()], self.sampling)[0]
 
     @property
     def speculating(self) -> list[Choice]:
@@ -196,7 +196,7 @@ class Evidence(Recordings):
     def fastest(self, *, is_ahead: bool) -> Choice:
         """The fastest SSD, or fixed lookahead, of those that ran."""
         kind = [choice for choice in self.speculating if choice.spec.prepares_ahead is is_ahead]
-        return max(kind, key=lambda choice: self.ran_ssd.ratio(choice.label, planning.ALONE.label).value)
+        return max(kind, key=lambda choice: self.ran_ssd.ratio(choice.label, planning.AUTOREGRESSIVE.label).value)
 
     @cached_property
     def ran_ssd(self) -> Ran:
@@ -208,13 +208,13 @@ class Evidence(Recordings):
         return self._ssd[1]
 
     @cached_property
-    def alone(self) -> CostModel:
+    def single(self) -> CostModel:
         """Costs of passes where no draft works beside the target, from the same runs."""
         return self._ssd[2]
 
     @cached_property
     def _ssd(self) -> tuple[Ran, CostModel, CostModel]:
-        ran, made = self._ran("running SSD", [planning.ALONE, *self.speculating], self.at(0.0), _priced)
+        ran, made = self._ran("running SSD", [planning.AUTOREGRESSIVE, *self.speculating], self.at(0.0), _priced)
         assert made is not None
         return ran, CostModel.from_dict(made["beside"]), CostModel.from_dict(made["alone"])
 
@@ -255,7 +255,7 @@ class Evidence(Recordings):
         """Costs of preparing from the runs at this load, or else from those of one text."""
         ran = self.ran_together
         found = ran.preparing(choice, self.joint) if ran else None
-        return found or as_alone(self.joint, self.prices, self.alone)
+        return found or undisturbed(self.joint, self.prices, self.single)
 
     def _played(self, lookahead: int) -> list[float]:
         settings = SpeculatorSettings(lookahead, BRANCHES_EACH * (lookahead + 1), "uniform", "neural")
@@ -290,11 +290,11 @@ class Evidence(Recordings):
 
 
 def _priced(choices: Sequence[Choice], traces: Traces) -> dict[str, Any]:
-    alone, beside = (
+    single, beside = (
         [trace for c in choices if c.spec.prepares_ahead is is_ahead for trace in traces[c.label]]
         for is_ahead in (False, True)
     )
     return {
-        "beside": prices_from(alone, beside).to_dict(),
-        "alone": costs_from(alone).for_one(),
+        "beside": prices_from(single, beside).to_dict(),
+        "alone": costs_from(single).for_one(),
     }

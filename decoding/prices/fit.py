@@ -43,9 +43,9 @@ def costs_from(traces: Sequence[Trace]) -> CostModel:
     every = later_rounds(traces)
     chains = [one for one in every if not one.is_copied]  # a copy says nothing of the draft model's passes
     per_token, per_round = fitted(_caught_up(chains))
-    alone = [_rest(one) for one in chains if not one.draft]
+    undrafted = [_rest(one) for one in chains if not one.draft]
     drafting = [_rest(one) for one in chains if one.draft]  # a draft is also announced, cut and committed
-    rest = statistics.median(alone or drafting or [0.0])
+    rest = statistics.median(undrafted or drafting or [0.0])
     late = [one.asking_s - per_round - per_token * one.passes for one in chains if one.draft and one.is_behind]
     target = rising(grouped((one.drafted + 1, one.verifying_s) for one in every))
     costs = CostModel(
@@ -244,10 +244,10 @@ def joined(costs: CostModel, loads: Mapping[int, PricesAtLoad], reading: float) 
     return whole, {1: costs.widest, **{users: int(found.verify[-1][0]) for users, found in loads.items()}}
 
 
-def reading_cost(alone: Mapping[int, Started], drafting: Mapping[int, Started]) -> float:
+def reading_cost(undrafted: Mapping[int, Started], drafting: Mapping[int, Started]) -> float:
     """Seconds in which a draft reads a token of a prompt, from each prompt's samples with and without a draft."""
-    both = [prompt for prompt in drafting if prompt in alone and drafting[prompt].prompt_tokens]
-    each = [(drafting[p].prefill_ns - alone[p].prefill_ns) * 1e-9 / drafting[p].prompt_tokens for p in both]
+    both = [prompt for prompt in drafting if prompt in undrafted and drafting[prompt].prompt_tokens]
+    each = [(drafting[p].prefill_ns - undrafted[p].prefill_ns) * 1e-9 / drafting[p].prompt_tokens for p in both]
     return max(0.0, statistics.median(each)) if each else 0.0
 
 

@@ -21,7 +21,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.ahead_at_load import AheadAtLoad
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import ALONE, RecordedSet
+from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import (
     PlanInputs,
@@ -53,20 +53,20 @@ def plan_at_load(
     joint = joint.at(costs.context.tokens) if costs.context else joint
     asked = None if classifier is None else pair.classifier(classifier, sampling)
     simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
-    ahead = None if study.is_alone else AheadAtLoad(simulating, joint)
+    ahead = None if study.is_undrafted else AheadAtLoad(simulating, joint)
     found = predict_at_load(PlanInputs(study, joint, asked, ahead), users)
     if cancelled():
         return {}
     best = {count: [_asking(row, classifier or "") for row in best_of_kinds(rows)] for count, rows in found.items()}
     run = worth_running(found, SHOWN)
-    chosen = [ALONE.at(Load(count)) for count in users]
+    chosen = [AUTOREGRESSIVE.at(Load(count)) for count in users]
     chosen += [row.choice for rows in best.values() for row in rows if row.choice.kind in run]
     chosen.sort(key=lambda choice: choice.load)
     due = len(chosen) * len(prompts)
     measured = run_all(
         pair, prompts, sampling, chosen, on_progress=lambda done: on_progress(done, due), cancelled=cancelled
     )
-    return document(best, measured, None if study.is_alone else schedule(found, measured))
+    return document(best, measured, None if study.is_undrafted else schedule(found, measured))
 
 
 def _asking(row: PredictionAtLoad, classifier: str) -> PredictionAtLoad:

@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from decoding.backends import alone
+from decoding.backends import without_draft
 from decoding.disco import metrics, training
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import with_copies
 from decoding.disco.prices import COPIED
 from decoding.disco.training import Labelled
 from decoding.prices.cost_model import CostModel
-from decoding.replay.planning import ALONE, STATICS, Prediction, RecordedSet, copying, elsewhere, tuned
+from decoding.replay.planning import AUTOREGRESSIVE, STATICS, Prediction, RecordedSet, copying, elsewhere, tuned
 from decoding.strategies.disco import RULES
 
 FORMAT = "drafthouse.plan/1"
@@ -67,9 +67,11 @@ def judged(recorded: RecordedSet, costs: CostModel, classifiers: Mapping[str, Dr
     target alone that is on copies, if there are any."""
     if not classifiers:
         return []
-    is_alone = recorded.is_alone
-    labelled = with_copies(training.NOTHING, recorded.recordings) if is_alone else training.label(recorded.recordings)
-    speeds = _of_copies(recorded, costs) if is_alone else _of_drafts(recorded, costs)
+    is_undrafted = recorded.is_undrafted
+    labelled = (
+        with_copies(training.NOTHING, recorded.recordings) if is_undrafted else training.label(recorded.recordings)
+    )
+    speeds = _of_copies(recorded, costs) if is_undrafted else _of_drafts(recorded, costs)
     return [_judged(name, each, labelled, speeds) for name, each in classifiers.items() if len(labelled.rows)]
 
 
@@ -85,7 +87,7 @@ def _judged(name: str, classifier: DraftClassifier, labelled: Labelled, speeds: 
 
 
 def _of_drafts(recorded: RecordedSet, costs: CostModel) -> Speeds:
-    baseline = costs.tokens_per_s(recorded.play(ALONE))
+    baseline = costs.tokens_per_s(recorded.play(AUTOREGRESSIVE))
     best = max(costs.tokens_per_s(recorded.play(choice)) for choice in STATICS) / baseline
 
     def speeds(classifier: DraftClassifier) -> dict[str, Any]:
@@ -100,6 +102,6 @@ def _of_drafts(recorded: RecordedSet, costs: CostModel) -> Speeds:
 def _of_copies(recorded: RecordedSet, costs: CostModel) -> Speeds:
     def speeds(classifier: DraftClassifier) -> dict[str, Any]:
         found = copying(recorded, costs, classifier, classifier.tuned(COPIED))
-        return {"speedups": alone.judged_copies(found), "best_copy": alone.best_copy(found)}
+        return {"speedups": without_draft.judged_copies(found), "best_copy": without_draft.best_copy(found)}
 
     return speeds

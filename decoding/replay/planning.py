@@ -30,7 +30,7 @@ from decoding.prices.counts import Counts
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.player import copied_record, replay
 from decoding.replay.scribes import Scribes, copies_for
-from decoding.replay.target_alone import texts_alone
+from decoding.replay.undrafted_texts import undrafted_texts
 from decoding.replay.workload import settings
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle, suffix
 from decoding.strategies import static as static_strategy
@@ -46,7 +46,7 @@ class RecordedSet:
 
     recordings: Sequence[Recording]
     words: Words = no_words
-    is_alone: bool = False  # no draft was recorded
+    is_undrafted: bool = False  # no draft was recorded
 
     @cached_property
     def rounds(self) -> list[Tensor]:
@@ -65,7 +65,7 @@ class RecordedSet:
     @property
     def drafted(self) -> list[Record]:
         """Records of the draft model; none if it was not recorded."""
-        return [] if self.is_alone else self.records
+        return [] if self.is_undrafted else self.records
 
     @cached_property
     def copied(self) -> dict[str, list[Record]]:
@@ -111,7 +111,7 @@ class RecordedSet:
     def estimates(self, classifier: DraftClassifier) -> Rows:
         """Estimates of the tokens after which a source is asked: of all but a draft's own end token. Nothing without a
         draft model."""
-        if self.is_alone:
+        if self.is_undrafted:
             return ()
         tables = (rules.estimates(classifier, rounds).tolist() for rounds in self.rounds)
         return [
@@ -194,8 +194,8 @@ def study(
     of a run. Pass `scribes` and `texts` if you have them already. If the pair has no draft, only the texts are
     recorded: copies need no more."""
     if pair.draft is None:
-        recordings = texts_alone(pair, prompts, sampling, on_progress=on_progress, cancelled=cancelled)
-        return RecordedSet(recordings, pair.tokenizer.decode, is_alone=True)
+        recordings = undrafted_texts(pair, prompts, sampling, on_progress=on_progress, cancelled=cancelled)
+        return RecordedSet(recordings, pair.tokenizer.decode, is_undrafted=True)
     depth, paths = CAP if tails else 0, likeliest_paths() if trees and pair.draft.reads_trees_at_once else []
     with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
         recordings = who.record(
@@ -221,7 +221,7 @@ def static(lookahead: int) -> Choice:
     return choose(static_strategy.STRATEGY.slug, {"lookahead": lookahead})
 
 
-ALONE = choose(BASELINE)
+AUTOREGRESSIVE = choose(BASELINE)
 STATICS = [static(n) for n in range(1, CAP + 1)]
 HEURISTIC = choose(heuristic.STRATEGY.slug, {"initial": 5})
 ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
@@ -230,7 +230,7 @@ ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 def predict(study: RecordedSet, costs: CostModel, classifier: DraftClassifier | None = None) -> list[Prediction]:
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     judges_copies = judge_if_any(classifier) is not None
-    tried = settings(classifier is not None, judges_copies, is_alone=study.is_alone)
+    tried = settings(classifier is not None, judges_copies, is_undrafted=study.is_undrafted)
     return predict_these(filter(study.tells, tried), study, costs, classifier)
 
 
@@ -238,7 +238,7 @@ def predict_these(
     choices: Iterable[Choice], study: RecordedSet, costs: CostModel, classifier: DraftClassifier | None
 ) -> list[Prediction]:
     """Predict the speed of each of these settings."""
-    baseline = study.play(ALONE)
+    baseline = study.play(AUTOREGRESSIVE)
     estimates = study.estimates(classifier) if classifier else ()
     judge = judge_if_any(classifier)
 
@@ -261,7 +261,7 @@ def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
 
 def sweep(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> dict[str, list[dict[str, float]]]:
     """Speed-up of each of DISCO's rules over its threshold."""
-    baseline, estimates = study.play(ALONE), study.estimates(classifier)
+    baseline, estimates = study.play(AUTOREGRESSIVE), study.estimates(classifier)
 
     def at(rule: Callable[[float, int], Chain], threshold: float) -> dict[str, float]:
         counts = study.count(lambda: rule(threshold, CAP), estimates)
@@ -272,7 +272,7 @@ def sweep(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> 
 
 def sweep_of_copies(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> list[dict[str, float]]:
     """Speed-up of suffix decoding with a classifier over its threshold."""
-    baseline, judge = study.play(ALONE), judge_of(classifier)
+    baseline, judge = study.play(AUTOREGRESSIVE), judge_of(classifier)
 
     def at(threshold: float) -> dict[str, float]:
         counts = study.play(judged(threshold), judge=judge)
@@ -328,7 +328,7 @@ def best_for_copies(study: RecordedSet, costs: CostModel, classifier: DraftClass
 def copying(study: RecordedSet, costs: CostModel, classifier: DraftClassifier, threshold: float) -> dict[str, float]:
     """Speed-ups of each kind that copies: of the best setting on these prompts, or if the classifier judges its copies,
     of this threshold. What one gains that remembers earlier texts depends on their order, so it is left out."""
-    baseline, judge = study.play(ALONE), judge_of(classifier)
+    baseline, judge = study.play(AUTOREGRESSIVE), judge_of(classifier)
 
     def speedup(choice: Choice) -> float:
         return costs.speedup(study.play(choice, judge=judge), baseline)

@@ -32,7 +32,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.planning import ALONE, Prediction, RecordedSet, ungrown
+from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet, ungrown
 from decoding.replay.probing import typical
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated
 from decoding.replay.ssd.recording import plan_of, track_of
@@ -56,7 +56,7 @@ class _Cancelled(Exception):
 def left_out(sampling: Sampling, study: RecordedSet) -> dict[str, str]:
     """Say why, of each strategy that prepares ahead and cannot be simulated with these dice, and of trees that the
     recordings do not tell about. A target alone has neither."""
-    if study.is_alone:
+    if study.is_undrafted:
         return {}
     why = "its simulation needs a fixed text: greedy or shared dice"
     ahead = {} if sampling.fixes_the_text else {one.slug: why for one in STRATEGIES.values() if one.prepares_ahead}
@@ -98,9 +98,9 @@ class Simulating:
         return self._every[:: self._stride]
 
     @cached_property
-    def alone(self) -> list[float]:
+    def undrafted(self) -> list[float]:
         """Seconds that autoregressive takes for each track, at the costs without preparation."""
-        return [self.costs.seconds(part) for part in self.study.play(ALONE).parts[:: self._stride]]
+        return [self.costs.seconds(part) for part in self.study.play(AUTOREGRESSIVE).parts[:: self._stride]]
 
     @property
     def _stride(self) -> int:
@@ -121,16 +121,16 @@ class Simulating:
     def predict(self, choice: Choice, measured: CorrectedPrices) -> Prediction:
         """Simulate a setting. The speed-up is computed as in a comparison: from the total times of all prompts."""
         played, by = self.simulated(choice, measured.prices), measured.correction
-        gain = sum(self.alone) / sum(map(_seconds, played.traces))
+        gain = sum(self.undrafted) / sum(map(_seconds, played.traces))
         return Prediction(choice, by * played.tokens_per_s, by * gain)
 
     def gain_in_runs(self, choice: Choice, prices: CostModel) -> float:
         """Simulate a setting on the prompts that `run` decodes, and return its speed-up over all of them together."""
         names = {prompt.id for prompt in typical(self.prompts)}
         numbers = [i for i, recording in enumerate(self.study.recordings) if recording.prompt in names]
-        alone = [self.costs.seconds(part) for part in self.study.play(ALONE).parts]
+        undrafted = [self.costs.seconds(part) for part in self.study.play(AUTOREGRESSIVE).parts]
         played = self.simulated(choice, prices, [self._every[i] for i in numbers])
-        return sum(alone[i] for i in numbers) / sum(map(_seconds, played.traces))
+        return sum(undrafted[i] for i in numbers) / sum(map(_seconds, played.traces))
 
     def simulated(self, choice: Choice, prices: CostModel, tracks: Sequence[Track] = ()) -> Simulated:
         plan = plan_of(choice, self.pair.vocab, self.classifier)
@@ -142,7 +142,7 @@ class Simulating:
 
     def run(self, choices: Sequence[Choice], runs: ShortRuns) -> CorrectedPrices:
         """Run the choices and autoregressive shortly, prompt by prompt, and add their traces to `runs`."""
-        choices = [ALONE, *choices]
+        choices = [AUTOREGRESSIVE, *choices]
         comparison = Measurement(self.pair, typical(self.prompts), choices, self.sampling, cancelled=self.cancelled)
         self.pair.begin(choices)
         comparison.warm_up()
@@ -150,7 +150,7 @@ class Simulating:
             comparison.decode(key, recorder := Recorder())
             if self.cancelled():
                 raise _Cancelled
-            (runs.alone if key.choice == ALONE else runs.ahead).append(recorder.events)
+            (runs.undrafted if key.choice == AUTOREGRESSIVE else runs.ahead).append(recorder.events)
             self._done += 1
             self.on_progress(self._done)
         return CorrectedPrices(prices_beside(self.costs, runs.ahead), runs.drift(self.costs))
@@ -160,17 +160,17 @@ class Simulating:
 class ShortRuns:
     """Traces of autoregressive and of a strategy that prepares ahead, from the same minutes."""
 
-    alone: list[Trace] = field(default_factory=list)
+    undrafted: list[Trace] = field(default_factory=list)
     ahead: list[Trace] = field(default_factory=list)
 
     @property
     def gain(self) -> float:
         """Speed-up over autoregressive, over all prompts together."""
-        return sum(map(_seconds, self.alone)) / sum(map(_seconds, self.ahead))
+        return sum(map(_seconds, self.undrafted)) / sum(map(_seconds, self.ahead))
 
     def drift(self, costs: CostModel) -> float:
         """How many times as long as by its costs autoregressive took here."""
-        return statistics.median(_seconds(trace) / costs.seconds(counted(trace)) for trace in self.alone)
+        return statistics.median(_seconds(trace) / costs.seconds(counted(trace)) for trace in self.undrafted)
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class CorrectedPrices:
 def predict_ahead(simulating: Simulating) -> list[Prediction]:
     """Predict the settings of every strategy that prepares ahead: of its grid, and near the best of that. A target
     alone has no draft to prepare."""
-    if simulating.study.is_alone:
+    if simulating.study.is_undrafted:
         return []
     has_classifier = simulating.classifier_name is not None
     found: list[Prediction] = []

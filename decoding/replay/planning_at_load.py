@@ -17,7 +17,7 @@ from decoding.measure.crossover import bracket, crossing
 from decoding.prices.cost_model import CostModel
 from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
 from decoding.replay.at_load import OwnWork, PlayedRun, play
-from decoding.replay.planning import ALONE, RecordedSet, Rows
+from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet, Rows
 from decoding.strategies import BASELINE
 from decoding.strategies import schedule as schedule_strategy
 from decoding.strategies import static as static_strategy
@@ -63,19 +63,19 @@ def predict_at_load(material: PlanInputs, users: Sequence[int]) -> dict[int, lis
     estimates = material.study.estimates(material.classifier) if material.classifier else ()
     found: dict[int, list[PredictionAtLoad]] = {}
     for count in users:
-        alone = material.run(ALONE, count).tokens_per_s_device
+        undrafted = material.run(AUTOREGRESSIVE, count).tokens_per_s_device
         runs = [(choice, material.run(choice, count, estimates).tokens_per_s_device) for choice in _settings(material)]
         runs += material.prepared(count)
-        rows = [PredictionAtLoad(choice.at(Load(count)), speed, speed / alone) for choice, speed in runs]
+        rows = [PredictionAtLoad(choice.at(Load(count)), speed, speed / undrafted) for choice, speed in runs]
         found[count] = sorted(rows, key=lambda row: -row.tokens_per_s_device)
     return found
 
 
 def _settings(material: PlanInputs) -> Iterator[Choice]:
-    yield ALONE
+    yield AUTOREGRESSIVE
     for choice in planned():
         spec, asked = choice.spec, material.judge if choice.judges_copies else material.classifier
-        lacks = (choice.classifier is not None and asked is None) or (spec.needs_draft and material.study.is_alone)
+        lacks = (choice.classifier is not None and asked is None) or (spec.needs_draft and material.study.is_undrafted)
         if spec.can_replay and spec.role == "ranked" and not lacks and material.study.tells(choice):
             yield choice
 

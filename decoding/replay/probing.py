@@ -31,7 +31,7 @@ from decoding.measure.schedule import SampleKey
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, decision_cost, with_mixes, with_trees
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.planning import ALONE, CAP
+from decoding.replay.planning import AUTOREGRESSIVE, CAP
 from decoding.replay.workload import GROWN, MIXED, PROMPTS, UNAIDED, VARIED
 from decoding.strategies import hybrid
 from decoding.strategies.disco import Below
@@ -87,7 +87,7 @@ def probed(
 ) -> tuple[CostModel, list[float]]:
     """Costs of drafting and verifying, and of one decision by each of these rules. `is_launched` says whether passes
     are launched on a GPU."""
-    comparison = Measurement(pair, typical(prompts), [ALONE], sampling)
+    comparison = Measurement(pair, typical(prompts), [AUTOREGRESSIVE], sampling)
     comparison.warm_up(is_launched)
     rules = [TimedRule(partial(Unsure, EVEN_ODDS, CAP), Confidence), *deciding]
     for _ in range(1 + is_launched):  # a first run captures the forms that the second replays
@@ -104,7 +104,10 @@ def probed_alone(
     pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, on_progress: OnProgress = unheard
 ) -> CostModel:
     """Costs of verifying drafts that no model makes. Finding a copy takes microseconds."""
-    comparison, is_launched = Measurement(pair, typical(prompts), [ALONE], sampling), pair.target.device.type != "cpu"
+    comparison, is_launched = (
+        Measurement(pair, typical(prompts), [AUTOREGRESSIVE], sampling),
+        pair.target.device.type != "cpu",
+    )
     comparison.warm_up(is_launched)
     found = _copied(comparison, on_progress)
     return costs_from(_copied(comparison, on_progress) if is_launched else found)
@@ -115,7 +118,7 @@ def _copied(comparison: Measurement, on_progress: OnProgress) -> list[list[Event
     for number, prompt, turn in _turns(comparison, on_progress):
         found.append(drafted(comparison, prompt, AnyTokens(every_length(number))))
         if turn in UNAIDED:
-            found.append(_traced(comparison, prompt, ALONE))
+            found.append(_traced(comparison, prompt, AUTOREGRESSIVE))
     return found
 
 
@@ -161,7 +164,7 @@ def _measured(comparison: Measurement, rules: Sequence[TimedRule], on_progress: 
     for number, prompt, turn in _turns(comparison, on_progress):
         found.chains.append(drafted(comparison, prompt, EveryLength(every_length(number))))
         if turn in UNAIDED:
-            found.chains.append(_traced(comparison, prompt, ALONE))
+            found.chains.append(_traced(comparison, prompt, AUTOREGRESSIVE))
         if turn in MIXED:
             found.mixes.append(_traced(comparison, prompt, MIX))
         if turn in GROWN:
@@ -272,6 +275,6 @@ def drafted(comparison: Measurement, prompt: PromptItem, source: Source, feature
         sink=recorder,
         clock=clock,
     )
-    with memory_for(SampleKey(ALONE, prompt, 0)), torch.inference_mode():
+    with memory_for(SampleKey(AUTOREGRESSIVE, prompt, 0)), torch.inference_mode():
         decode(probed, comparison.cancelled)
     return recorder.events

@@ -18,13 +18,13 @@ from decoding.measure.schedule import SampleKey
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from
 from decoding.prompts.prompt import first_turns
-from decoding.replay.planning import ALONE
+from decoding.replay.planning import AUTOREGRESSIVE
 from decoding.replay.probing import EveryLength, drafted, every_length, typical
 from decoding.trace.events import Event, Recorder
 
 TOKENS = 96  # of each sample
 LENGTHS = (7, 1, 7, 3, 7, 5, 2, 11)  # of drafts. Seven often: what a row costs lies between 1 row and 8
-ALONE_TOKENS = 48  # and of those without a draft
+UNDRAFTED_TOKENS = 48  # and of those without a draft
 LEAST_TURNS, MOST_TURNS, ENOUGH_S = 4, 12, 1.2  # no further turn begins after so many seconds
 
 Turn = list[Sequence[Event]]
@@ -72,7 +72,7 @@ def weighed(comparison: Measurement, on_progress: OnProgress = unheard) -> tuple
     """Costs by all passes, and by those of each turn; None if no prompt leaves room for so many tokens, or if the run
     was cancelled."""
     sampling = dataclasses.replace(comparison.sampling, max_new_tokens=TOKENS, ignore_eos=True, stop=())
-    probe = Measurement(comparison.pair, comparison.prompts, [ALONE], sampling, cancelled=comparison.cancelled)
+    probe = Measurement(comparison.pair, comparison.prompts, [AUTOREGRESSIVE], sampling, cancelled=comparison.cancelled)
     room = min(runner.context for runner in (probe.models.target, probe.models.draft) if runner) - TOKENS
     readable = [prompt for prompt in first_turns(comparison.prompts) if not probe.refusal(prompt)]
     able = [prompt for prompt in readable if len(probe.tokens(prompt)) <= room]
@@ -92,8 +92,12 @@ def weighed(comparison: Measurement, on_progress: OnProgress = unheard) -> tuple
 
 def _turn(probe: Measurement, number: int) -> Turn:
     """Decode a sample with drafts of every length and one without."""
-    prompt, alone = probe.prompts[number % len(probe.prompts)], Recorder()
+    prompt, undrafted = probe.prompts[number % len(probe.prompts)], Recorder()
     lengths = every_length(number, LENGTHS)
     source = EveryLength(lengths) if probe.models.draft else AnyTokens(lengths)
-    probe.decode(SampleKey(ALONE, prompt, 0), alone, dataclasses.replace(probe.sampling, max_new_tokens=ALONE_TOKENS))
-    return [drafted(probe, prompt, source), alone.events]
+    probe.decode(
+        SampleKey(AUTOREGRESSIVE, prompt, 0),
+        undrafted,
+        dataclasses.replace(probe.sampling, max_new_tokens=UNDRAFTED_TOKENS),
+    )
+    return [drafted(probe, prompt, source), undrafted.events]

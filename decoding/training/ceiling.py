@@ -16,7 +16,7 @@ from decoding.drafting.source import Sight
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.replay.oracle import lookaheads
-from decoding.replay.planning import ALONE, CAP, HEURISTIC, ORACLE, RecordedSet, price_of_a_token, static
+from decoding.replay.planning import AUTOREGRESSIVE, CAP, HEURISTIC, ORACLE, RecordedSet, price_of_a_token, static
 from decoding.strategies.disco import Priced
 from decoding.words import percent
 
@@ -105,7 +105,7 @@ def _standings(
     """Return a function from costs to a standing. Replays that do not depend on costs run once, here."""
     chosen_among = {n: validation.play(static(n)) for n in range(1, CAP + 1)}
     statics = {n: test.play(static(n)) for n in chosen_among}
-    baseline, heuristic, oracle = map(test.play, (ALONE, HEURISTIC, ORACLE))
+    baseline, heuristic, oracle = map(test.play, (AUTOREGRESSIVE, HEURISTIC, ORACLE))
     estimates = test.estimates(classifier)
 
     def stand(name: str, costs: CostModel) -> Standing:

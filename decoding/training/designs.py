@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from decoding.backends.alone import lacks_draft
+from decoding.backends.without_draft import lacks_draft
 from decoding.disco import features, judging, training
 from decoding.disco.cards import OURS, PAPER, SOURCES
 from decoding.disco.classifier import DraftClassifier, Layers
@@ -47,9 +47,9 @@ class How:
     design: str = OURS
     start: DraftClassifier | None = None
 
-    def networks(self, *, is_alone: bool = False) -> tuple[Network, ...]:
+    def networks(self, *, is_undrafted: bool = False) -> tuple[Network, ...]:
         """Return the candidates. On a target alone there is one: nothing is drafted."""
-        return (OF_COPIES,) if is_alone else NETWORKS[self.design]
+        return (OF_COPIES,) if is_undrafted else NETWORKS[self.design]
 
     def looks_at(self, network: Network) -> list[str]:
         """Return the features that a classifier with this network sees."""
@@ -75,12 +75,12 @@ class How:
         drafts, copies = _by_kind(labelled)
         return drafts if len(drafts.rows) else copies
 
-    def check(self, is_alone: bool = False) -> None:
+    def check(self, is_undrafted: bool = False) -> None:
         """Refuse a start of another design, and on a target alone a design that learns from drafts only."""
-        if is_alone and self.design != SOURCES:
+        if is_undrafted and self.design != SOURCES:
             what = lacks_draft(f"A classifier of the design {self.design}")
             raise BadPair(f"{what} Take the design {SOURCES}, which learns from copies too.")
-        known = (OF_COPIES,) if is_alone else (*NETWORKS[self.design], OF_COPIES)
+        known = (OF_COPIES,) if is_undrafted else (*NETWORKS[self.design], OF_COPIES)
         if self.start and (
             self.start.knows_copies is not (self.design == SOURCES) or not any(map(self._start_of, known))
         ):

@@ -15,7 +15,7 @@ from decoding.drafting.source import Sight
 from decoding.measure.intervals import Interval, ratio_interval, ratio_intervals
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
-from decoding.replay.planning import ALONE, RecordedSet
+from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet
 
 FEWEST, POINTS = 8, 6  # prompts of the smallest part; parts
 
@@ -36,8 +36,8 @@ class TestBench:
     def seconds(self, classifier: DraftClassifier) -> list[float]:
         return [self.costs.seconds(part, self.sees) for part in self.play(classifier).parts]
 
-    def alone(self) -> list[float]:
-        return [self.costs.seconds(part) for part in self.test.play(ALONE).parts]
+    def undrafted(self) -> list[float]:
+        return [self.costs.seconds(part) for part in self.test.play(AUTOREGRESSIVE).parts]
 
     def auc(self, classifier: DraftClassifier) -> float:
         return metrics.area_under_roc(classifier(self.labelled.rows), self.labelled.accepted)
@@ -55,14 +55,14 @@ def curve(
     parts = {count: label(_evenly(recordings, count)) for count in _counts(len(recordings))}
     trained = {count: learns(part) for count, part in parts.items() if can_teach(part)}
     counts, found = [*trained, len(recordings)], [*trained.values(), whole]
-    alone, seconds = judge.alone(), [judge.seconds(classifier) for classifier in found]
-    columns = {number: dict(enumerate(each)) for number, each in enumerate((alone, *seconds))}
+    undrafted, seconds = judge.undrafted(), [judge.seconds(classifier) for classifier in found]
+    columns = {number: dict(enumerate(each)) for number, each in enumerate((undrafted, *seconds))}
     intervals = ratio_intervals(columns, [(0, number) for number in range(1, len(columns))]).values()
     points = [
         {
             "prompts": count,
             "auc": judge.auc(classifier),
-            "speedup": sum(alone) / sum(each),
+            "speedup": sum(undrafted) / sum(each),
             "low": low,
             "high": high,
         }

@@ -205,7 +205,7 @@ def _tested(
     of_copies = {COPIED: planning.sweep_of_copies(test, costs, classifier)} if COPIED in thresholds else {}
     judge = TestBench(test, judged[2], costs, *_asking(test, thresholds, rule_of(how.design)))
     return {
-        "ablations": _ablations(judged, ABLATIONS_OF_COPIES if test.is_alone else ABLATIONS, on_progress),
+        "ablations": _ablations(judged, ABLATIONS_OF_COPIES if test.is_undrafted else ABLATIONS, on_progress),
         "learning": curve(
             recorded.training.recordings,
             how.label,
@@ -219,7 +219,7 @@ def _tested(
             name: _elsewhere(study, how.judged(how.label(study.recordings)), costs, classifier, thresholds)
             for name, study in recorded.others.items()
         },
-        "sweep": (of_copies if test.is_alone else planning.sweep(test, costs, classifier) | of_copies),
+        "sweep": (of_copies if test.is_undrafted else planning.sweep(test, costs, classifier) | of_copies),
     }
 
 
@@ -227,7 +227,7 @@ def _asking(
     test: RecordedSet, thresholds: dict[str, float], rule: str
 ) -> tuple[Callable[[DraftClassifier], Counts], Sight]:
     """Return the replay of the strategy that asks a classifier, and what the strategy sees."""
-    if test.is_alone:
+    if test.is_undrafted:
         choice = planning.judged(thresholds[COPIED])
         return lambda classifier: test.play(choice, judge=judge_of(classifier)), "nothing"
     stop = partial(RULES[rule], thresholds[rule], planning.CAP)
@@ -244,7 +244,7 @@ def _fastest_network(
     on_progress: OnProgress,
 ) -> tuple[Network, DraftClassifier, CostModel]:
     """Train every network of the design, and keep the one that replay finds fastest at this machine's prices."""
-    networks = how.networks(is_alone=pair.draft is None)
+    networks = how.networks(is_undrafted=pair.draft is None)
     candidates = how.train_each(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
     for network, candidate in zip(networks, candidates, strict=True):
         pair.hold(network.name, candidate)
@@ -356,9 +356,9 @@ def _predicted(
 ) -> dict[str, float]:
     """Speed-ups over autoregressive at thresholds that were tuned on other prompts; what is called best is chosen on
     these prompts."""
-    if study.is_alone:
+    if study.is_undrafted:
         return planning.copying(study, costs, classifier, thresholds[COPIED])
-    baseline, play = study.play(planning.ALONE), study.play
+    baseline, play = study.play(planning.AUTOREGRESSIVE), study.play
     by_rule = planning.tuned(study, study.estimates(classifier), thresholds)
     return {
         "best static": max(costs.speedup(play(choice), baseline) for choice in planning.STATICS),

@@ -20,7 +20,7 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.source import Nothing, View
 from decoding.errors import BrokenModel
 from decoding.models.fast.runner import FastRunner
-from decoding.models.runner import run_alone
+from decoding.models.runner import run_one
 from decoding.trace.events import Recorder, Verified
 from tests.decoding.models import LLAMA, fast_runner, save
 from tests.decoding.rehearsal import captured_runner, on_a_gpu, rehearse
@@ -197,7 +197,7 @@ def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(
         while sequence.is_reading:
             batch.step()
         for _ in range(8):
-            run_alone(sequence.drafting())
+            run_one(sequence.drafting())
             reader, tokens, need = sequence.ask()
             with refusing_waits() if len(sequence.text) > 6 else nullcontext():
                 sequence.weigh(reader.extend(tokens, need))

@@ -24,7 +24,7 @@ from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import play
 from decoding.replay.plan_at_load import document
-from decoding.replay.planning import ALONE, RecordedSet, study
+from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet, study
 from decoding.replay.planning_at_load import (
     PlanInputs,
     PredictionAtLoad,
@@ -364,7 +364,7 @@ def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops
         speeds = [row.tokens_per_s_device for row in rows]
         assert speeds == sorted(speeds, reverse=True)
         assert {row.choice.strategy for row in rows} >= {"autoregressive", "static", "disco", "budget"}
-        [alone] = [row for row in rows if row.choice.strategy == ALONE.strategy]
+        [alone] = [row for row in rows if row.choice.strategy == AUTOREGRESSIVE.strategy]
         assert alone.speedup == pytest.approx(1)
     assert found[1][0].speedup > found[16][0].speedup
 

@@ -89,13 +89,13 @@ def test_a_training_begins_from_a_classifier_of_its_own_design_only() -> None:
     of_copies = of_size(of_copies, OF_COPIES.hidden)
     both = both_of(of_drafts, of_copies)
     How("sources", both).check()
-    How("sources", both).check(is_alone=True)
+    How("sources", both).check(is_undrafted=True)
     How("ours", of_drafts).check()
     one_for_both = looking_at((*features.QUICK, *judging.MATCHES))  # as earlier versions trained it
     refused = [("ours", both, False), ("sources", of_drafts, False), ("sources", of_drafts, True)]
-    for design, start, is_alone in [*refused, ("sources", one_for_both, False)]:
+    for design, start, is_undrafted in [*refused, ("sources", one_for_both, False)]:
         with pytest.raises(BadStrategy, match="start from a classifier of that design, trained by this version"):
-            How(design, start).check(is_alone)
+            How(design, start).check(is_undrafted)
 
 
 def of_size(classifier: DraftClassifier, count: int) -> DraftClassifier:

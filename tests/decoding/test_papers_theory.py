@@ -35,7 +35,7 @@ def evidence(outcomes: list[Outcomes], step_s: float) -> Any:
     """A machine without a second core. A step over any branches takes `step_s`, a verification about 1 s."""
     return SimpleNamespace(
         outcomes=lambda temperature: outcomes,
-        alone=COSTS,
+        single=COSTS,
         prices=replace(COSTS, branches=[(1, step_s)]),
         simulated=lambda lookaheads: {lookahead: Estimate(1.0) for lookahead in lookaheads},
         has_second_core=False,

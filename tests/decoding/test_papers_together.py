@@ -51,14 +51,14 @@ def test_the_fastest_of_a_kind_is_taken_at_its_own_batch_size() -> None:
     runs = [ran(2, {label(fast): 30.0}), ran(4, {label(random): 20.0})]
     found = MergedRuns.of(runs)
     assert label(found.plain(2)) == label(fast) and found.plain(4).load.concurrency == 4
-    assert found.ratio(found.plain(2), found.alone(2)).value == 3.0
+    assert found.ratio(found.plain(2), found.undrafted(2)).value == 3.0
     assert label(found.ahead(4)) == label(random)
     assert found.ahead(4, "neural").params["backup"] == "neural"
 
 
 def test_a_gain_is_over_one_text_without_a_draft() -> None:
     found = MergedRuns.of([ran(1, {"autoregressive": 5.0}), ran(8, {})])
-    assert found.gain(found.alone(8)).value == 2.0
+    assert found.gain(found.undrafted(8)).value == 2.0
 
 
 def test_a_verification_is_compared_with_one_of_a_fixed_lookahead_of_as_many_tokens() -> None:
@@ -90,8 +90,8 @@ def test_hits_are_counted_over_all_texts() -> None:
 
 
 def test_preparing_costs_what_its_passes_took_in_the_run_less_what_slowed_down_everything() -> None:
-    plain, ahead, alone = together.plain(2)[1], together.ahead(2, "neural")[1], together.alone(2)
-    took = {alone.label: 2 * CHEAP.verify(2, 2), plain.label: 0.004, ahead.label: 0.006}
+    plain, ahead, undrafted = together.plain(2)[1], together.ahead(2, "neural")[1], together.undrafted(2)
+    took = {undrafted.label: 2 * CHEAP.verify(2, 2), plain.label: 0.004, ahead.label: 0.006}
     hits = [{"passes": passes, "busy_ns": passes * 8_000_000} for passes in (3, 5)]
     found = MergedRuns(Ran({}, {ahead.label: hits}, verifying=took)).preparing(ahead, CHEAP)
     assert found and found.branches == [(10, pytest.approx(0.004))] and found.slower == pytest.approx(1.5)
@@ -132,8 +132,8 @@ def test_a_simulation_has_every_point_of_figure_7_and_either_backup_of_theorem_1
         return replace(CHEAP, branches=[(10, 0.001)])
 
     found = simulated(prices)
-    ssd, plain, alone = ([gain.value for gain in gains] for gains in ssd_7._found(found))
-    assert alone[0] == 1.0 and all(a > b for a, b in itertools.pairwise(alone))  # of a user, by texts at once
+    ssd, plain, undrafted = ([gain.value for gain in gains] for gains in ssd_7._found(found))
+    assert undrafted[0] == 1.0 and all(a > b for a, b in itertools.pairwise(undrafted))  # of a user, by texts at once
     assert plain[0] > 1.0 and len(ssd) == len(plain) == len(BATCHES)
     ratios = dict(ssd_theorem_17._ratios(found))
     assert ratios[1].value > 1.0 and [*ratios] == [*BATCHES]

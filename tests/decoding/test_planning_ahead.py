@@ -72,7 +72,7 @@ def test_every_strategy_that_the_dice_keep_out_of_a_plan_is_named_with_the_reaso
     missing, fixed = (left_out(sampling, recorded) for sampling in (ratio, SHARED))
     assert missing.keys() - fixed.keys() == ahead and not planned_ahead(ratio, has_classifier=True)
     assert all("greedy or shared dice" in missing[slug] for slug in ahead)
-    assert not left_out(ratio, dataclasses.replace(recorded, is_alone=True))
+    assert not left_out(ratio, dataclasses.replace(recorded, is_undrafted=True))
 
 
 def test_a_plan_names_the_trees_that_its_draft_cannot_read_at_once() -> None:

@@ -130,7 +130,7 @@ def test_who_prepares_ahead_takes_its_prices_from_the_same_place(recorded) -> No
     found = TokenPrices.of(spoiled.at(COSTS))
     expected = TokenPrices.of(right)
     assert found is not None and expected is not None
-    assert (found.alone, found.beside) == pytest.approx((expected.alone, expected.beside), rel=0.1)
+    assert (found.waiting, found.beside) == pytest.approx((expected.waiting, expected.beside), rel=0.1)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.source import View
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy
-from decoding.models.runner import run_alone
+from decoding.models.runner import run_one
 from decoding.models.table import TableRunner
 from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.transport.messages import SpeculatorRecipe
@@ -123,7 +123,7 @@ def test_whatever_is_prepared_the_draft_says_what_it_would_say_alone(text: str) 
             dice, before = dice_for(sampling, 12, seed), written[: draft.position]
             dice.commit(before)
             alone = SourceDrafter(SameLength(len(draft.tokens)), View(), dice, world.draft)
-            said = run_alone(alone.drafting(before, len(draft.tokens)))
+            said = run_one(alone.drafting(before, len(draft.tokens)))
             assert said.tokens == draft.tokens
 
 

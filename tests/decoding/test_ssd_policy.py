@@ -32,14 +32,14 @@ def test_a_draft_grows_as_far_as_the_average_draft_is_worth_one_more_token() -> 
         asked.append(tokens)
         return chance
 
-    decides = policy(prices=TokenPrices(alone=0.5, beside=0.1))  # before any verdict 0.8 of the tokens are accepted
+    decides = policy(prices=TokenPrices(waiting=0.5, beside=0.1))  # before any verdict 0.8 of the tokens are accepted
     assert decides.grows(3, lambda: survival(3, 0.5)) and not decides.grows(3, lambda: survival(3, 0.4))
     assert not decides.grows(4, lambda: survival(4, 1.0))  # 0.8 ** 4 is 0.41: the classifier is not asked
     assert asked == [3, 3]
 
 
 def test_branches_are_final_when_they_are_done_or_would_not_grow_unless_they_are_too_long_to_verify_whole() -> None:
-    decides = policy(prices=TokenPrices(alone=0.5, beside=0.4))
+    decides = policy(prices=TokenPrices(waiting=0.5, beside=0.4))
     assert not decides.is_final(3, is_done=False) and decides.is_final(3, is_done=True)
     assert decides.is_final(4, is_done=False)
     assert 0.8**11 < 0.4 / 4 < 0.8**10
@@ -115,7 +115,7 @@ def test_no_branch_is_opened_where_a_sure_copy_will_bring_as_many_tokens() -> No
 
 
 def test_a_refused_copy_teaches_nothing_about_the_draft_model_that_a_classifier_judges() -> None:
-    decides = policy("copy", TokenPrices(alone=0.5, beside=0.1))
+    decides = policy("copy", TokenPrices(waiting=0.5, beside=0.1))
     before = decides.planner.acceptance
     decides.learn_outcome(SimulatedDraft((1, 2), "miss", "copy", 0, 1), 0, 5)
     assert decides.planner.acceptance == before

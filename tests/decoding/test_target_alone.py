@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.backends import alone
+from decoding.backends import without_draft
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.transformers import Transformers
 from decoding.backends.pair import ModelPair
@@ -76,18 +76,18 @@ def test_a_strategy_that_needs_a_draft_is_refused_with_those_that_run(target_alo
     with pytest.raises(BadStrategy) as told:
         target_alone.begin([AUTOREGRESSIVE, choice])
     assert str(told.value).startswith(f"{choice.label} needs a draft model, and this pair has none. Without a draft,")
-    assert all(slug in str(told.value) for slug in alone.runnable())
+    assert all(slug in str(told.value) for slug in without_draft.runnable())
 
 
 def test_a_new_comparison_of_it_begins_with_strategies_that_run(target_alone: ModelPair) -> None:
-    assert AUTOREGRESSIVE in alone.usual()
-    target_alone.begin(alone.usual())
-    assert not any(choice.spec.needs_draft or choice.spec.role == "peer" for choice in alone.usual())
+    assert AUTOREGRESSIVE in without_draft.usual()
+    target_alone.begin(without_draft.usual())
+    assert not any(choice.spec.needs_draft or choice.spec.role == "peer" for choice in without_draft.usual())
 
 
 def test_nothing_remembers_earlier_requests_unless_asked_to() -> None:
     """It used to, in the one order of the prompts."""
-    assert [choice.strategy for choice in alone.usual()] == ["autoregressive", "lookup", "suffix"]
+    assert [choice.strategy for choice in without_draft.usual()] == ["autoregressive", "lookup", "suffix"]
 
 
 def test_what_records_a_draft_is_refused(target_alone: ModelPair) -> None:
@@ -104,7 +104,7 @@ def test_replays_of_its_texts_count_what_runs(target_alone: ModelPair, choice: C
     recorded = study(target_alone, PROMPTS, sampling, tails=True, on_progress=told.append)
     samples = Measurement(target_alone, PROMPTS, [choice], sampling).run_whole()
     counts = recorded.play(choice)
-    assert recorded.is_alone and told == [1, 2, 3]
+    assert recorded.is_undrafted and told == [1, 2, 3]
     assert counts.target_passes == sum(sample.num_target_passes for sample in samples)
     assert counts.copied == sum(sample.num_draft_tokens for sample in samples)
 

@@ -201,7 +201,10 @@ def traced(name: str) -> RecordedComparison:
     prices = joined(FULL, {4: PricesAtLoad([(4, 12.0), (20, 16.0)], 3.0, 0.5)}, reading=0.01)
     found = RecordedComparison([places for _, places, _ in texts], len(texts), *prices)
     refused, accepted = ([track(*of, hopes=hopes) for of in texts] for hopes in (False, True))
-    alone, lengths = [found.alone(len(text)) for text, _, _ in texts], [places.prompt_length for _, places, _ in texts]
+    alone, lengths = (
+        [found.undrafted(len(text)) for text, _, _ in texts],
+        [places.prompt_length for _, places, _ in texts],
+    )
     prepared = SsdTracks(refused, accepted, alone, PRICES, is_beside=True, prompt_tokens=lengths)
     return dataclasses.replace(found, ahead=prepared)
 
@@ -233,7 +236,7 @@ def figures(name: str) -> Rows:
     ready.classifier_at = lambda name: Path()
     asked = [dataclasses.replace(each, category="ab"[number % 2]) for number, each in enumerate(prompts(8))]
     evidence = Evidence(ready, asked, SAMPLINGS[name], InMemory())
-    evidence.costs = evidence.alone = FULL
+    evidence.costs = evidence.single = FULL
     evidence.joint, evidence.prices = live.JOINT, PRICES
     return {
         f"{slug} {each.name}": [dataclasses.astuple(point) for point in each.points]

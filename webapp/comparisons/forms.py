@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.urls import reverse
 
-from decoding.public import CLASSIFIER, STRATEGIES, Param, Strategy, alone, dialects
+from decoding.public import CLASSIFIER, STRATEGIES, Param, Strategy, dialects, without_draft
 from webapp.accounts.asked import ActorRequest
 from webapp.comparisons import plans, serving
 from webapp.comparisons.plans import ComparisonPlan
@@ -29,7 +29,7 @@ NEEDS = {
     "draft": "needs a draft model, and this pair has none",
     "scores": "needs the draft's scores of the target's tokens, and this pair matches text (SLEM) and has none",
 }
-USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
+USUAL_WITHOUT_DRAFT = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in without_draft.usual()]
 ANOTHER = "another "  # before the strategy that a button asks a further box for
 BASICS = ("pair", "dataset", "split", "limit")
 LOAD = ("concurrency", "rate", "recorded", "slo")
@@ -108,7 +108,7 @@ class ComparisonForm:
             self._leave_to_servers()
         self.training = ""  # address of the form that trains what the plan lacks
         self.lacks = self.lacking.get(str(self.body.get("pair")), "")
-        self.body.setdefault("strategies", USUAL_ALONE if self.lacks == "draft" else USUAL)
+        self.body.setdefault("strategies", USUAL_WITHOUT_DRAFT if self.lacks == "draft" else USUAL)
 
     def _leave_to_servers(self) -> None:
         """Leave the baseline out, which the page ticks itself, if no pair is chosen and nothing else but servers."""

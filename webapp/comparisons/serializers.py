@@ -165,12 +165,12 @@ class Tags(serializers.SlugRelatedField[Any]):
         super().__init__(slug_field="name", read_only=True, **options)
 
 
-ALONE = "null: servers are compared alone"
+SERVERS_ONLY = "null: servers are compared alone"
 FROM_REPORT = "from its report, once it has ended and the report is computed"
 
 
 class ComparisonRow(Output):
-    pair = Named(allow_null=True, help_text=ALONE)
+    pair = Named(allow_null=True, help_text=SERVERS_ONLY)
     dataset = Named()
     job = JobRow()
     tags = Tags(many=True)

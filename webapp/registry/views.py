@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import SOURCES, alone
+from decoding.public import SOURCES, without_draft
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
@@ -77,7 +77,7 @@ def model(request: ActorRequest, id: UUID) -> HttpResponse:
 def pair(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Pair.objects.visible_to(request.actor).select_related("target", "draft", "created_by"), id)
     made = {title: _made_with(getattr(found, link), page) for title, link, page in WITH_A_PAIR}
-    about = {"alone": alone.those_that_run(), "sources": SOURCES, "made": made}
+    about = {"alone": without_draft.those_that_run(), "sources": SOURCES, "made": made}
     return render(request, "registry/pair.html", {"entry": found, **about})
 
 

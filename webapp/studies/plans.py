@@ -77,7 +77,7 @@ def of_study(
         further=also.prompt_count if also else 0,
         has_classifier=decides is not None,
         judges_copies=decides is not None and decides.knows_copies,
-        is_alone=bool(pair.lacks),
+        is_undrafted=bool(pair.lacks),
     )
     count = kind.samples(asked) if kind.samples else 0
     return StudyPlan(
@@ -106,7 +106,7 @@ def of_training(
     parts = {name: min(limit or there, there) for name, there in dataset.splits.items()}
     count = sum(parts.values())
     held = parts.get("validation", -(-count // 5))
-    samples = count + workload.samples_of_probe(held, classifiers=NETWORKS, is_alone=bool(pair.lacks))
+    samples = count + workload.samples_of_probe(held, classifiers=NETWORKS, is_undrafted=bool(pair.lacks))
     tokens = samples * max_new_tokens
     return StudyPlan(
         count, samples, *_minutes(TRAINING, pair, queue, tokens), pair.weight_bytes, line.outlook(queue), []

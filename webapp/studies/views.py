@@ -114,9 +114,9 @@ def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
     low, high = reading.spread(found.found("histogram"))
     series = reading.passes(found.document or {})
     sources = reading.sources(found.document or {})
-    is_alone = found.pair.is_alone or bool(found.found("draft_left_out"))
-    start = reading.to_start(found.document or {}, is_alone=is_alone)
-    about = {"low": low, "high": high, "is_alone": is_alone, "start": start, "best_of_sources": BEST_OF_SOURCES}
+    is_undrafted = found.pair.is_undrafted or bool(found.found("draft_left_out"))
+    start = reading.to_start(found.document or {}, is_undrafted=is_undrafted)
+    about = {"low": low, "high": high, "is_undrafted": is_undrafted, "start": start, "best_of_sources": BEST_OF_SOURCES}
     remarks = remarks_on(labelled(name for name, _ in sources))
     return {**about, "sets": _sets(actor, found), "series": series, "sources": sources, "remarks": remarks}
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from decoding.backends.contestants.servers.alone import ServersAlone
+from decoding.backends.contestants.servers.servers_only import ServersOnly
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.errors import DrafthouseError
@@ -65,17 +65,17 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             emit(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
 
 
-def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersAlone, PairLoaded]:
+def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
         pair, loaded = load_pair(order.pair, residents, order.choices, order.servers.reach())
         longest = Measurement(pair, order.prompts, order.choices, order.sampling).longest
         by_strategy = {choice.label: pair.hardware_of(choice, longest) for choice in order.choices}
         return pair, replace(loaded, hardware={**loaded.hardware, "by_strategy": by_strategy})
-    alone = ServersAlone(order.servers.reach())
-    hardware = {choice.label: alone.hardware_of(choice) for choice in order.choices}
-    runners = {choice.label: alone.runner_of(choice) for choice in order.choices}
-    return alone, PairLoaded({"device_name": ELSEWHERE, "by_strategy": hardware}, runners)
+    servers = ServersOnly(order.servers.reach())
+    hardware = {choice.label: servers.hardware_of(choice) for choice in order.choices}
+    runners = {choice.label: servers.runner_of(choice) for choice in order.choices}
+    return servers, PairLoaded({"device_name": ELSEWHERE, "by_strategy": hardware}, runners)
 
 
 def in_no_words(tokens: Sequence[int]) -> str:
@@ -83,7 +83,7 @@ def in_no_words(tokens: Sequence[int]) -> str:
     return ""
 
 
-def meets(pair: ModelPair | ServersAlone, choice: Choice, order: ToCompare, emit: Emit) -> bool:
+def meets(pair: ModelPair | ServersOnly, choice: Choice, order: ToCompare, emit: Emit) -> bool:
     """Whether the choice can run. A server that cannot be met costs its own samples, not those of the others."""
     if choice.spec.role != "server":
         return True

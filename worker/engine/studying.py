@@ -116,7 +116,7 @@ class Planning:
         if self.cancelled():
             return {}
         again = repriced(runs, best, self.recorded, self.costs, self.classifier)
-        trees = None if self.recorded.is_alone else tree_worth(self.recorded, self.costs).to_dict()
+        trees = None if self.recorded.is_undrafted else tree_worth(self.recorded, self.costs).to_dict()
         own = judged(self.recorded, self.costs, self.classifiers)
         found = document_of(best, runs.rows, again, predictions, self.costs)
         return {**found, "trees": trees, "classifiers": own}
@@ -170,7 +170,7 @@ def _steps_of_plan(
         loads,
         has_classifier=chosen is not None,
         judges_copies=chosen is not None and pair.classifier(chosen).knows_copies,
-        is_alone=pair.draft is None,
+        is_undrafted=pair.draft is None,
         has_both_placements=has_both_placements(pair),
     )
     return PhaseProgress(emit, workload.phases_of_plan(recipe))

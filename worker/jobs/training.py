@@ -49,7 +49,7 @@ class Train(PairOrder):
         how = How(self.design, load_classifier(self.pair.classifiers[self.start]) if self.start else None)
         how.check()
         local = self.pair.recordable() if self.design == SOURCES else self.pair  # other designs need drafts
-        is_alone = local.draft is None
+        is_undrafted = local.draft is None
         pair, loaded = load_pair(local, residents)
         emit(loaded)
         steps = PhaseProgress(
@@ -58,10 +58,12 @@ class Train(PairOrder):
                 "recording training": len(material.training),
                 "recording validation": len(material.validation),
                 "recording test": len(material.test),
-                "recording greedy texts": 0 if is_alone or self.sampling.is_greedy else len(material.validation),
+                "recording greedy texts": 0 if is_undrafted or self.sampling.is_greedy else len(material.validation),
                 "training": 0,
                 "measuring costs": samples_of_probe(
-                    len(material.validation), classifiers=len(how.networks(is_alone=is_alone)), is_alone=is_alone
+                    len(material.validation),
+                    classifiers=len(how.networks(is_undrafted=is_undrafted)),
+                    is_undrafted=is_undrafted,
                 ),
                 "ablations": 0,
             },

@@ -9,7 +9,7 @@ from typing import Any
 
 import transformers
 
-from decoding.backends.contestants.servers.alone import ServersAlone
+from decoding.backends.contestants.servers.servers_only import ServersOnly
 from decoding.choice import Choice
 from decoding.models.checkpoints import LoadedModel
 from decoding.models.devices import set_threads, usual_threads
@@ -50,7 +50,7 @@ class LoadedPair(ReadyPair):
 class LoadedServers:
     """No model of ours: servers alone."""
 
-    pair: ServersAlone
+    pair: ServersOnly
     remarks: tuple[str, ...] = ()
     threads: int = 1  # of ours, which only read answers
 

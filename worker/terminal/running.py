@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from decoding.backends.contestants.servers import SERVER
-from decoding.backends.contestants.servers.alone import ServersAlone
 from decoding.backends.contestants.servers.dialects import dialect_called
+from decoding.backends.contestants.servers.servers_only import ServersOnly
 from decoding.core.load import ONE
 from decoding.errors import BadPrompt
 from decoding.measure.comparison import WARM_UP_TOKENS, Measurement, no_sink
@@ -115,8 +115,8 @@ def serving(server: AskedServer, outputs: ExitStack, cancelled: Interrupt) -> As
 
 def load(args: Arguments, servers: Sequence[AskedServer]) -> LoadedPair | LoadedServers:
     reach = reach_of(servers)
-    if args.is_alone:
-        return LoadedServers(ServersAlone(reach))
+    if args.servers_only:
+        return LoadedServers(ServersOnly(reach))
     loaded = load_pair(args)
     loaded.pair.servers = reach
     return loaded

@@ -34,7 +34,7 @@ NOT_SEEN = "Nobody here has seen this figure of the paper, so ours shows what th
 
 Tallies = Sequence[OutcomeTally]
 Law = tuple[float, float]  # acceptance of a drafted token, and the power by which misses fall with the fan-out
-ALONE = choose(BASELINE)
+AUTOREGRESSIVE = choose(BASELINE)
 ORACLE = choose(oracle.STRATEGY.slug, {"cap": LONGEST})
 STATICS = [choose(static.STRATEGY.slug, {"lookahead": n}) for n in range(1, LONGEST + 1)]
 
@@ -122,7 +122,7 @@ class RoundSeconds:
     devices: int = 1  # that draft: each steps its share of the branches
 
     def costs(self, batch: int) -> CostModel:
-        return self.evidence.alone if batch == 1 else self.evidence.joint
+        return self.evidence.single if batch == 1 else self.evidence.joint
 
     def verify(self, lookahead: int, batch: int) -> float:
         return self.costs(batch).verify(batch, batch * (lookahead + 1))
@@ -152,7 +152,7 @@ class RoundSeconds:
         """Tokens per second of each text. Theorem 7 counts a verification as one unit, whatever its rows."""
         return self.speculation(way, tally, batch).speedup(batch) / self.verify(way.lookahead, batch)
 
-    def alone(self, batch: int = 1) -> float:
+    def undrafted(self, batch: int = 1) -> float:
         """Tokens per second of each text without speculation."""
         return 1.0 / self.verify(0, batch)
 

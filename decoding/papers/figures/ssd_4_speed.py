@@ -31,7 +31,7 @@ def draw(evidence: Evidence) -> FigurePart:
         even.append((temperature, race.ratio(ours, plain)))
         shaped.append((temperature, race.ratio(race.tuned(BRANCHES_EACH, law=law(outcomes)), plain)))
         lookaheads.append((ours.way.lookahead, plain.way.lookahead))
-    share = evidence.alone.draft(1) / evidence.alone.verify(1, 1)
+    share = evidence.single.draft(1) / evidence.single.verify(1, 1)
     ahead, plain_k = lookaheads[0]
     gains = [100 * (s.value / e.value - 1) for (_, e), (_, s) in zip(even, shaped, strict=True)]
     ran = evidence.ran_by_temperature

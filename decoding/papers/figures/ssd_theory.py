@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Series, series
-from decoding.papers.figures.base import ALONE, DEEPEST, NOT_RUN, RoundSeconds, Tuned, TunedWays, Way
+from decoding.papers.figures.base import AUTOREGRESSIVE, DEEPEST, NOT_RUN, RoundSeconds, Tuned, TunedWays, Way
 from decoding.papers.outcomes import OutcomeTally, total
 from decoding.papers.settings import BRANCHES_EACH
 from decoding.trace.theory import least_over, long_run_hit_rate, most_over
@@ -45,7 +45,7 @@ def _below(points: Points, others: Points) -> list[float]:
 
 
 def _by_formula(race: TunedWays, each: int) -> Points:
-    base = race.clock.alone()
+    base = race.clock.undrafted()
     ways = [Way(depth, each) for depth in DEPTHS]
     speeds = [(way.lookahead, race.speed(Tuned(way, race.tallies(way)))) for way in ways]
     return [(depth, speed.times(1 / base)) for depth, speed in speeds]
@@ -57,7 +57,7 @@ def _bounds(race: TunedWays) -> tuple[Points, Points]:
     for depth in DEPTHS:
         plain, ahead = (total(race.tallies(Way(depth, each))) for each in (0, BRANCHES_EACH))
         sd = race.clock.speculation(Way(depth), plain)
-        unit = race.clock.speed(Way(depth), plain) / race.clock.alone()
+        unit = race.clock.speed(Way(depth), plain) / race.clock.undrafted()
         most.append((depth, Estimate(unit * most_over(sd, ahead.tokens_per_hit))))
         over = least_over(sd, ahead.hit_rate, ahead.tokens_per_hit, is_neural=True)
         least.append((depth, Estimate(unit * over)))
@@ -71,7 +71,7 @@ def _long_run(race: TunedWays) -> Points:
         way = _random(depth)
         tally = total(race.tallies(way))
         spoken = replace(race.clock.speculation(way, tally), hit_rate=_endless(tally))
-        found.append((depth, Estimate(spoken.speedup() / race.clock.verify(depth, 1) / race.clock.alone())))
+        found.append((depth, Estimate(spoken.speedup() / race.clock.verify(depth, 1) / race.clock.undrafted())))
     return found
 
 
@@ -88,8 +88,8 @@ def _endless(tally: OutcomeTally) -> float:
 
 def _simulated(evidence: Evidence) -> Points:
     """Speed over that of a round without a draft, which has the same rest as the simulator's rounds."""
-    alone = evidence.alone
-    one = alone.verify(1, 1) + alone.fixed(1) + alone.token
+    single = evidence.single
+    one = single.verify(1, 1) + single.fixed(1) + single.token
     return [(depth, speed.times(one)) for depth, speed in evidence.simulated(DEPTHS).items()]
 
 
@@ -98,7 +98,7 @@ def _measured(evidence: Evidence) -> list[Series]:
         return []
     ran, found = evidence.ran_ssd, {True: Points(), False: Points()}
     for choice in evidence.speculating:
-        point = int(choice.params["lookahead"]), ran.ratio(choice.label, ALONE.label)
+        point = int(choice.params["lookahead"]), ran.ratio(choice.label, AUTOREGRESSIVE.label)
         found[choice.spec.prepares_ahead].append(point)
     return [
         series("SSD, run here", "measured", found[True], is_line=False),

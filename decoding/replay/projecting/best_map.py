@@ -16,7 +16,7 @@ from decoding.core.loop import never
 from decoding.prices.machine_card import Card
 from decoding.replay.planning import Prediction
 from decoding.replay.planning_ahead import spread
-from decoding.replay.projecting.projecting import ALONE, ProjectionInputs
+from decoding.replay.projecting.projecting import AUTOREGRESSIVE, ProjectionInputs
 from decoding.replay.projecting.texts import acceptance, with_acceptance
 from decoding.strategies import BASELINE
 
@@ -64,12 +64,12 @@ def draw_map(
 def _field(
     material: ProjectionInputs, card: Card, settings: Mapping[str, Sequence[Choice]], price: float, wanted: float
 ) -> Field:
-    alone = material.speed(ALONE, card, 1)
-    best = {BASELINE: Prediction(ALONE, alone, 1.0)}
+    undrafted = material.speed(AUTOREGRESSIVE, card, 1)
+    best = {BASELINE: Prediction(AUTOREGRESSIVE, undrafted, 1.0)}
     for choice in itertools.chain(*settings.values()):
         speed = material.speed(choice, card, 1)
         if choice.strategy not in best or speed > best[choice.strategy].tokens_per_s:
-            best[choice.strategy] = Prediction(choice, speed, speed / alone)
+            best[choice.strategy] = Prediction(choice, speed, speed / undrafted)
     first = max(best.values(), key=lambda prediction: prediction.speedup)
     speedups = {slug: prediction.speedup for slug, prediction in best.items()}
     return Field(price, wanted, first.choice.strategy, first.choice.label, speedups)

@@ -37,7 +37,7 @@ def document(
         cancelled=cancelled,
     )
     drawn = None
-    if not material.is_alone:
+    if not material.is_undrafted:
         fields = draw_map(
             material,
             card,

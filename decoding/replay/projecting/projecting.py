@@ -23,7 +23,7 @@ from decoding.replay.ssd.simulator import simulate
 from decoding.strategies import BASELINE, STRATEGIES
 
 MOST_TOKENS = 1000  # of all texts that are projected
-ALONE = choose(BASELINE)
+AUTOREGRESSIVE = choose(BASELINE)
 # settings to try, by kind; a strategy that has none is named with the reason
 RANKED = {
     **{slug: list[Choice]() for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"},
@@ -51,7 +51,7 @@ class ProjectionInputs:
     texts: Sequence[ProjectedText]
     vocab: int
     classifier: DraftClassifier | None = None
-    is_alone: bool = False  # no draft was recorded
+    is_undrafted: bool = False  # no draft was recorded
 
     @cached_property
     def judge(self) -> CopyJudge | None:
@@ -75,13 +75,13 @@ class ProjectionInputs:
         stride = max(1, round(sum(len(recording.matches) for recording in recordings) / most))
         nothing: Rows = [()] * len(recordings)
         said = (study.estimates(classifier) if classifier else ()) or nothing
-        confidences, leads = (nothing, nothing) if study.is_alone else (study.confidences, study.leads)
+        confidences, leads = (nothing, nothing) if study.is_undrafted else (study.confidences, study.leads)
         texts = [
             ProjectedText(track_of(each, said[i]), confidences[i], leads[i], study.seen(i, ()).words, each.grown)
             for i, each in enumerate(recordings)
             if i % stride == 0
         ]
-        return cls(texts, vocab, classifier, study.is_alone)
+        return cls(texts, vocab, classifier, study.is_undrafted)
 
     def settings(self, fixes_the_text: bool = True) -> dict[str, list[Choice]]:
         """Settings to try, by kind. Bounds know what no strategy can know, and peers are not ours."""
@@ -98,7 +98,7 @@ class ProjectionInputs:
     def left_out(self, fixes_the_text: bool = True) -> dict[str, str]:
         """Say why, of each kind of choice that is not projected."""
         missing = {kind: why for kind in RANKED if (why := self._lacks(kind, fixes_the_text))}
-        return missing if self.is_alone or self._has_grown else {**missing, **ungrown()}
+        return missing if self.is_undrafted or self._has_grown else {**missing, **ungrown()}
 
     @property
     def _has_grown(self) -> bool:
@@ -108,7 +108,7 @@ class ProjectionInputs:
     def _lacks(self, kind: str, fixes_the_text: bool) -> str:
         """Say why choices of this kind cannot be played; empty if they can."""
         [usual] = parse_choices(kind)
-        if self.is_alone and usual.spec.needs_draft:
+        if self.is_undrafted and usual.spec.needs_draft:
             return "it needs a draft, and none was recorded"
         if not RANKED[kind]:
             return "a search has no settings of it to try"
@@ -149,11 +149,11 @@ def project(
     cancelled: Callable[[], bool] = never,
 ) -> list[Projected]:
     """Project the best setting of each strategy at each batch size of the card, fastest first."""
-    settings = {BASELINE: [ALONE], **material.settings(fixes_the_text)}
+    settings = {BASELINE: [AUTOREGRESSIVE], **material.settings(fixes_the_text)}
     due, found = len(card.batches) * sum(map(len, settings.values())), list[Projected]()
     done = 0
     for batch in card.batches:
-        alone = material.speed(ALONE, card, batch)
+        undrafted = material.speed(AUTOREGRESSIVE, card, batch)
         rows = []
         for choices in settings.values():
             speeds: dict[str, tuple[float, Choice]] = {}
@@ -164,7 +164,7 @@ def project(
                 on_progress(done := done + 1, due)
             if speeds:
                 speed, best = max(speeds.values(), key=lambda pair: pair[0])
-                rows.append(Projected(best, batch, speed, speed / alone, _devices(best, card)))
+                rows.append(Projected(best, batch, speed, speed / undrafted, _devices(best, card)))
         found += sorted(rows, key=lambda row: -row.tokens_per_s)
     return found
 

@@ -159,7 +159,7 @@ class SimulatedText:
         length = kept
         self.now_s += self.prices.answer
         if ready == kept < self._length(room) and self._grows(ready):
-            length = self._length(room, prices.alone, ready)
+            length = self._length(room, prices.waiting, ready)
             self._draft(length - ready)
         self.is_read = work.has_read(length)
         return self._by_model(length, "hit"), length - kept
@@ -184,7 +184,7 @@ class SimulatedText:
             self.now_s += self.prices.answer
             chances = self.policy.copied_chances(len(tokens)) if backup == "copy" else ()
             return SimulatedDraft(tokens, source, backup, accepted, refused, chances), 0
-        length = self._length(room, self.policy.prices.alone)
+        length = self._length(room, self.policy.prices.waiting)
         self._draft(length)
         return self._by_model(length, source), length
 

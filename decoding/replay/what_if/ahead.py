@@ -16,7 +16,7 @@ from typing import Any
 
 from decoding.choice import Choice
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit_ahead import as_alone, prices_from
+from decoding.prices.fit_ahead import prices_from, undisturbed
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan, Simulated
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.ssd.track import Track
@@ -98,7 +98,7 @@ class SsdTracks:
 
     refused: Sequence[Track]
     accepted: Sequence[Track]
-    alone: Sequence[float]  # seconds that autoregressive takes for each text
+    undrafted: Sequence[float]  # seconds that autoregressive takes for each text
     prices: CostModel
     is_beside: bool  # the draft ran beside the target
     prompt_tokens: Sequence[int]  # of each text
@@ -132,14 +132,14 @@ class SsdTracks:
     def prices_for(self, users: int, costs: CostModel) -> CostModel:
         """Prices for so many users: preparing costs what it did at the largest load that ran and is no larger."""
         loads = [load for load in self.at if load <= users]
-        return self.at[max(loads)] if loads else as_alone(costs, self.prices, costs)
+        return self.at[max(loads)] if loads else undisturbed(costs, self.prices, costs)
 
 
 def ahead_of(
     texts: Sequence[tuple[Sequence[int], TracedText, Mapping[int, Stood]]],
     priced: Sequence[Sequence[Event]],
     ahead: Sequence[Sequence[Event]],
-    alone: Callable[[int], float],
+    undrafted: Callable[[int], float],
     *,
     is_beside: bool,
 ) -> SsdTracks | None:
@@ -149,7 +149,7 @@ def ahead_of(
     heads = [(text[:LONGEST], places.head(LONGEST), where) for text, places, where in texts]
     few = heads[:: max(1, round(sum(len(text) for text, _, _ in heads) / MOST_TOKENS))]
     refused, accepted = ([track(*of, hopes=hopes) for of in few] for hopes in (False, True))
-    seconds = [alone(len(text)) for text, _, _ in few]
+    seconds = [undrafted(len(text)) for text, _, _ in few]
     prompts = [places.prompt_length for _, places, _ in few]
     return SsdTracks(refused, accepted, seconds, prices_from(priced, ahead), is_beside, prompts)
 
@@ -165,8 +165,8 @@ class SsdSimulation(Possible):
 
     @cached_property
     def times(self) -> list[tuple[float, float, float]]:
-        both = zip(self.found.alone, self.refused.traces, self.accepted.traces, strict=True)
-        return [(alone, _seconds(one), _seconds(other)) for alone, one, other in both]
+        both = zip(self.found.undrafted, self.refused.traces, self.accepted.traces, strict=True)
+        return [(undrafted, _seconds(one), _seconds(other)) for undrafted, one, other in both]
 
     @property
     def mean_acceptance_length(self) -> float:

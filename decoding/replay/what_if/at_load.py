@@ -24,7 +24,7 @@ class SimulationAtLoad(Possible):
 
     users: int
     widest: int | None  # rows of the widest verification that was measured for so many users; None: no run shows any
-    alone: at_load.PlayedRun
+    undrafted: at_load.PlayedRun
     refused: at_load.PlayedRun
     accepted: at_load.PlayedRun
     hit_rate: float | None = None  # None: nothing is prepared ahead
@@ -32,8 +32,8 @@ class SimulationAtLoad(Possible):
     @cached_property
     def times(self) -> list[tuple[float, float, float]]:
         """With waiting and the prompt included, as a comparison counts under load."""
-        cases = zip(self.alone.requests, self.refused.requests, self.accepted.requests, strict=True)
-        return [(alone.end, one.end, other.end) for alone, one, other in cases]
+        cases = zip(self.undrafted.requests, self.refused.requests, self.accepted.requests, strict=True)
+        return [(undrafted.end, one.end, other.end) for undrafted, one, other in cases]
 
     @property
     def unmeasured(self) -> float:
@@ -71,8 +71,8 @@ def simulate_at_load(found: RecordedComparison, choice: Choice, users: int) -> S
         return _ahead(found, choice, users)
     refused = _play(found, choice, users, False)
     accepted = refused if choice.spec.copies_only else _play(found, choice, users, True)
-    alone = _play(found, choose(BASELINE), users, False)
-    return SimulationAtLoad(users, found.widest.get(users), alone, refused, accepted)
+    undrafted = _play(found, choose(BASELINE), users, False)
+    return SimulationAtLoad(users, found.widest.get(users), undrafted, refused, accepted)
 
 
 def _play(found: RecordedComparison, choice: Choice, users: int, hopes: bool) -> at_load.PlayedRun:
@@ -99,6 +99,6 @@ def _ahead(found: RecordedComparison, choice: Choice, users: int) -> SimulationA
         simulate_together(texts(tracks), plan, prices, users, ahead.placement)
         for tracks in (ahead.refused, ahead.accepted)
     )
-    alone = at_load.play(texts(ahead.refused), choose(BASELINE).source, found.costs, users, drafts=False)
+    undrafted = at_load.play(texts(ahead.refused), choose(BASELINE).source, found.costs, users, drafts=False)
     hit_rate = statistics.mean((refused.hit_rate, accepted.hit_rate))
-    return SimulationAtLoad(users, found.widest.get(users), alone, refused, accepted, hit_rate)
+    return SimulationAtLoad(users, found.widest.get(users), undrafted, refused, accepted, hit_rate)

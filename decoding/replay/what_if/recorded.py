@@ -57,7 +57,7 @@ class RecordedComparison:
         known = self.if_accepted if hopes else self.if_refused
         return [places.text(record, sees, hopes) for places, record in known]
 
-    def alone(self, tokens: int) -> float:
+    def undrafted(self, tokens: int) -> float:
         """Seconds that autoregressive takes for so many tokens, at the same costs."""
         return tokens * (self.costs.verify(1, 1) + self.costs.fixed(1) + self.costs.token)
 

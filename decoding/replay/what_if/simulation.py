@@ -30,7 +30,7 @@ class Simulation(Possible):
     def times(self) -> list[tuple[float, float, float]]:
         both = zip(self.refused, self.accepted, strict=True)
         seconds = self.found.costs.seconds
-        return [(self.found.alone(one.tokens), seconds(one), seconds(other)) for one, other in both]
+        return [(self.found.undrafted(one.tokens), seconds(one), seconds(other)) for one, other in both]
 
     @property
     def unmeasured(self) -> float:

@@ -40,15 +40,15 @@ class PricedClassifier(Protocol):
 class TokenPrices:
     """Thresholds: a draft grows while the probability that all of it is accepted is at least the threshold."""
 
-    alone: float  # for a token that the target waits for
+    waiting: float  # for a token that the target waits for
     beside: float  # for a token drafted while the target verifies: it costs only its row of the verification
 
     @classmethod
     def of(cls, classifier: PricedClassifier | None) -> TokenPrices | None:
         if classifier is None:
             return None
-        alone = classifier.tuned("priced")
-        return cls(alone, alone * _row_share(classifier.costs))
+        waiting = classifier.tuned("priced")
+        return cls(waiting, waiting * _row_share(classifier.costs))
 
 
 class SsdPolicy:
@@ -123,7 +123,7 @@ class SsdPolicy:
     def grows(self, tokens: int, survival: Callable[[], float]) -> bool:
         """Whether a draft of so many tokens is worth the target's wait for one more. `survival` estimates the chance
         that all of this draft is accepted; it is called only if the average draft of this length would grow."""
-        return self._average_grows(tokens) and (not self.has_estimates or survival() >= self.prices.alone)
+        return self._average_grows(tokens) and (not self.has_estimates or survival() >= self.prices.waiting)
 
     def backup(self, room: int) -> Backup:
         """The backup that answers a miss. Texts that are decoded together wait for one another's misses, so they decide
@@ -248,7 +248,7 @@ class SsdPolicy:
             self._copier.follow(self.text)
 
     def _average_grows(self, tokens: int) -> bool:
-        price = self.prices.alone if self.has_estimates else self.pace.token_price
+        price = self.prices.waiting if self.has_estimates else self.pace.token_price
         return self.planner.acceptance**tokens >= price
 
 

@@ -68,13 +68,13 @@ def after_a_miss(state: SpeculatorState, room: int) -> Steps[CurrentDraft]:
     backup, found = state.policy.after_a_miss(room)
     tokens = [*found]
     if not tokens:
-        return (yield from alone(state, room, "miss", "neural"))
+        return (yield from draft_on_request(state, room, "miss", "neural"))
     chain = DraftedChain(tokens, chances=[*state.policy.copied_chances(len(tokens))] if backup == "copy" else [])
     chain.stop = "eos" if tokens[-1] in state.end_tokens else "limit"
     return CurrentDraft(_draft_of(state, chain, None, "miss", 0, backup), chain=chain)
 
 
-def alone(state: SpeculatorState, room: int, source: Origin, backup: Backup = "") -> Steps[CurrentDraft]:
+def draft_on_request(state: SpeculatorState, room: int, source: Origin, backup: Backup = "") -> Steps[CurrentDraft]:
     """Draft one token after another, while the target waits."""
     current = CurrentDraft()
     yield from _draw_on(state, current, room)

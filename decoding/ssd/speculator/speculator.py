@@ -95,7 +95,7 @@ class Speculator:
         if self._state.text != list(text):
             self.read(text)
         room = self._state.room(limit)
-        made = (yield from answering.alone(self._state, room, "fresh")) if room > 0 else CurrentDraft()
+        made = (yield from answering.draft_on_request(self._state, room, "fresh")) if room > 0 else CurrentDraft()
         return self._give(made, limit)
 
     def answering(self, accepted: int, token: int, limit: int, asked_at_ns: int) -> Steps[Draft]:

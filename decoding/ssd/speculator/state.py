@@ -88,7 +88,7 @@ class SpeculatorState:
         # Where the dice fix the text, Saguaro sampling would only cost; a classifier's branches follow no list.
         constant = 1.0 if classifier or dice.sampling.fixes_the_text else settings.constant
         estimator = Estimator(classifier, self.policy.recalibration.corrected) if classifier else None
-        price = self.policy.prices.alone
+        price = self.policy.prices.waiting
         self.drawing = Drawing(dice, end_tokens, settings.lookahead, price, constant, estimator=estimator)
         self.text = self.policy.text  # the same list
         self._unlearnt: _Verdict | None = None

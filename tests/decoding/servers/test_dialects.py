@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.backends.contestants.servers.alone import ServersAlone
 from decoding.backends.contestants.servers.dialects import dialects
+from decoding.backends.contestants.servers.servers_only import ServersOnly
 from decoding.choice import choose
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
@@ -312,7 +312,7 @@ def test_a_text_is_cut_into_the_expected_tokens_as_far_as_they_write_it() -> Non
 
 def test_servers_run_alone_without_a_model_here() -> None:
     with serving(speaking("openai", honest, LETTERS.decode)) as wire:
-        ground = ServersAlone(reach(wire, "openai"))
+        ground = ServersOnly(reach(wire, "openai"))
         choices = [server_choice()]
         ground.begin(choices)
         alone = Measurement(ground, PROMPTS, choices, Sampling(max_new_tokens=12))

@@ -70,9 +70,9 @@ def recorded(comparison: Comparison) -> RecordedComparison | None:
 
 def _read(comparison: Comparison) -> RecordedComparison | None:
     rows = one_user(comparison).filter(repeat=1).select_related("run")
-    alone = rows.filter(run__strategy=BASELINE).select_related("prompt").order_by("prompt__number")
-    texts = {row.prompt_id: row.numbers for row in alone}
-    before = {row.prompt_id: row.prompt.text[-KEPT_WORDS:] for row in alone}
+    undrafted = rows.filter(run__strategy=BASELINE).select_related("prompt").order_by("prompt__number")
+    texts = {row.prompt_id: row.numbers for row in undrafted}
+    before = {row.prompt_id: row.prompt.text[-KEPT_WORDS:] for row in undrafted}
     few = list(texts)[:: max(1, -(-len(texts) * comparison.runs.count() // MOST_SAMPLES))]
     read = rows.filter(prompt_id__in=few, run__strategy__in=DRAFTED_BY_THE_PAIR | PRICED)
     alike = {row.pk: row for row in read if row.numbers["tokens"] == texts[row.prompt_id]["tokens"]}
@@ -102,7 +102,7 @@ def _read(comparison: Comparison) -> RecordedComparison | None:
     prices = with_loads(costs, _by_users(comparison), reading_cost(began[False], began[True]))
     found = RecordedComparison([*seen.values()], len(texts), *prices, is_clear=not drafted or drafting_is_clear(priced))
     seen_texts = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
-    played_ahead = ahead_of(seen_texts, priced, ahead, found.alone, is_beside=_is_beside(comparison))
+    played_ahead = ahead_of(seen_texts, priced, ahead, found.undrafted, is_beside=_is_beside(comparison))
     return replace(found, ahead=played_ahead and replace(played_ahead, at=_preparing(comparison, found.costs)))
 
 

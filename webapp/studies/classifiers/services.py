@@ -71,7 +71,7 @@ def usable_on(pair: Pair) -> Kept:
     """Return the classifiers that may decide on this pair, the newest first. On a target alone they judge copies, which
     they know by the text alone: those of pairs with the same target serve too."""
     of_copies = {"pair__target": pair.target_id, "team": pair.team_id, "card__design": SOURCES}
-    whose = of_copies if pair.is_alone else {"pair": pair}
+    whose = of_copies if pair.is_undrafted else {"pair": pair}
     return Classifier.objects.filter(**whose).kept().order_by("-created")
 
 

@@ -291,11 +291,11 @@ class Servers(Contestant):
     async def _decoded(
         self, server: Server, arrived: Arrived[Request], clock: Clock, load: Load, answer: AnswerReader
     ) -> Decoded:
-        is_alone = load == ONE
+        is_single = load == ONE
         server.dialect.require(arrived.request.sampling)
         await server.require_same_ids(arrived.request)
-        before = await server.counts() if is_alone else {}
-        arrived_ns, queued_ns = (0, 0) if is_alone else (arrived.at_ns, clock.now() - arrived.at_ns)
+        before = await server.counts() if is_single else {}
+        arrived_ns, queued_ns = (0, 0) if is_single else (arrived.at_ns, clock.now() - arrived.at_ns)
         ask = ask_of(arrived.request, server.model)
         await ask_until_answered(server.client, server.dialect, ask, answer, arrived_ns, queued_ns, self._sleep)
         if not answer.lacks(server.dialect.metrics):

@@ -21,7 +21,7 @@ from decoding.trace.events import Recorder
 WRITER = choose(suffix.STRATEGY.slug)  # fast on texts that repeat
 
 
-def texts_alone(
+def undrafted_texts(
     pair: ModelPair,
     prompts: Sequence[PromptItem],
     sampling: Sampling,

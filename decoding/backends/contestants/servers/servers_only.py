@@ -17,7 +17,7 @@ from decoding.errors import BadStrategy
 
 
 @dataclass
-class ServersAlone:
+class ServersOnly:
     """A ground for comparisons, as a Pair is."""
 
     servers: Reach
