@@ -74,9 +74,9 @@ class Batch:
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
         shared = SharedPass(len(drafted), sum(len(tokens) for _, tokens, _ in pieces.values()), self._prompts_ns)
         logits = extend_all([*(sequence.ask() for sequence in drafted), *pieces.values()])
-        _weigh(drafted, logits[: len(drafted)])
+        _launch_verdicts(drafted, logits[: len(drafted)])
         for sequence in drafted:
-            sequence.settle(shared)
+            sequence.commit_verdict(shared)
         began = time.perf_counter_ns()
         for (sequence, (_, tokens, _)), rows in zip(pieces.items(), logits[len(drafted) :], strict=True):
             sequence.read(len(tokens), rows)
@@ -109,11 +109,11 @@ class Batch:
         return ended
 
 
-def _weigh(drafted: list[Sequence], logits: abc.Sequence[Tensor]) -> None:
+def _launch_verdicts(drafted: list[Sequence], logits: abc.Sequence[Tensor]) -> None:
     """Launch the verdicts on all drafts."""
     each = list(zip(drafted, logits, strict=True))
     if len(each) > 1 and all(sequence.shares_choice(rows) for sequence, rows in each):
-        Sequence.weigh_together(drafted, logits)
+        Sequence.launch_verdicts(drafted, logits)
         return
     for sequence, rows in each:
-        sequence.weigh(rows)
+        sequence.launch_verdict(rows)

@@ -51,7 +51,7 @@ class ChosenTokens:
     ids: Tensor  # [n], left on the device; -1 where a model is broken
 
 
-class Weighing:
+class PendingVerdict:
     """A verdict that the device is at work on."""
 
     def __init__(self, launched: Launched, read: Callable[[], Verdict]) -> None:
@@ -118,9 +118,9 @@ class Dice:
 
     def judge(self, logits: Tensor, draft: DraftToJudge) -> Verdict:
         """Judge a draft by the target's logits after the text and after each drafted token: [k + 1, V]."""
-        return self.weigh(logits, draft).verdict()
+        return self.launch_verdict(logits, draft).verdict()
 
-    def weigh(self, logits: Tensor, draft: DraftToJudge) -> Weighing:
+    def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
         """Begin to judge a draft: launch what can be launched without waiting for the device."""
         raise NotImplementedError
 
@@ -186,8 +186,8 @@ class Greedy(Dice):
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
 
-    def weigh(self, logits: Tensor, draft: DraftToJudge) -> Weighing:
-        return weighed(self.choose(logits, draft.aheads).ids, draft.tokens, draft.parents)
+    def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
+        return pending_verdict(self.choose(logits, draft.aheads).ids, draft.tokens, draft.parents)
 
 
 class SharedDice(Greedy):
@@ -248,9 +248,9 @@ class Ratio(Dice):
         q = _probabilities(scores)[0, token].item()
         return self._coin("accept", ahead) * q < p
 
-    def weigh(self, logits: Tensor, draft: DraftToJudge) -> Weighing:
+    def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
         """Launch nothing: the steps depend on each other, so only the logits can be waited for beside other work."""
-        return Weighing(Launched(logits.device), lambda: self._by_ratio(logits, draft))
+        return PendingVerdict(Launched(logits.device), lambda: self._by_ratio(logits, draft))
 
     def _by_ratio(self, logits: Tensor, draft: DraftToJudge) -> Verdict:
         aheads = draft.aheads
@@ -274,26 +274,26 @@ def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
     return (SharedDice if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
 
 
-def weighed(ids: Tensor, tokens: Sequence[int] = (), parents: Sequence[int] = ()) -> Weighing:
+def pending_verdict(ids: Tensor, tokens: Sequence[int] = (), parents: Sequence[int] = ()) -> PendingVerdict:
     """Begin to judge a draft by the target's own choices."""
     own = on_its_way(ids)
-    return _weighing(Launched(ids.device), own, tokens, parents)
+    return _pending(Launched(ids.device), own, tokens, parents)
 
 
-def weighed_together(asked: Sequence[tuple[Dice, Tensor, DraftToJudge]]) -> list[Weighing]:
+def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, DraftToJudge]]) -> list[PendingVerdict]:
     """Begin to judge drafts of several texts, each by its dice and logits, with one choice and one copy for all. The
     dice must fix the text, and the vocabulary be one."""
     found = [dice.preferences(dice.scores(logits, draft.aheads), draft.aheads) for dice, logits, draft in asked]
     own = on_its_way(_best(torch.cat(found)))
     launched = Launched(found[0].device)
     each = zip(asked, torch.split_with_sizes(own, [len(rows) for rows in found]), strict=True)
-    return [_weighing(launched, ids, draft.tokens, draft.parents) for (_, _, draft), ids in each]
+    return [_pending(launched, ids, draft.tokens, draft.parents) for (_, _, draft), ids in each]
 
 
-def _weighing(launched: Launched, own: Tensor, tokens: Sequence[int], parents: Sequence[int]) -> Weighing:
+def _pending(launched: Launched, own: Tensor, tokens: Sequence[int], parents: Sequence[int]) -> PendingVerdict:
     if parents:
-        return Weighing(launched, lambda: by_tree(_read(own), tokens, parents))
-    return Weighing(launched, lambda: by_equality(_read(own), tokens))
+        return PendingVerdict(launched, lambda: by_tree(_read(own), tokens, parents))
+    return PendingVerdict(launched, lambda: by_equality(_read(own), tokens))
 
 
 def _padded(aheads: Sequence[Ahead]) -> npt.NDArray[np.int64]:

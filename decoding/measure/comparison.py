@@ -12,8 +12,8 @@ from functools import cached_property
 
 import torch
 
+from decoding.backends.backend import Backend
 from decoding.backends.contestants.base import Request
-from decoding.backends.ground import Ground
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.ending import Decoded, Ending
@@ -82,7 +82,7 @@ class Warmed:
 
 @dataclass
 class Measurement:
-    pair: Ground
+    pair: Backend
     prompts: Sequence[PromptItem]
     choices: Sequence[Choice]
     sampling: Sampling

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 
-from decoding.backends.ground import Ground
+from decoding.backends.backend import Backend
 from decoding.core.ending import Ending
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt
@@ -17,7 +17,7 @@ from decoding.strategies import BASELINE
 
 
 class PromptReader:
-    def __init__(self, pair: Ground, prompts: Sequence[PromptItem], sampling: Sampling) -> None:
+    def __init__(self, pair: Backend, prompts: Sequence[PromptItem], sampling: Sampling) -> None:
         self._pair = pair
         self._prompts = {prompt.id: prompt for prompt in prompts}
         self._ending = Ending(frozenset(), sampling.stop, pair.tokenizer.decode if pair.tokenizer else None)

@@ -34,7 +34,7 @@ from decoding.prices.counts import Counts
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
 from decoding.replay.planning import RecordedSet
-from decoding.replay.scribes import Scribes, copies_for
+from decoding.replay.recording_workers import RecordingWorkers, copies_for
 from decoding.strategies.disco import RULES, Priced
 from decoding.training.designs import USUAL, How, Network
 from decoding.training.learning import TestBench, curve
@@ -116,7 +116,7 @@ def record(
 ) -> RecordedSplits:
     """Record all prompts before anything is timed: copies of the pair would disturb the timing."""
     parts = [material.training, material.validation, material.test, *others.values()]
-    with Scribes(pair, copies_for(pair, sum(map(len, parts)))) if pair.draft else nullcontext() as scribes:
+    with RecordingWorkers(pair, copies_for(pair, sum(map(len, parts)))) if pair.draft else nullcontext() as workers:
 
         def one(
             name: str,
@@ -133,7 +133,7 @@ def record(
                 tails=tails,
                 on_progress=hears,
                 cancelled=cancelled,
-                scribes=scribes,
+                workers=workers,
                 texts=texts,
             )
 

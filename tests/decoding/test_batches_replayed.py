@@ -27,7 +27,7 @@ from decoding.replay.at_load import PlayedRun, play, stream
 from decoding.replay.planning import RecordedSet
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.together import Tracked, simulate_together
-from decoding.replay.what_if.ahead import ahead_of, stood
+from decoding.replay.what_if.ahead import ssd_tracks_of, stood
 from decoding.replay.what_if.at_load import SimulationAtLoad, simulate_at_load
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
@@ -203,5 +203,5 @@ def traced(made: World, sampling: Sampling) -> RecordedComparison:
         ahead.append(runs[3][1].events)
         texts.append((tokens, places, stood(ahead[-1])))
     costs = costs_from(priced)
-    found = ahead_of(texts, priced, ahead, lambda tokens: tokens * 1e-5, is_beside=False)
+    found = ssd_tracks_of(texts, priced, ahead, lambda tokens: tokens * 1e-5, is_beside=False)
     return RecordedComparison([places for _, places, _ in texts], len(texts), costs, {1: costs.widest}, ahead=found)

@@ -24,7 +24,7 @@ from decoding.disco.texts import texts_of
 from decoding.errors import BadPrompt, BadPrompts
 from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.scribes import Scribes, Work, copies_for, serve, write
+from decoding.replay.recording_workers import RecordingWorkers, Work, copies_for, serve, write
 from tests.decoding.test_comparison import pair
 from worker.terminal.trace import Trace
 
@@ -62,10 +62,10 @@ def test_a_copy_writes_what_we_would_and_refuses_in_words() -> None:
 @pytest.mark.parametrize("again", [pair, partial(os._exit, 1)], ids=["works", "dies"])
 def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Callable[[], ModelPair]) -> None:
     """The copy gets the last prompt at once, so the test waits for it or hears that it died."""
-    alone = Scribes(pair()).record(PROMPTS, SHARED, 5)
+    alone = RecordingWorkers(pair()).record(PROMPTS, SHARED, 5)
     told: list[int] = []
-    with Scribes(replace(pair(), again=again), copies=1) as scribes:
-        together = scribes.record(PROMPTS, SHARED, 5, on_progress=told.append)
+    with RecordingWorkers(replace(pair(), again=again), copies=1) as workers:
+        together = workers.record(PROMPTS, SHARED, 5, on_progress=told.append)
     assert [recording.prompt for recording in together] == [prompt.id for prompt in PROMPTS]
     assert all(map(same, alone, together))
     assert told == list(range(1, 13))
@@ -73,8 +73,8 @@ def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Cal
 
 def test_a_cancelled_recording_leaves_no_half_text_and_no_copy_with_work_in_hand() -> None:
     told: list[int] = []
-    with Scribes(replace(pair(), again=pair), copies=1) as scribes:
-        found = scribes.record(PROMPTS, SHARED, 0, on_progress=told.append, cancelled=lambda: len(told) >= 3)
+    with RecordingWorkers(replace(pair(), again=pair), copies=1) as workers:
+        found = workers.record(PROMPTS, SHARED, 0, on_progress=told.append, cancelled=lambda: len(told) >= 3)
     assert len(found) == len(told) == 3
     assert all(len(recording.matches) == 20 for recording in found)
     assert not multiprocessing.active_children()
@@ -82,14 +82,14 @@ def test_a_cancelled_recording_leaves_no_half_text_and_no_copy_with_work_in_hand
 
 def test_a_text_that_is_cancelled_before_its_first_token_is_not_recorded() -> None:
     asked = itertools.count()
-    found = Scribes(pair()).record(PROMPTS, SHARED, 0, cancelled=lambda: next(asked) > 0)
+    found = RecordingWorkers(pair()).record(PROMPTS, SHARED, 0, cancelled=lambda: next(asked) > 0)
     assert found == []
 
 
 def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None:
     told: list[int] = []
     with pytest.raises(BadPrompt, match="Prompt long has 5000 tokens"):
-        Scribes(pair()).record([*PROMPTS, PromptItem("long", "a" * 5000)], SHARED, 0, on_progress=told.append)
+        RecordingWorkers(pair()).record([*PROMPTS, PromptItem("long", "a" * 5000)], SHARED, 0, on_progress=told.append)
     assert not told
 
 
@@ -106,8 +106,8 @@ def trace_of(sampling: Sampling, strategies: str) -> list[str]:
 def test_recorded_runs_teach_what_texts_written_for_it_do(sampling: Sampling) -> None:
     texts = texts_of(trace_of(sampling, "static:3,threshold:0.4"), "trace")
     assert set(texts) == {prompt.id for prompt in PROMPTS}
-    with_them = Scribes(pair()).record(PROMPTS, sampling, 5, texts=texts)
-    assert all(map(same, with_them, Scribes(pair()).record(PROMPTS, sampling, 5)))
+    with_them = RecordingWorkers(pair()).record(PROMPTS, sampling, 5, texts=texts)
+    assert all(map(same, with_them, RecordingWorkers(pair()).record(PROMPTS, sampling, 5)))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_recorded_runs_teach_what_texts_written_for_it_do(sampling: Sampling) ->
 def test_a_text_of_other_settings_is_refused_in_words(other: Sampling) -> None:
     texts = texts_of(trace_of(SHARED, "static:3"), "trace")
     with pytest.raises(BadPrompts, match="text of prompt p0 is not what this target says with these settings"):
-        Scribes(pair()).record(PROMPTS, other, 0, texts=texts)
+        RecordingWorkers(pair()).record(PROMPTS, other, 0, texts=texts)
 
 
 @pytest.mark.parametrize(

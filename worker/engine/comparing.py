@@ -30,7 +30,7 @@ ELSEWHERE = "the servers' own machines"
 
 
 def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-    pair, loaded = ground(order, residents)
+    pair, loaded = backend(order, residents)
     emit(loaded)
     with closing(pair), Tracing(emit, pair.tokenizer.decode if pair.tokenizer else in_no_words) as tracing:
         pair.begin([choice for choice in order.choices if choice.spec.role != "server"])
@@ -65,7 +65,7 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             emit(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
 
 
-def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
+def backend(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
         pair, loaded = load_pair(order.pair, residents, order.choices, order.servers.reach())

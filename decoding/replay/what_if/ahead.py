@@ -135,7 +135,7 @@ class SsdTracks:
         return self.at[max(loads)] if loads else undisturbed(costs, self.prices, costs)
 
 
-def ahead_of(
+def ssd_tracks_of(
     texts: Sequence[tuple[Sequence[int], TracedText, Mapping[int, Stood]]],
     priced: Sequence[Sequence[Event]],
     ahead: Sequence[Sequence[Event]],

@@ -20,12 +20,12 @@ from decoding.public import (
     Stood,
     TracedText,
     Verified,
-    ahead_of,
     costs_from,
     drafting_is_clear,
     from_dict,
     prepared_along,
     reading_cost,
+    ssd_tracks_of,
     stood,
     surer,
     with_loads,
@@ -102,7 +102,7 @@ def _read(comparison: Comparison) -> RecordedComparison | None:
     prices = with_loads(costs, _by_users(comparison), reading_cost(began[False], began[True]))
     found = RecordedComparison([*seen.values()], len(texts), *prices, is_clear=not drafted or drafting_is_clear(priced))
     seen_texts = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
-    played_ahead = ahead_of(seen_texts, priced, ahead, found.undrafted, is_beside=_is_beside(comparison))
+    played_ahead = ssd_tracks_of(seen_texts, priced, ahead, found.undrafted, is_beside=_is_beside(comparison))
     return replace(found, ahead=played_ahead and replace(played_ahead, at=_preparing(comparison, found.costs)))
 
 

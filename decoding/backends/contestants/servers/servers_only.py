@@ -18,7 +18,7 @@ from decoding.errors import BadStrategy
 
 @dataclass
 class ServersOnly:
-    """A ground for comparisons, as a Pair is."""
+    """A backend for comparisons, as a Pair is."""
 
     servers: Reach
     target: None = None

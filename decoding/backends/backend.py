@@ -1,4 +1,4 @@
-"""Ground: what a comparison runs on, a pair of models or servers alone."""
+"""Backend: what a comparison runs on, a pair of models or servers alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from decoding.prompts.chat.renderer import Renderer
 
 
-class Ground(Protocol):
+class Backend(Protocol):
     @property
     def target(self) -> ModelRunner | None:
         """The target, which audits need; None if servers run alone."""

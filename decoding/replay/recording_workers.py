@@ -1,6 +1,6 @@
-"""Scribes: they write the target's texts and record the draft along them, prompt by prompt. The pair of this process
-works, and copies of it in other processes if cores are free. If a copy dies, the others write the text that it had not
-finished."""
+"""Recording workers: they write the target's texts and record the draft along them, prompt by prompt. The pair of this
+process works, and copies of it in other processes if cores are free. If a copy dies, the others write the text that it
+had not finished."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _check(comparison: Measurement, prompt: PromptItem, text: Sequence[int]) -> 
         )
 
 
-class Scribes:
+class RecordingWorkers:
     """Pair and its copies. Close it or use it as a context: copies hold memory."""
 
     def __init__(self, pair: ModelPair, copies: int = 0) -> None:
@@ -113,7 +113,7 @@ class Scribes:
         self.pair = pair
         self._copies = [_Copy(pair.again) for _ in range(copies)] if pair.again else []
 
-    def __enter__(self) -> Scribes:
+    def __enter__(self) -> RecordingWorkers:
         return self
 
     def __exit__(self, *exc: object) -> None:
