@@ -18,9 +18,9 @@ from benchmarks._gpu_bars import STARTER, Numbers, rows_of, starter_pair
 from benchmarks._made_pairs import layers, models, runner_of
 from benchmarks._pair_shapes import PairShape
 from benchmarks._placements import against_static
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.backends.registry import Parts, build
-from decoding.backends.serving import Place, Places
+from decoding.backends.serving import CachePool, TextCaches
 from decoding.choice import Choice, choose
 from decoding.core.drafter import Drafter
 from decoding.core.ending import Ending
@@ -31,9 +31,9 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import load_classifier
 from decoding.errors import DrafthouseError
 from decoding.measure.audit import audit
-from decoding.measure.comparison import Comparison
-from decoding.measure.schedule import Key
-from decoding.prompts.prompt import Prompt, read_prompts
+from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
+from decoding.prompts.prompt import PromptItem, read_prompts
 from decoding.ssd.transport.two_lanes import Lane, Lanes
 from decoding.trace.accounting import rates
 from decoding.trace.events import Recorder
@@ -51,14 +51,14 @@ GAPS = (0.25, 0.5, 1, 2, 4, 8)  # edges of the histogram; 8 units are a tie in b
 SSD = choose("ssd", {"lookahead": 3, "branches": 4, "backup": "neural", "placement": "two-streams"})
 
 
-def made_pair(card: Card, shape: PairShape, context: int) -> Pair:
+def made_pair(card: Card, shape: PairShape, context: int) -> ModelPair:
     """Make an untrained pair on the card; nothing but its runners is kept. A dry run takes a GPU's passes too."""
     target, draft = models(shape, card.device, torch.bfloat16)
     made = [
         runner_of(model, shape.config | layers(count), context, "bfloat16", static=True)
         for model, count in ((target, shape.config["num_hidden_layers"]), (draft, shape.draft_layers))
     ]
-    return Pair(made[0], made[1], Numbers(), frozenset(), torch.bfloat16)
+    return ModelPair(made[0], made[1], Numbers(), frozenset(), torch.bfloat16)
 
 
 def prompts(vocab: int, count: int, tokens: int) -> list[list[int]]:
@@ -75,7 +75,7 @@ def texts(card: Card) -> None:
     pair = made_pair(card, card.shape, tokens + new_tokens + 64)
     [prompt] = prompts(pair.vocab, 1, tokens)
     choices = [STRATEGIES[0], *(choose("static", {"lookahead": k}) for k in (2, 3, 4, 6)), SSD]
-    _one_by_one(card, pair, Prompt("made", " ".join(map(str, prompt))), choices, new_tokens, ignore_eos=True)
+    _one_by_one(card, pair, PromptItem("made", " ".join(map(str, prompt))), choices, new_tokens, ignore_eos=True)
 
 
 def starter(card: Card) -> None:
@@ -89,11 +89,11 @@ def starter(card: Card) -> None:
 
 
 def _one_by_one(
-    card: Card, pair: Pair, prompt: Prompt, choices: list[Choice], new_tokens: int, ignore_eos: bool = False
+    card: Card, pair: ModelPair, prompt: PromptItem, choices: list[Choice], new_tokens: int, ignore_eos: bool = False
 ) -> None:
     """Decode each choice twice: the first time captures. A row is written at once, and a choice that fails costs the
     others nothing."""
-    comparison = Comparison(pair, [prompt], choices, Sampling(max_new_tokens=new_tokens, ignore_eos=ignore_eos))
+    comparison = Measurement(pair, [prompt], choices, Sampling(max_new_tokens=new_tokens, ignore_eos=ignore_eos))
     if card.is_tiny:  # a processor has no streams
         pair.lanes["two-streams"] = Lanes(Lane(card.device), Lane(card.device), pair.draft)
     audits: list[dict[str, Any]] = []
@@ -101,7 +101,7 @@ def _one_by_one(
         try:
             pair.begin([choice])
             for repeat in range(2):
-                [sample] = comparison.audited([comparison.sample(Key(choice, prompt, repeat))])
+                [sample] = comparison.audited([comparison.sample(SampleKey(choice, prompt, repeat))])
                 drafted = sample.num_draft_tokens
                 audits += [dataclasses.asdict(sample.audit)] if sample.audit else []
                 card.say(
@@ -168,17 +168,17 @@ class Decoded:
 class Crowd:
     """Sequences that one loop decodes at once, in places that share passes, as those of a comparison."""
 
-    def __init__(self, pair: Pair, prompts: list[list[int]], new_tokens: int) -> None:
+    def __init__(self, pair: ModelPair, prompts: list[list[int]], new_tokens: int) -> None:
         self._pair = pair
         self._prompts = prompts
         self._sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
-        self._alone = Place(pair.target, pair.draft)
-        self._places: dict[int, list[Place]] = {1: [self._alone]}
+        self._alone = TextCaches(pair.target, pair.draft)
+        self._places: dict[int, list[TextCaches]] = {1: [self._alone]}
 
-    def places(self, count: int) -> list[Place]:
+    def places(self, count: int) -> list[TextCaches]:
         """Return the caches of so many texts. Those of the last count are kept."""
         if count not in self._places:
-            made = Places(self._pair.target.model, self._pair.draft.model)
+            made = CachePool(self._pair.target.model, self._pair.draft.model)
             self._places = {1: [self._alone]}  # before others take memory
             self._places[count] = [place for _ in range(count) if (place := made.take(count))]
         return self._places[count]
@@ -201,7 +201,7 @@ class Crowd:
         )  # fmt: skip
         return dataclasses.asdict(found)
 
-    def _sequence(self, choice: Choice, number: int, place: Place, memory: dict[str, Any]) -> Sequence:
+    def _sequence(self, choice: Choice, number: int, place: TextCaches, memory: dict[str, Any]) -> Sequence:
         pair, sampling, clock = self._pair, self._sampling, Clock()
         dice = dice_for(sampling, pair.vocab, number)
         parts = Parts(
@@ -246,7 +246,7 @@ def disco(card: Card) -> None:
     tokens, new_tokens, count = (12, 120, 1) if card.is_tiny else (PROMPT_TOKENS, 120, 2)
     pair = made_pair(card, card.shape, tokens + new_tokens + 64)
     rows = prompts(pair.vocab, TRAINING_PROMPTS + count, tokens)
-    texts = [Prompt(str(number), " ".join(map(str, row))) for number, row in enumerate(rows)]
+    texts = [PromptItem(str(number), " ".join(map(str, row))) for number, row in enumerate(rows)]
     sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
     with torch.inference_mode(False):  # training needs gradients
         start = time.perf_counter()
@@ -259,9 +259,9 @@ def disco(card: Card) -> None:
     card.say(section="ssd", **found)
 
 
-def _compared(card: Card, pair: Pair, texts: list[Prompt], choices: list[Choice], sampling: Sampling) -> None:
+def _compared(card: Card, pair: ModelPair, texts: list[PromptItem], choices: list[Choice], sampling: Sampling) -> None:
     try:
-        comparison = Comparison(pair, texts, choices, sampling)
+        comparison = Measurement(pair, texts, choices, sampling)
         comparison.warm_up()
         samples = [sample for group in comparison.run() for sample in group]
     except DrafthouseError as error:

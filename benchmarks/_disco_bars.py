@@ -12,26 +12,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks._engine_bars import Bar
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.estimating import estimate_of
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
+from decoding.measure.schedule import SampleKey
 from decoding.measure.speedups import speedup
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import decision_cost
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay import probing
-from decoding.replay.planning import CAP, Study, best, predict, tuned
+from decoding.replay.planning import CAP, RecordedSet, best, predict, tuned
 from decoding.strategies.disco import RULES, Priced
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, EventSink, Recorder
 from decoding.training import making
 from decoding.training.ceiling import ceiling
-from decoding.training.making import Step
+from decoding.training.making import TrainingStep
 from decoding.training.splits import Splits
 from worker.terminal.bench import read_bench
 from worker.terminal.files import whole_file
@@ -65,7 +65,7 @@ class Settings:
 class Run:
     """All settings, side by side on one prompt set."""
 
-    samples: dict[str, list[Sample]]
+    samples: dict[str, list[SampleResult]]
     traces: dict[str, list[Sequence[Event]]]
 
     def ratio(self, choice: Choice, other: Choice) -> float:
@@ -83,7 +83,7 @@ class Run:
         return sum(s.audit.outcome == "divergent" for of_one in self.samples.values() for s in of_one if s.audit)
 
 
-def chosen_on(validation: Study, costs: CostModel, classifier: Classifier) -> Settings:
+def chosen_on(validation: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> Settings:
     found = predict(validation, costs, classifier)
     counts = tuned(validation, validation.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
     speeds = {
@@ -95,7 +95,7 @@ def chosen_on(validation: Study, costs: CostModel, classifier: Classifier) -> Se
     return Settings(best(found, "static").choice, best(found, "threshold").choice, tuple(rules))
 
 
-def predicted(test: Study, costs: CostModel, classifier: Classifier, settings: Settings) -> dict[str, float]:
+def predicted(test: RecordedSet, costs: CostModel, classifier: DraftClassifier, settings: Settings) -> dict[str, float]:
     """Predicted speed-up of each setting that was run, by label."""
     baseline = test.play(AUTOREGRESSIVE)
     of_rules = tuned(test, test.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
@@ -108,7 +108,7 @@ def predicted(test: Study, costs: CostModel, classifier: Classifier, settings: S
     return speeds
 
 
-def as_it_ran(test: Study, costs: CostModel, done: Run) -> float:
+def as_it_ran(test: RecordedSet, costs: CostModel, done: Run) -> float:
     """The oracle's speed-up by replay, less what its peeking takes from the draft's caches. That cost is measured on
     this run, since nothing else peeks."""
     peeking = decision_cost(done.traces[ORACLE.label], done.queued)
@@ -116,15 +116,17 @@ def as_it_ran(test: Study, costs: CostModel, done: Run) -> float:
     return paying.speedup(test.play(ORACLE), test.play(AUTOREGRESSIVE), "estimate")
 
 
-def run(pair: Pair, prompts: Sequence[Prompt], choices: Sequence[Choice], sampling: Sampling, repeats: int) -> Run:
+def run(
+    pair: ModelPair, prompts: Sequence[PromptItem], choices: Sequence[Choice], sampling: Sampling, repeats: int
+) -> Run:
     done = Run({choice.label: [] for choice in choices}, {choice.label: [] for choice in choices})
 
-    def sink_for(key: Key) -> EventSink:
+    def sink_for(key: SampleKey) -> EventSink:
         recorder = Recorder()
         done.traces[key.choice.label].append(recorder.events)
         return recorder
 
-    comparison = Comparison(pair, prompts, choices, sampling, repeats, sink_for=sink_for)
+    comparison = Measurement(pair, prompts, choices, sampling, repeats, sink_for=sink_for)
     comparison.warm_up()
     for group in comparison.run():
         for sample in group:
@@ -140,10 +142,10 @@ class Heedless(Priced):
         return False
 
 
-def asking(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, lookahead: int) -> float:
+def asking(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, lookahead: int) -> float:
     """Share by which a draft of so many tokens takes longer with a decision after each. The text is fixed, so both ways
     have the same rounds; the median over them."""
-    comparison, classifier = Comparison(pair, prompts, [AUTOREGRESSIVE], sampling), pair.classifier(OURS)
+    comparison, classifier = Measurement(pair, prompts, [AUTOREGRESSIVE], sampling), pair.classifier(OURS)
     ratios = list[float]()
     for turn, prompt in enumerate(prompts):
         heedless = Heedless(classifier.tuned("priced"), lookahead)
@@ -185,7 +187,9 @@ def bars_of(
     ]
 
 
-def measure(pair: Pair, material: Splits, other: Sequence[Prompt], sampling: Sampling, repeats: int) -> dict[str, Any]:
+def measure(
+    pair: ModelPair, material: Splits, other: Sequence[PromptItem], sampling: Sampling, repeats: int
+) -> dict[str, Any]:
     recorded = making.record(pair, material, sampling, on_progress=say)
     classifier = making.learn(pair, recorded, material, sampling, on_progress=say)
     pair.hold(OURS, classifier)
@@ -217,7 +221,7 @@ def measure(pair: Pair, material: Splits, other: Sequence[Prompt], sampling: Sam
     }
 
 
-def say(step: Step) -> None:
+def say(step: TrainingStep) -> None:
     print(f"\r\x1b[K{step.phase} {step.done}/{step.due}", end="", flush=True)
 
 

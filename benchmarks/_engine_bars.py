@@ -18,25 +18,25 @@ import transformers
 from benchmarks.engine import STARTER
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.transformers import Transformers
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.ending import Ending
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison, SinkFor
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement, SinkFor
+from decoding.measure.schedule import SampleKey
 from decoding.measure.summary import repeated_8grams
 from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads, wait_for
-from decoding.prompts.prompt import Prompt, read_prompts
-from decoding.trace.events import EventSink, Recorder, Silence
+from decoding.prompts.prompt import PromptItem, read_prompts
+from decoding.trace.events import EventSink, NullSink, Recorder
 from worker.jobs.comparison.tracing import Tracing
 
 LOOKAHEADS = (2, 3, 4, 5, 6)
 ROWS = 8
 ROW_REPEATS = 60
 
-Contestant = Callable[[Prompt, int], float]  # tokens per second on one prompt
+Contestant = Callable[[PromptItem, int], float]  # tokens per second on one prompt
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class Bar:
         return self.figure <= self.bar if self.at_most else self.figure >= self.bar
 
 
-def silence(key: Key) -> EventSink:
-    return Silence()
+def silence(key: SampleKey) -> EventSink:
+    return NullSink()
 
 
-def ours(comparison: Comparison, choice: Choice, sink_for: SinkFor = silence) -> Contestant:
-    def decode(prompt: Prompt, repeat: int) -> float:
-        key = Key(choice, prompt, repeat)
+def ours(comparison: Measurement, choice: Choice, sink_for: SinkFor = silence) -> Contestant:
+    def decode(prompt: PromptItem, repeat: int) -> float:
+        key = SampleKey(choice, prompt, repeat)
         events = sink_for(key)
         start = time.perf_counter()
         decoded = comparison.decode(key, events)
@@ -67,21 +67,21 @@ def ours(comparison: Comparison, choice: Choice, sink_for: SinkFor = silence) ->
     return decode
 
 
-def theirs(comparison: Comparison, library: Transformers, lookahead: int | None) -> Contestant:
+def theirs(comparison: Measurement, library: Transformers, lookahead: int | None) -> Contestant:
     """`generate`, alone or assisted with exactly so many drafted tokens."""
     choice = choose("assisted", {"lookahead": lookahead, "threshold": 0.0}) if lookahead else choose("autoregressive")
 
-    def decode(prompt: Prompt, repeat: int) -> float:
+    def decode(prompt: PromptItem, repeat: int) -> float:
         start = time.perf_counter()
         ending = Ending(comparison.pair.end_tokens)
         request = Request(choice, comparison.tokens(prompt), comparison.sampling, repeat, ending)
-        [(_, decoded)] = library.run([request], lambda _: Silence(), never)
+        [(_, decoded)] = library.run([request], lambda _: NullSink(), never)
         return len(decoded.tokens) / (time.perf_counter() - start)
 
     return decode
 
 
-def race(contestants: dict[str, Contestant], prompts: Sequence[Prompt], repeats: int) -> dict[str, list[float]]:
+def race(contestants: dict[str, Contestant], prompts: Sequence[PromptItem], repeats: int) -> dict[str, list[float]]:
     """Tokens per second of each contestant, one entry per prompt and repeat, in the same order for all."""
     names = list(contestants)
     speeds: dict[str, list[float]] = {name: [] for name in names}
@@ -105,7 +105,7 @@ def faster(*runs: Sequence[float]) -> Sequence[float]:
     return max(runs, key=statistics.median)
 
 
-def row_ratio(pair: Pair, text: list[int]) -> float:
+def row_ratio(pair: ModelPair, text: list[int]) -> float:
     """Time of an eight-row verification relative to one row, alternating."""
     runner = pair.target
     runner.extend(text)
@@ -122,19 +122,19 @@ def row_ratio(pair: Pair, text: list[int]) -> float:
     return statistics.median(eight / one for eight, one in pairs[5:])
 
 
-def repetition(comparison: Comparison, prompts: Sequence[Prompt]) -> float:
+def repetition(comparison: Measurement, prompts: Sequence[PromptItem]) -> float:
     """How repetitive the measured texts were."""
     shares = []
     for prompt in prompts:
-        decoded = comparison.decode(Key(choose("autoregressive"), prompt, 0), Recorder())
+        decoded = comparison.decode(SampleKey(choose("autoregressive"), prompt, 0), Recorder())
         shares.append(repeated_8grams(decoded.tokens))
     return statistics.mean(shares)
 
 
 def measure(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, repeats: int, tracing: Tracing
+    pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, repeats: int, tracing: Tracing
 ) -> dict[str, Any]:
-    comparison = Comparison(pair, prompts, [choose("autoregressive")], sampling)
+    comparison = Measurement(pair, prompts, [choose("autoregressive")], sampling)
     peers = {dtype: Transformers(dataclasses.replace(pair, dtype=dtype)) for dtype in (torch.float32, torch.bfloat16)}
     middle = choose("static", {"lookahead": 4})
     contestants: dict[str, Contestant] = {"autoregressive": ours(comparison, choose("autoregressive"))}
@@ -186,7 +186,7 @@ def measure_all(given: argparse.Namespace) -> None:
     set_threads(given.threads)
     target, draft = load(given.target), load(given.draft)
     facts = target.runner.facts
-    pair = Pair(
+    pair = ModelPair(
         target=target.runner,
         draft=draft.runner,
         tokenizer=target.tokenizer,

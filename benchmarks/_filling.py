@@ -23,7 +23,7 @@ from webapp.comparisons import figures
 from webapp.comparisons.kinds import COMPARISON
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample, TraceChunk
 from webapp.comparisons.packing import pack
-from webapp.jobs.models import Job, JobEvent, State
+from webapp.jobs.models import Job, JobEvent, JobState
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt
 
 TEAMS, MODELS, PAIRS, DATASETS = 50, 200, 100, 20
@@ -89,7 +89,7 @@ def _large(world: World, pair: Pair, dataset: Dataset) -> Comparison:
     by = world.actor(world.alice)
     strategies = [{"strategy": "static", "params": {"lookahead": lookahead}} for lookahead in STATIC]
     made = make.comparison(by, pair=pair, dataset=dataset, limit=LARGE_PROMPTS, strategies=strategies)
-    made.job.state, made.job.finished, made.job.attempt = State.SUCCEEDED, timezone.now(), 1
+    made.job.state, made.job.finished, made.job.attempt = JobState.SUCCEEDED, timezone.now(), 1
     made.job.done_count = made.job.total_count
     made.job.save()
     _add_samples([(run, list(made.prompts)) for run in made.runs.all()], LARGE_ROUNDS)
@@ -125,7 +125,7 @@ def _comparison(number: int, large: Comparison, alike: Conditions) -> Comparison
     when = timezone.now() - timedelta(hours=number + 1)
     same = {"team_id": large.team_id, "created_by_id": large.created_by_id, "created": when}
     count = 2 * PROMPTS_EACH
-    job = Job(**same, **COMPARISON.columns(), queue="cpu", title=f"comparison {number}", state=State.SUCCEEDED,
+    job = Job(**same, **COMPARISON.columns(), queue="cpu", title=f"comparison {number}", state=JobState.SUCCEEDED,
               attempt=1, worker="cpu-1@host", started=when, finished=when,
               done_count=count, total_count=count)  # fmt: skip
     return Comparison(**same, name=job.title, job=job, summed=when, pair=alike.pair, dataset=alike.dataset,
@@ -133,7 +133,11 @@ def _comparison(number: int, large: Comparison, alike: Conditions) -> Comparison
 
 
 def _history(job: Job) -> Iterator[JobEvent]:
-    told = ((State.QUEUED, "It waits."), (State.RUNNING, "cpu-1@host took it."), (State.SUCCEEDED, "It is done."))
+    told = (
+        (JobState.QUEUED, "It waits."),
+        (JobState.RUNNING, "cpu-1@host took it."),
+        (JobState.SUCCEEDED, "It is done."),
+    )
     for seq, (state, sentence) in enumerate(told, 1):
         yield JobEvent(job=job, seq=seq, at=job.finished, state=state, sentence=sentence)
 

@@ -18,14 +18,14 @@ from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._placements import PLACES, against_static, draft_process
 from benchmarks._steps import write
 from decoding.backends.contestants import transformers
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
 from decoding.models.checkpoints import load
 from decoding.models.devices import name_of, wait_for
-from decoding.prompts.prompt import Prompt, read_prompts
+from decoding.prompts.prompt import PromptItem, read_prompts
 from decoding.ssd.transport.draft_process import process_for
 
 ON_CARD = ("two-streams",)  # of a made pair: a draft of its size takes 65 ms and more for a token on a host core
@@ -77,7 +77,7 @@ def measure(
     context = prompt_tokens + new_tokens + 64
     named = str(dtype).removeprefix("torch.")
     draft_config = shape.config | layers(shape.draft_layers)
-    pair = Pair(
+    pair = ModelPair(
         runner_of(target, shape.config, context, named),
         runner_of(draft, draft_config, context, named),
         Numbers(),
@@ -93,9 +93,9 @@ def measure(
     else:
         del target  # its runner holds what it needs
     ids = torch.randint(0, shape.config["vocab_size"], (prompts, prompt_tokens)).tolist()
-    texts = [Prompt(str(number), " ".join(map(str, row))) for number, row in enumerate(ids)]
+    texts = [PromptItem(str(number), " ".join(map(str, row))) for number, row in enumerate(ids)]
     sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
-    comparison = Comparison(pair, texts, choices, sampling)
+    comparison = Measurement(pair, texts, choices, sampling)
     comparison.warm_up()
     samples = comparison.run_whole()
     found = {
@@ -123,12 +123,12 @@ def measure_starter(
         pair.close()
 
 
-def starter_pair(device: torch.device, beside: bool = True) -> Pair:
+def starter_pair(device: torch.device, beside: bool = True) -> ModelPair:
     """Load the shipped pair, and with `beside` its draft in a process on host cores too. The audit must know in which
     dtype it runs, or it would call ties divergent."""
     target, draft = (load(STARTER / "pair" / role, device=device) for role in ("target", "draft"))
     dtype = getattr(torch, target.runner.facts.dtype)
-    pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), dtype)
+    pair = ModelPair(target.runner, draft.runner, target.tokenizer, frozenset(), dtype)
     if beside:
         pair.draft_process = process_for(STARTER / "pair" / "draft", "auto", draft.runner.context)
     return pair
@@ -138,7 +138,7 @@ def told(line: str) -> None:
     print(line, flush=True)
 
 
-def rows_of(samples: Sequence[Sample]) -> dict[str, dict[str, Any]]:
+def rows_of(samples: Sequence[SampleResult]) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     for label in dict.fromkeys(sample.strategy for sample in samples):
         own = [sample for sample in samples if sample.strategy == label]

@@ -20,33 +20,33 @@ from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.ours import Ours
 from decoding.backends.contestants.transformers import Transformers
 from decoding.backends.joint_probing import Probing, measure
-from decoding.backends.pair import Pair
-from decoding.backends.serving import Places
+from decoding.backends.pair import ModelPair
+from decoding.backends.serving import CachePool
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.ending import Ending
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
-from decoding.measure.schedule import Key, stints
+from decoding.disco.classifier import DraftClassifier
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
+from decoding.measure.schedule import SampleKey, stints
 from decoding.measure.summary import report
 from decoding.models.runner import ModelRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in
-from decoding.prompts.prompt import Prompt
-from decoding.replay.at_load import Run, play
+from decoding.prompts.prompt import PromptItem
+from decoding.replay.at_load import PlayedRun, play
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import ALONE, study
-from decoding.replay.planning_at_load import Material
+from decoding.replay.planning import AUTOREGRESSIVE, study
+from decoding.replay.planning_at_load import PlanInputs
 from decoding.replay.probing import probe
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.ssd.track import Track
 from decoding.trace.accounting import answers_of
-from decoding.trace.events import EventSink, Silence
+from decoding.trace.events import EventSink, NullSink
 from decoding.trace.theory import without_hits
 from worker.jobs.comparison.tracing import Tracing
 from worker.terminal.arguments import Arguments, read_arguments
@@ -69,9 +69,9 @@ def _measure(given: argparse.Namespace, asked: Arguments, ready: LoadedPair) -> 
     pair, prompts = ready.pair, asked.prompts
     sampling = dataclasses.replace(asked.sampling, ignore_eos=True)
     users = [int(count) for count in given.loads.split(",")]
-    choices = [ALONE, *parse_choices(given.strategies)]
+    choices = [AUTOREGRESSIVE, *parse_choices(given.strategies)]
     rows: Rows = {}
-    places = Places(pair.target.model, pair.require_draft("a batch").model)
+    places = CachePool(pair.target.model, pair.require_draft("a batch").model)
     probing = {count: Probing(pair, places, count, sampling) for count in users}
 
     def loads() -> list[Bar]:
@@ -97,8 +97,8 @@ def _measure(given: argparse.Namespace, asked: Arguments, ready: LoadedPair) -> 
 
 
 def in_turns(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     choices: Sequence[Choice],
     probing: Mapping[int, Probing],
@@ -106,13 +106,13 @@ def in_turns(
 ) -> Rows:
     """Run all strategies at all loads, and probe prices in between: they can change within seconds."""
     everywhere = [c.at(Load(count)) for count in probing for c in choices]
-    comparison = Comparison(pair, prompts, everywhere, sampling, repeats)
+    comparison = Measurement(pair, prompts, everywhere, sampling, repeats)
     comparison.warm_up()
-    samples: list[Sample] = []
+    samples: list[SampleResult] = []
     for group in comparison.schedule():
-        found: list[Sample] = []
+        found: list[SampleResult] = []
         for stint in stints(group):
-            found += [sample for _, sample in comparison.samples(stint) if isinstance(sample, Sample)]
+            found += [sample for _, sample in comparison.samples(stint) if isinstance(sample, SampleResult)]
             if len(stint) > 1 or stint[0] is group[-1]:
                 probing[stint[0].choice.load.concurrency].take_turn()
         samples += comparison.audited(found)
@@ -124,9 +124,13 @@ def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> lis
     for count in users:
         shown = "  ".join(f"{c.settings} {speed[c.at(Load(count)).label]:.0f}" for c in choices)
         print(f"{Load(count)!s:14} tokens/s  {shown}")
-    alone = ALONE.at(Load(users[-1] if 8 not in users else 8)).label
+    alone = AUTOREGRESSIVE.at(Load(users[-1] if 8 not in users else 8)).label
     bars = [
-        Bar(f"autoregressive{alone.removeprefix('autoregressive')} / one user", speed[alone] / speed[ALONE.label], 4.0)
+        Bar(
+            f"autoregressive{alone.removeprefix('autoregressive')} / one user",
+            speed[alone] / speed[AUTOREGRESSIVE.label],
+            4.0,
+        )
     ]
     audits = [row["audit"] for row in rows.values()]
     exact = sum(a["identical"] + a["tie"] for a in audits) / sum(sum(a.values()) for a in audits)
@@ -142,7 +146,7 @@ def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> lis
 def without_prompts(costs: CostModel, rows: Rows) -> list[Bar]:
     """Rounds of autoregressive alone: a prompt takes as long for each of many texts as for one."""
     one, many = (costs.verify(texts, texts) + costs.fixed(texts) for texts in (1, BATCH))
-    samples = rows[ALONE.label]["samples"]
+    samples = rows[AUTOREGRESSIVE.label]["samples"]
     reading, growing = (sum(sample[part] for sample in samples) for part in ("prefill_ns", "decode_ns"))
     most = BATCH * (reading + growing) / (BATCH * reading + growing)
     print(f"With its prompts it could gain {most:.2f}, if a round of {BATCH} texts took no longer than a round of one.")
@@ -169,17 +173,21 @@ def turns(ways: Sequence[Callable[[], float]]) -> list[list[float]]:
 
 
 def speed_of(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, choice: Choice, sink: Callable[[Key], EventSink]
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
+    sampling: Sampling,
+    choice: Choice,
+    sink: Callable[[SampleKey], EventSink],
 ) -> float:
     """Tokens per second of one stint."""
-    comparison = Comparison(pair, prompts, [choice], sampling, sink_for=sink)
+    comparison = Measurement(pair, prompts, [choice], sampling, sink_for=sink)
     [group] = comparison.schedule()
-    samples = [sample for _, sample in comparison.samples(group) if isinstance(sample, Sample)]
+    samples = [sample for _, sample in comparison.samples(group) if isinstance(sample, SampleResult)]
     [row] = report([choice], {choice.label: ""}, samples, choice.label)
     return float(row["tokens_per_s_device"])
 
 
-def beside_transformers(pair: Pair, prompts: Sequence[Prompt], tokens: int) -> list[Bar]:
+def beside_transformers(pair: ModelPair, prompts: Sequence[PromptItem], tokens: int) -> list[Bar]:
     """Ours against `generate` on a left-padded batch of the same prompts, the same number of tokens each."""
     sampling = Sampling(max_new_tokens=tokens, ignore_eos=True)
     texts = [pair.tokenizer.encode(prompt.text) for prompt in prompts[:BATCH]]
@@ -189,11 +197,11 @@ def beside_transformers(pair: Pair, prompts: Sequence[Prompt], tokens: int) -> l
     models = [
         Transformers(dataclasses.replace(pair, dtype=dtype)).models[0] for dtype in (torch.float32, torch.bfloat16)
     ]
-    requests = [Request(ALONE, text, sampling, 0, Ending(frozenset())) for text in texts]
+    requests = [Request(AUTOREGRESSIVE, text, sampling, 0, Ending(frozenset())) for text in texts]
 
     def ours() -> float:
         began = time.perf_counter()
-        list(Ours(pair).run(requests, lambda _: Silence(), never, Load(BATCH)))
+        list(Ours(pair).run(requests, lambda _: NullSink(), never, Load(BATCH)))
         return time.perf_counter() - began
 
     def theirs(model: Any) -> Callable[[], float]:
@@ -217,16 +225,16 @@ def beside_transformers(pair: Pair, prompts: Sequence[Prompt], tokens: int) -> l
     return [Bar(f"ours / transformers generate, batch of {BATCH}", ratio(fastest, own), 2.0)]
 
 
-def worthless(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int) -> list[Bar]:
+def worthless(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, users: int) -> list[Bar]:
     """A draft that is never right: its output head reads another model's words."""
     from decoding.models.checkpoints import load
 
     draft = load(STARTER / "pair" / "draft", dtype="auto", device=pair.draft.device, context=pair.draft.context).runner
     _shuffle(draft)
     wrong = dataclasses.replace(pair, draft=draft, contestants={}, fingerprints=None)
-    choices = [c.at(Load(users)) for c in (ALONE, *parse_choices("budget"))]
+    choices = [c.at(Load(users)) for c in (AUTOREGRESSIVE, *parse_choices("budget"))]
     rows = run_all(wrong, prompts, sampling, choices)
-    figure = paired(dict(rows), "budget:stop", ALONE.label, Load(users))
+    figure = paired(dict(rows), "budget:stop", AUTOREGRESSIVE.label, Load(users))
     return [Bar(f"worthless draft: budget / autoregressive at {users}", figure, 0.98)]
 
 
@@ -238,8 +246,8 @@ def _shuffle(draft: ModelRunner) -> None:
 
 
 def replayed(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     rows: Rows,
     choices: Sequence[Choice],
@@ -251,8 +259,11 @@ def replayed(
     estimates = recorded.estimates(classifier)
     found = []
     for count, probed in probing.items():
-        material = Material(recorded, probed.costs(costs), classifier)
-        alone, base = rows[ALONE.at(Load(count)).label], material.run(ALONE, count).tokens_per_s_device
+        material = PlanInputs(recorded, probed.costs(costs), classifier)
+        alone, base = (
+            rows[AUTOREGRESSIVE.at(Load(count)).label],
+            material.run(AUTOREGRESSIVE, count).tokens_per_s_device,
+        )
         print(f"autoregressive at {count}: predicted {base:.0f} tokens/s, measured {alone['tokens_per_s_device']:.0f}")
         for choice in choices[1:]:
             played, run = rows[choice.at(Load(count)).label], material.run(_tuned(choice, classifier), count, estimates)
@@ -266,7 +277,7 @@ def replayed(
     return found
 
 
-def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequence[int]) -> list[Bar]:
+def ssd(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, users: Sequence[int]) -> list[Bar]:
     """Print SSD relative to a fixed lookahead on the same core, beside Corollary 16 and the simulator.
 
     In turn nothing is hidden: the draft prepares before the target verifies, so a round with hits takes the
@@ -277,11 +288,11 @@ def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequen
         "ssd:4,backup=auto,placement=in-turn"
     )
     beside = parse_choices("ssd:4,backup=neural,placement=beside") if pair.draft_process else []
-    choices = [ALONE, fixed, in_turn, *beside, *others]
+    choices = [AUTOREGRESSIVE, fixed, in_turn, *beside, *others]
     rows = dict(run_all(pair, prompts, sampling, [c.at(Load(count)) for count in users for c in choices]))
     simulated = _Simulated.of(pair, prompts, sampling, fixed, max(users))
     for count in users:
-        alone, plain = (rows[choice.at(Load(count)).label] for choice in (ALONE, fixed))
+        alone, plain = (rows[choice.at(Load(count)).label] for choice in (AUTOREGRESSIVE, fixed))
         for own in (in_turn, *beside):
             row = rows[own.at(Load(count)).label]
             prices = prepared_in([row], alone, simulated.costs, count)
@@ -303,13 +314,15 @@ def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequen
 class _Simulated:
     """Recorded texts and measured joint costs."""
 
-    pair: Pair
+    pair: ModelPair
     fixed: Choice
     tracks: Sequence[Track]
     costs: CostModel
 
     @classmethod
-    def of(cls, pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, fixed: Choice, users: int) -> _Simulated:
+    def of(
+        cls, pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, fixed: Choice, users: int
+    ) -> _Simulated:
         recorded = study(pair, prompts, sampling, tails=True)
         joint = measure(pair, users, sampling)
         return cls(pair, fixed, [track_of(recording) for recording in recorded.recordings], joint)
@@ -340,26 +353,26 @@ def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> flo
     return speculation.over(without_hits(plain["mean_acceptance_length"], drafting), users)
 
 
-def _per_draft(run: Run) -> float:
+def _per_draft(run: PlayedRun) -> float:
     """Tokens that a verified draft yields."""
     rounds = [each for request in run.requests for each in request.rounds if each.drafted]
     return 1 + sum(each.accepted for each in rounds) / max(1, len(rounds))
 
 
-def _tuned(choice: Choice, classifier: Classifier) -> Choice:
+def _tuned(choice: Choice, classifier: DraftClassifier) -> Choice:
     """Fill in the threshold that a run takes from the classifier."""
     if choice.params.get("threshold") != 0:
         return choice
     return choose(choice.strategy, {**choice.params, "threshold": classifier.tuned(str(choice.params["rule"]))})
 
 
-def traced(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int) -> list[Bar]:
+def traced(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, users: int) -> list[Bar]:
     choice = parse_choices("static:2")[0].at(Load(users))
     with Tracing(pickle.dumps, pair.tokenizer.decode) as tracing:
         on, off = turns(
             [
                 lambda: speed_of(pair, prompts, sampling, choice, tracing.sink_for),
-                lambda: speed_of(pair, prompts, sampling, choice, lambda key: Silence()),
+                lambda: speed_of(pair, prompts, sampling, choice, lambda key: NullSink()),
             ]
         )
     return [Bar(f"tracing on / off at {users}", ratio(off, on), 1.03, at_most=True)]

@@ -17,18 +17,18 @@ from typing import Any
 
 from safetensors.torch import load_file, save_file
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
 from decoding.measure.speedups import speedup
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import shape_of
 from decoding.models.fast.weights import weights_of
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.ssd.transport.draft_process import DraftProcess, divide
 from decoding.trace.accounting import rates
 
@@ -38,8 +38,8 @@ SSD: tuple[dict[str, object], ...] = tuple({"lookahead": k, "branches": b} for k
 
 
 def against_static(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     minutes: float,
     told: Callable[[str], None],
@@ -60,13 +60,13 @@ def against_static(
 
 
 def _measured(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, placement: str, minutes: float
+    pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, placement: str, minutes: float
 ) -> dict[str, Any]:
     static = [choose("static", {"lookahead": k}) for k in LOOKAHEADS]
     ssd = [choose("ssd", {**settings, "backup": "neural", "placement": placement}) for settings in SSD]
     choices = [choose("autoregressive"), *static, *ssd]
     deadline = time.perf_counter() + 60 * minutes
-    comparison = Comparison(pair, prompts, choices, sampling, cancelled=lambda: time.perf_counter() > deadline)
+    comparison = Measurement(pair, prompts, choices, sampling, cancelled=lambda: time.perf_counter() > deadline)
     pair.begin(choices)
     comparison.warm_up()
     groups = [group for group in comparison.run() if all(sample.reason != "cancelled" for sample in group)]
@@ -78,11 +78,13 @@ def _measured(
     return {"prompts": len(groups), "best static": best, "rows": rows}
 
 
-def _speed(samples: Sequence[Sample]) -> float:
+def _speed(samples: Sequence[SampleResult]) -> float:
     return statistics.median(sample.tokens_per_s for sample in samples)
 
 
-def _row(pair: Pair, choice: Choice, samples: Sequence[Sample], best_static: Sequence[Sample]) -> dict[str, Any]:
+def _row(
+    pair: ModelPair, choice: Choice, samples: Sequence[SampleResult], best_static: Sequence[SampleResult]
+) -> dict[str, Any]:
     gain = speedup(samples, best_static)
     assert gain is not None
     return {

@@ -14,7 +14,7 @@ from decoding.trace.events import Event
 from tests.launcher.up import Up
 
 if TYPE_CHECKING:
-    from decoding.measure.schedule import Key
+    from decoding.measure.schedule import SampleKey
 
 Say = Callable[[Any], None]
 
@@ -49,7 +49,7 @@ class Played:
         from worker.attempt import Attempt
         from worker.jobs.comparison import Compare
         from worker.jobs.comparison.rows import ComparisonRows
-        from worker.messages import Loaded
+        from worker.messages import PairLoaded
         from worker.pulse import Pulse
 
         while (job := jobs.claim(worker="bench", queues=["cpu"])) != self.row.job:
@@ -59,7 +59,7 @@ class Played:
         with pulse.holding(job) as hold:
             work = ComparisonRows(Attempt(hold, SimpleNamespace(pid=os.getpid())), Compare)
             order = work.order()
-            work.note(Loaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
+            work.note(PairLoaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
             threading.Thread(target=decode, args=(order, reports.put)).start()
             while (report := reports.get()) is not None:
                 work.note(report)
@@ -71,7 +71,7 @@ class Played:
         pulse.join()
 
 
-def numbers_of(events: list[Event], key: Key, count: int) -> Any:
+def numbers_of(events: list[Event], key: SampleKey, count: int) -> Any:
     """Figures as the engine would report them for a sample of so many tokens."""
     from decoding.measure.sample import sample_from_events
 

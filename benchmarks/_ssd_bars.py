@@ -15,17 +15,17 @@ import transformers
 from benchmarks import _ssd_figures as figures
 from benchmarks._ssd_figures import Contestant, Run, Runs
 from benchmarks.ssd import STARTER
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier, load_classifier
+from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.measure.sample import sample_from_events
-from decoding.measure.schedule import Key
+from decoding.measure.schedule import SampleKey
 from decoding.models.checkpoints import load
 from decoding.models.devices import set_threads
-from decoding.prompts.prompt import Prompt, read_prompts
+from decoding.prompts.prompt import PromptItem, read_prompts
 from decoding.replay.weighing import settle_prices
 from decoding.ssd.transport.draft_process import process_for
 from decoding.trace.events import Recorder
@@ -96,10 +96,10 @@ def luck() -> list[tuple[Sampling, Contestant]]:
     return found + [(Sampling(temperature=1.0, dice="ratio"), ssd(backup="neural", constant=c)) for c in CONSTANTS[1:]]
 
 
-def decode(comparison: Comparison, contestant: Contestant, prompt: Prompt, repeat: int) -> Run:
+def decode(comparison: Measurement, contestant: Contestant, prompt: PromptItem, repeat: int) -> Run:
     set_threads(contestant.cores)
     recorder = Recorder()
-    decoded = comparison.decode(Key(contestant.choice, prompt, repeat), recorder)
+    decoded = comparison.decode(SampleKey(contestant.choice, prompt, repeat), recorder)
     sample = sample_from_events(
         recorder.events,
         choice=contestant.choice,
@@ -112,7 +112,7 @@ def decode(comparison: Comparison, contestant: Contestant, prompt: Prompt, repea
     return Run(sample, recorder.events)
 
 
-def race(comparison: Comparison, racers: Sequence[Contestant], repeats: int, minutes: float) -> tuple[Runs, int]:
+def race(comparison: Measurement, racers: Sequence[Contestant], repeats: int, minutes: float) -> tuple[Runs, int]:
     """Run all contestants on as many prompts as the time allows. Returns the runs and the number of prompts, which is
     printed first."""
     began = time.perf_counter()
@@ -131,15 +131,15 @@ def race(comparison: Comparison, racers: Sequence[Contestant], repeats: int, min
 
 
 def measure(
-    pair: Pair, prompts: Mapping[str, Sequence[Prompt]], sampling: Sampling, given: argparse.Namespace
+    pair: ModelPair, prompts: Mapping[str, Sequence[PromptItem]], sampling: Sampling, given: argparse.Namespace
 ) -> dict[str, Any]:
     """Try all settings on one part of the prompts, run the fastest on the other. The first part gets 2/3 of the
     time."""
     racers = contestants(given.quick, pair.classifier_at(OURS) is not None)
-    sweep = Comparison(pair, prompts["chosen on"], [racer.choice for racer in racers], sampling)
+    sweep = Measurement(pair, prompts["chosen on"], [racer.choice for racer in racers], sampling)
     tried, seen = race(sweep, racers, given.repeats, given.minutes * 2 / 3)
     finalists = figures.finalists(tried)
-    final = Comparison(pair, prompts["measured on"], [racer.choice for racer in finalists], sampling)
+    final = Measurement(pair, prompts["measured on"], [racer.choice for racer in finalists], sampling)
     runs, count = race(final, finalists, given.repeats, given.minutes / 3)
     set_threads(1)
     return {
@@ -152,7 +152,7 @@ def measure(
     }
 
 
-def measure_defaults(pair: Pair, prompts: Sequence[Prompt], given: argparse.Namespace) -> dict[str, Any]:
+def measure_defaults(pair: ModelPair, prompts: Sequence[PromptItem], given: argparse.Namespace) -> dict[str, Any]:
     """Run the defaults beside the settings that might be better, prompt by prompt, in both samplings."""
     suited, results = json.loads((STARTER / "defaults.json").read_text())["sampling"], dict[str, Any]()
     for title, changed in {"default sampling": {}, "greedy": {"temperature": 0.0}}.items():
@@ -160,7 +160,7 @@ def measure_defaults(pair: Pair, prompts: Sequence[Prompt], given: argparse.Name
         sampling = Sampling(max_new_tokens=given.max_new_tokens, **{**suited, **changed})
         ready = with_classifier(pair, prompts, sampling, given)
         racers = by_default(given.classifier is not None)
-        comparison = Comparison(ready, prompts, [racer.choice for racer in racers], sampling)
+        comparison = Measurement(ready, prompts, [racer.choice for racer in racers], sampling)
         settle_prices(comparison, {})
         runs, count = race(comparison, racers, given.repeats, given.minutes / 2)
         results[title] = {
@@ -174,12 +174,12 @@ def measure_defaults(pair: Pair, prompts: Sequence[Prompt], given: argparse.Name
     return results
 
 
-def measure_luck(pair: Pair, prompts: Sequence[Prompt], given: argparse.Namespace) -> list[dict[str, Any]]:
+def measure_luck(pair: ModelPair, prompts: Sequence[PromptItem], given: argparse.Namespace) -> list[dict[str, Any]]:
     """Measure hit rates by sampling. Every sampling decodes a prompt before the next prompt."""
     rows = []
     for sampling, racer in luck():
         sampling = dataclasses.replace(sampling, max_new_tokens=given.max_new_tokens)
-        comparison = Comparison(pair, prompts, [racer.choice], sampling)
+        comparison = Measurement(pair, prompts, [racer.choice], sampling)
         pair.begin([racer.choice])
         runs = [decode(comparison, racer, prompt, 0) for prompt in prompts]
         rows.append(
@@ -193,9 +193,11 @@ def measure_luck(pair: Pair, prompts: Sequence[Prompt], given: argparse.Namespac
     return rows
 
 
-def with_classifier(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, given: argparse.Namespace) -> Pair:
+def with_classifier(
+    pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, given: argparse.Namespace
+) -> ModelPair:
     """Add the given classifier to the pair, or train one for this sampling, if there are enough prompts."""
-    classifier: Classifier | None = given.classifier
+    classifier: DraftClassifier | None = given.classifier
     if classifier is None and given.train:
         say(f"  training a classifier on {given.train} prompts")
         try:
@@ -209,7 +211,7 @@ def with_classifier(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, g
     return found
 
 
-def _some(prompts: Sequence[Prompt], count: int) -> list[Prompt]:
+def _some(prompts: Sequence[PromptItem], count: int) -> list[PromptItem]:
     """Take `count` prompts for training, and a quarter as many each for validation and test."""
     quota = {"train": count, "validation": max(1, count // 4), "test": max(1, count // 4)}
     return [p for split, most in quota.items() for p in [p for p in prompts if p.split == split][:most]]
@@ -241,9 +243,9 @@ def measure_all(given: argparse.Namespace, refuse: Callable[[str], NoReturn]) ->
         given.json.write_text(json.dumps(document, indent=2) + "\n")
 
 
-def _pair(given: argparse.Namespace) -> Pair:
+def _pair(given: argparse.Namespace) -> ModelPair:
     target, draft = load(given.target), load(given.draft)
-    return Pair(
+    return ModelPair(
         target=target.runner,
         draft=draft.runner,
         tokenizer=target.tokenizer,
@@ -255,7 +257,7 @@ def _pair(given: argparse.Namespace) -> Pair:
     )
 
 
-def _prompts(given: argparse.Namespace) -> dict[str, list[Prompt]]:
+def _prompts(given: argparse.Namespace) -> dict[str, list[PromptItem]]:
     """All prompts, those to choose settings by and those to measure on. The latter two are the same if prompts have no
     split."""
     every = read_prompts(given.prompts.read_text(), given.prompts.name)
@@ -264,7 +266,7 @@ def _prompts(given: argparse.Namespace) -> dict[str, list[Prompt]]:
     return {"all": every, "chosen on": of["validation"][: given.limit] or measured, "measured on": measured}
 
 
-def _results(pair: Pair, prompts: Mapping[str, Sequence[Prompt]], given: argparse.Namespace) -> dict[str, Any]:
+def _results(pair: ModelPair, prompts: Mapping[str, Sequence[PromptItem]], given: argparse.Namespace) -> dict[str, Any]:
     facts = pair.target.facts  # type: ignore[attr-defined]
     cores = pair.draft_process.cores if pair.draft_process else None
     say(f"{facts.device_name}; {cores}")

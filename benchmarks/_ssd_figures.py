@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks._engine_bars import Bar
 from decoding.choice import Choice, choose
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.measure.speedups import speedup
 from decoding.measure.summary import so_few
 from decoding.strategies.ssd import AUTO
@@ -33,7 +33,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Run:
-    sample: Sample
+    sample: SampleResult
     events: Sequence[Event]
 
 

@@ -37,11 +37,11 @@ from typing import Any
 from decoding.choice import Choice, choose
 from decoding.core.load import ONE, Load
 from decoding.measure.crossover import across_loads, load_of
-from decoding.measure.sample import Audit, Sample, sample_from_dict
+from decoding.measure.sample import Audit, SampleResult, sample_from_dict
 from decoding.measure.schedule import blocks, order
 from decoding.measure.speedups import Race, Speedup, races, speedups
-from decoding.measure.summary import Judged, baselines, judge, report
-from decoding.prompts.prompt import Prompt
+from decoding.measure.summary import RaceResults, baselines, judge, report
+from decoding.prompts.prompt import PromptItem
 
 STRATEGIES = 8
 PROMPTS = (8, 12, 24, 100)
@@ -92,7 +92,7 @@ def closed_loop(size: float) -> World:
 
     def world(lengths: Sequence[float], dice: random.Random) -> Columns:
         found, pace = [[0.0] * len(lengths) for _ in CHOICES], noise(math.exp(-1 / 300), dice, size)
-        prompts = [Prompt(str(number), "") for number in range(len(lengths))]
+        prompts = [PromptItem(str(number), "") for number in range(len(lengths))]
         for turn, block in enumerate(blocks(prompts, Load(USERS))):
             for number in order(len(CHOICES), turn):
                 for prompt, seconds in stint([int(one.id) for one in block], lengths, pace, dice):
@@ -200,13 +200,13 @@ def mean_of(told: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {**shares, "held_out": statistics.median(held_out or [math.nan])}
 
 
-def equal_samples(world: World, loads: Sequence[Load], prompts: int, dice: random.Random) -> list[Sample]:
+def equal_samples(world: World, loads: Sequence[Load], prompts: int, dice: random.Random) -> list[SampleResult]:
     """Draw every sample. Prompts are of unlike length."""
     lengths = [dice.lognormvariate(0, 0.5) for _ in range(prompts)]
     return [sample for load in loads for sample in samples_of(world(lengths, dice), load)]
 
 
-def samples_of(columns: Columns, load: Load = ONE) -> list[Sample]:
+def samples_of(columns: Columns, load: Load = ONE) -> list[SampleResult]:
     choices = [choice.at(load) for choice in CHOICES[: len(columns)]]
     return [
         sample(choice, prompt, seconds)
@@ -215,15 +215,15 @@ def samples_of(columns: Columns, load: Load = ONE) -> list[Sample]:
     ]
 
 
-def sample(choice: Choice, prompt: int, seconds: float) -> Sample:
-    found = Sample(
+def sample(choice: Choice, prompt: int, seconds: float) -> SampleResult:
+    found = SampleResult(
         choice.label, str(prompt), "", 0, 1, (1,), "", "length", 0, round(1e15 * seconds), 1, 0, 0, 1, 0, 0, 0, 0, (),
         (), (), Audit("identical"),
     )  # fmt: skip
     return dataclasses.replace(found, load=choice.load)
 
 
-def verdicts(samples: Sequence[Sample]) -> tuple[Judged, list[dict[str, Any]]]:
+def verdicts(samples: Sequence[SampleResult]) -> tuple[RaceResults, list[dict[str, Any]]]:
     """Judge a comparison, by the code that judges every comparison."""
     labels = {sample.strategy: sample.load for sample in samples}
     known = {choice.at(load).label: choice.at(load) for choice in CHOICES for load in labels.values()}
@@ -233,7 +233,7 @@ def verdicts(samples: Sequence[Sample]) -> tuple[Judged, list[dict[str, Any]]]:
     return judged, across_loads(rows, judged)["loads"]
 
 
-def outcome(samples: Sequence[Sample]) -> dict[str, Any]:
+def outcome(samples: Sequence[SampleResult]) -> dict[str, Any]:
     judged, loads = verdicts(samples)
     is_missed = any(map(misses, judged.gains.values()))
     return {
@@ -256,7 +256,7 @@ def misses(gain: Speedup | None, truth: float = 1.0) -> bool:
     return gain is not None and gain.low is not None and gain.high is not None and not gain.low <= truth <= gain.high
 
 
-def missed_before(judged: Judged) -> bool:
+def missed_before(judged: RaceResults) -> bool:
     """Whether an interval misses at some look before the end."""
     prompts = [[*next(iter(race.times.values()))] for race in judged.races]
     planned = max(map(len, prompts))
@@ -320,7 +320,7 @@ def share_held(
     return held / draws
 
 
-def against_itself(samples: Sequence[Sample], draws: int) -> dict[str, Any]:
+def against_itself(samples: Sequence[SampleResult], draws: int) -> dict[str, Any]:
     by_prompt: dict[str, list[float]] = {}
     for one in samples:
         by_prompt.setdefault(one.prompt, []).append(1 / one.tokens_per_s)

@@ -81,13 +81,13 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
     """Play the order's samples instead of the engine, one after another, until the time is over."""
     from tokenizers import Tokenizer
 
-    from decoding.measure.schedule import Key
-    from worker.jobs.comparison.messages import Decoded
+    from decoding.measure.schedule import SampleKey
+    from worker.jobs.comparison.messages import SampleDecoded
     from worker.jobs.comparison.tracing import Tracing, which
 
     texts = {label: cycle(samples) for label, samples in recorded.items()}
     words = Tokenizer.from_file(str(ROOT / "starter" / "pair" / "target" / "tokenizer.json"))
-    keys = (Key(choice, prompt, repeat) for repeat in range(order.repeats)
+    keys = (SampleKey(choice, prompt, repeat) for repeat in range(order.repeats)
             for prompt in order.prompts for choice in order.choices)  # fmt: skip
     begun = time.monotonic()
     with Tracing(say, lambda tokens: words.decode(list(tokens))) as tracing:
@@ -97,7 +97,7 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
                 time.sleep(max(0.0, begun + over_ns(event) / 1e9 / faster - time.monotonic()))
                 sink.emit(event)
             begun = max(time.monotonic(), begun + over_ns(events[-1]) / 1e9 / faster)
-            say(Decoded(numbers_of(events, key, events[-1].new_tokens), tracing.finish(which(key))))
+            say(SampleDecoded(numbers_of(events, key, events[-1].new_tokens), tracing.finish(which(key))))
             if begun > until:
                 break
     say(None)

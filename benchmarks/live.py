@@ -64,14 +64,14 @@ def made_up(dice: random.Random) -> Iterator[Event]:
 
 def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: Emitted) -> None:
     """Play the order's samples instead of the engine, one after another, until the time is over."""
-    from decoding.measure.schedule import Key
-    from worker.jobs.comparison.messages import Decoded
+    from decoding.measure.schedule import SampleKey
+    from worker.jobs.comparison.messages import SampleDecoded
     from worker.jobs.comparison.tracing import Tracing, which
 
     dice, due = random.Random(1), time.perf_counter()
     end = due + seconds
     with Tracing(say, lambda tokens: f" w{tokens[0]}") as tracing:
-        for key in (Key(choice, prompt, 0) for prompt in order.prompts for choice in order.choices):
+        for key in (SampleKey(choice, prompt, 0) for prompt in order.prompts for choice in order.choices):
             at = emitted.at_ns[which(key)] = []
             tokens = emitted.tokens[which(key)] = []
             sink, events = tracing.sink_for(key), list(made_up(dice))
@@ -83,7 +83,7 @@ def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: E
                 sink.emit(event)
                 more = event.accepted + 1 if isinstance(event, Verified) else 0
                 tokens.append((tokens[-1] if tokens else 0) + more)
-            say(Decoded(numbers_of(events, key, tokens[-1]), tracing.finish(which(key))))
+            say(SampleDecoded(numbers_of(events, key, tokens[-1]), tracing.finish(which(key))))
             if time.perf_counter() > end:
                 break
     say(None)

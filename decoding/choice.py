@@ -17,7 +17,7 @@ from typing import Any
 from decoding.core.load import ONE, Load
 from decoding.drafting.params import Value
 from decoding.drafting.source import Given, Judging, Sight, Source
-from decoding.drafting.ssd_settings import Settings as SpeculatorSettings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.strategy import CLASSIFIER, JUDGE, NEWEST, Strategy
 from decoding.errors import BadStrategy, meant
 from decoding.strategies import FORMER, STRATEGIES, current

@@ -5,7 +5,7 @@ something new, add its name here. An import contract refuses any other import, a
 """
 
 from decoding import bounded_json
-from decoding.backends import alone
+from decoding.backends import without_draft
 from decoding.backends.contestants.servers.dialects import dialects
 from decoding.backends.contestants.servers.endpoint import DTYPES as SERVER_DTYPES
 from decoding.backends.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach, shortened
@@ -17,7 +17,7 @@ from decoding.choice import Choice, choose, labelled, parse_choices, relabelled,
 from decoding.core.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
 from decoding.dice.sampling import Sampling
 from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of, sharing_sentence
-from decoding.disco.judging import Judge, read_judge
+from decoding.disco.judging import CopyJudge, read_judge
 from decoding.disco.prices import Prices
 from decoding.drafting.params import LONGEST_TEXT, Param
 from decoding.drafting.strategy import CLASSIFIER, JUDGE, JUDGED, LLAMA_CPP, Looks, Slider, Strategy
@@ -29,10 +29,9 @@ from decoding.measure.devices import device_counts, works_at_once
 from decoding.measure.intervals import fewest_rows
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
 from decoding.measure.ranking import ranked
-from decoding.measure.sample import Sample as Numbers
-from decoding.measure.sample import sample_from_dict
+from decoding.measure.sample import SampleResult, sample_from_dict
 from decoding.measure.seeing import are_too_few, outlook
-from decoding.measure.summary import ENDED, Judged, Stage, so_few, usual_baseline
+from decoding.measure.summary import ENDED, RaceResults, Stage, so_few, usual_baseline
 from decoding.measure.texts import Texts
 from decoding.models import files as model_files
 from decoding.models.config_bounds import check_against_tensors, check_numbers
@@ -47,20 +46,19 @@ from decoding.prompts import containers as prompt_containers
 from decoding.prompts import prompt as prompts
 from decoding.prompts.chat.messages import Chat
 from decoding.prompts.forms import FORMS, form_of
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
-from decoding.replay.what_if.ahead import Ahead, Played, Stood, ahead_of, stood, surer
-from decoding.replay.what_if.at_load import AtLoad, simulate_at_load
-from decoding.replay.what_if.places import Places
-from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.ahead import SsdSimulation, SsdTracks, Stood, ssd_tracks_of, stood, surer
+from decoding.replay.what_if.at_load import SimulationAtLoad, simulate_at_load
+from decoding.replay.what_if.places import TracedText
+from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import Simulation, oracle, simulate
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
 from decoding.trace.events import Event, Started, Verified, from_dict
-from decoding.vocabularies.fit import Finding as PairFinding
-from decoding.vocabularies.fit import check_pair
+from decoding.vocabularies.fit import PairFinding, check_pair
 from decoding.vocabularies.scores import lacks_scores
 from decoding.vocabularies.shared import METHODS
 from decoding.words import change, ms

@@ -55,7 +55,7 @@ class Mutant:
 
 
 class Places:
-    """Where a file can be changed."""
+    """Places where a file can be changed."""
 
     def __init__(self, path: str, source: str) -> None:
         self._path, self._source = path, source

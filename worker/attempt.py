@@ -15,7 +15,7 @@ from webapp.studies.models import Classifier
 from worker import database, listening, materials
 from worker.engine_process import EngineDied, EngineProcess
 from worker.memory import OverLimit
-from worker.messages import LocalPair, Order, Report, Step
+from worker.messages import JobProgress, LocalPair, Order, Report
 from worker.pulse import Hold
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class Attempt:
     def progress(self, done: int, total: int) -> None:
         self.hold.progress(done, total)
 
-    def record(self, step: Step) -> None:
+    def record(self, step: JobProgress) -> None:
         """Write how far the engine is. The job's log gets the first step of a phase, and steps with numbers to draw."""
         now = time.monotonic()
         done, total = step.whole or (self.hold.done, self.hold.total)
@@ -79,6 +79,6 @@ class Attempt:
             self.insist(lambda: jobs.renew(job=self.job, done=done, total=total, step=reached))
 
 
-def _sentence(step: Step) -> str:
+def _sentence(step: JobProgress) -> str:
     words = f"{step.phase.capitalize()}: {step.done} of {step.due}"
     return f"{words}, {step.detail}." if step.detail else f"{words}."

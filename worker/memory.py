@@ -13,7 +13,7 @@ from pathlib import Path
 from decoding.choice import Choice
 from decoding.errors import DrafthouseError
 from decoding.models.folder import ModelFolder
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.ssd.memory import needed_by
 from worker import gauges
 
@@ -60,7 +60,7 @@ def _sees_gpus() -> bool:
     return Path("/dev/nvidiactl").exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != ""
 
 
-def lengths_of(prompts: Iterable[Prompt], new_tokens: int) -> list[int]:
+def lengths_of(prompts: Iterable[PromptItem], new_tokens: int) -> list[int]:
     """Bound the tokens of each prompt: a token is a byte at least. A later turn also reads the turns and answers before
     it."""
     found: dict[str, int] = {}

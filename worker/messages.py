@@ -14,7 +14,7 @@ from decoding.choice import Choice
 from decoding.dice.sampling import Sampling
 from decoding.errors import DrafthouseError
 from decoding.models.folder import ModelFolder, inspect
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from worker.memory import lengths_of, run_size
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class PairOrder(Order):
     """Order to run a pair on prompts."""
 
     pair: LocalPair
-    prompts: Sequence[Prompt]
+    prompts: Sequence[PromptItem]
     sampling: Sampling
 
     def memory(self) -> int:
@@ -111,7 +111,7 @@ class AtWork(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded(Report):
+class PairLoaded(Report):
     """The pair is in memory. Says which runner runs each strategy, on which hardware."""
 
     hardware: dict[str, object]
@@ -120,7 +120,7 @@ class Loaded(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Report):
+class JobProgress(Report):
     """Progress in this phase, and of a study or a training in samples decoded on the whole."""
 
     phase: str

@@ -12,33 +12,33 @@ from typing import Any
 import torch
 import transformers
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
-from decoding.models.checkpoints import Loaded
+from decoding.models.checkpoints import LoadedModel
 from decoding.models.runner import ModelRunner
 from decoding.prompts.chat.renderer import Renderer
 from decoding.ssd.transport.draft_process import DraftProcess, process_for
 from decoding.vocabularies.bridge import Bridge, bridge_of
-from decoding.vocabularies.shared import Shared
+from decoding.vocabularies.shared import SharedTokens
 
 
 def pair_of(
-    target: Loaded,
-    draft: Loaded | None,
+    target: LoadedModel,
+    draft: LoadedModel | None,
     *,
     classifier_at: Callable[[str], Path | None],
-    again: Callable[[], Pair],
-    shared: Shared | None = None,
+    again: Callable[[], ModelPair],
+    shared: SharedTokens | None = None,
     method: str = "auto",
     dtype: str = "auto",
     runner: str = "auto",
     template: Path | None = None,
-) -> Pair:
+) -> ModelPair:
     """`shared` are the tokens that both have, if the tokenizers differ; `method`, one of METHODS, is for these.
     `dtype` and `runner` are what the models were loaded with: SSD's draft process loads the draft alike. `again` loads
     the pair in another process. `template` is a chat template in place of the target's own."""
     bridge = _bridge(target, draft, shared, method)
-    return Pair(
+    return ModelPair(
         target=target.runner,
         draft=_draft_of(draft, bridge),
         bridge=bridge,
@@ -55,19 +55,19 @@ def pair_of(
     )
 
 
-def _bridge(target: Loaded, draft: Loaded | None, shared: Shared | None, method: str) -> Bridge | None:
+def _bridge(target: LoadedModel, draft: LoadedModel | None, shared: SharedTokens | None, method: str) -> Bridge | None:
     if draft is None or shared is None:
         return None
     return bridge_of(shared, method, target, draft, (target.runner.vocab_size, draft.runner.vocab_size))
 
 
-def _draft_of(draft: Loaded | None, bridge: Bridge | None) -> ModelRunner | None:
+def _draft_of(draft: LoadedModel | None, bridge: Bridge | None) -> ModelRunner | None:
     if draft is None:
         return None
     return bridge.over(draft.runner) if bridge else draft.runner
 
 
-def _process_of(draft: Loaded | None, dtype: str, runner: str, target: Path | None) -> DraftProcess | None:
+def _process_of(draft: LoadedModel | None, dtype: str, runner: str, target: Path | None) -> DraftProcess | None:
     """`target`: whose tokens the draft is translated to, if any."""
     if draft is None:
         return None
@@ -76,9 +76,9 @@ def _process_of(draft: Loaded | None, dtype: str, runner: str, target: Path | No
 
 @dataclass(frozen=True)
 class ReadyPair:
-    pair: Pair
-    target: Loaded
-    draft: Loaded | None
+    pair: ModelPair
+    target: LoadedModel
+    draft: LoadedModel | None
     remarks: tuple[str, ...] = ()  # what fits, but not quite
 
     def hardware(self, choices: Sequence[Choice], longest: int = 0) -> dict[str, Any]:

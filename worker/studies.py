@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from decoding.dice.sampling import Sampling
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.core.problems import NotFound
 from webapp.registry.prompt_sets import prompt_of
 from webapp.studies import services as studies
@@ -13,7 +13,7 @@ from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study
 from worker.attempt import Attempt
 from worker.database import storable
-from worker.messages import Found, LocalPair, PairOrder, Step
+from worker.messages import Found, JobProgress, LocalPair, PairOrder
 
 
 def study_of(attempt: Attempt) -> Study:
@@ -24,7 +24,7 @@ def study_of(attempt: Attempt) -> Study:
 
 def shared_fields(
     attempt: Attempt, study: Study, classifiers: Sequence[Classifier] = ()
-) -> tuple[LocalPair, list[Prompt], Sampling]:
+) -> tuple[LocalPair, list[PromptItem], Sampling]:
     """Pair, prompts and sampling: the fields that both orders share. Of a conversation, a study takes the first turn:
     nobody has answered it when its prompts are read."""
     prompts = attempt.insist(lambda: first_turns(prompt_of(row) for row in study.prompts))
@@ -34,7 +34,7 @@ def shared_fields(
 def run(attempt: Attempt, order: PairOrder) -> None:
     for report in attempt.reports(order):
         match report:
-            case Step():
+            case JobProgress():
                 attempt.record(report)
             case Found():
                 document = storable(dict(report.document))

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from decoding.backends.serving import Place, Places
+from decoding.backends.serving import CachePool, TextCaches
 from decoding.core.ending import Ending
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence as Text
 from decoding.dice.dice import NOISE_BLOCK, dice_for
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.estimating import estimate_of
 from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.source import Copying, Source, View
@@ -32,7 +32,7 @@ from decoding.trace.events import Drafted, Recorder, Verified
 from decoding.trace.timing import Clock
 
 if TYPE_CHECKING:
-    from decoding.backends.pair import Pair
+    from decoding.backends.pair import ModelPair
     from decoding.dice.dice import Dice
     from decoding.dice.sampling import Sampling
     from decoding.drafting.features import Feature
@@ -66,8 +66,8 @@ class AnyTokens(Copying):
 
 
 def text_of(
-    pair: Pair,
-    place: Place,
+    pair: ModelPair,
+    place: TextCaches,
     prompt: Sequence[int],
     dice: Dice,
     source: Source,
@@ -94,12 +94,12 @@ class Times:
 
 
 def measure(
-    pair: Pair,
+    pair: ModelPair,
     most: int,
     sampling: Sampling,
     *,
-    places: Places | None = None,
-    classifier: Classifier | None = None,
+    places: CachePool | None = None,
+    classifier: DraftClassifier | None = None,
     room: int = ROOM,
     like: CostModel = NOTHING,
 ) -> CostModel:
@@ -107,7 +107,7 @@ def measure(
     includes its looks. What is not measured here costs as in `like`, for whose texts these prices are.
 
     All settings take turns, so that a busy moment falls on a few rounds of each."""
-    places = places or Places(pair.target.model, pair.draft.model if pair.draft else None)
+    places = places or CachePool(pair.target.model, pair.draft.model if pair.draft else None)
     probing = Probing(pair, places, most, sampling, classifier, room)
     for _ in range(TURNS):
         probing.take_turn()
@@ -118,9 +118,14 @@ class Probing:
     """Prices that are measured in turns. What runs between two turns meets the machine that they meet."""
 
     def __init__(
-        self, pair: Pair, places: Places, most: int, sampling: Sampling, classifier: Classifier | None = None,
+        self,
+        pair: ModelPair,
+        places: CachePool,
+        most: int,
+        sampling: Sampling,
+        classifier: DraftClassifier | None = None,
         room: int = ROOM,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._pair, self._places, self._most, self._room = pair, places, most, room
         self._sampling, self._classifier = sampling, classifier
         self._times: dict[tuple[int, int], Times] = defaultdict(Times)  # by texts and lookahead
@@ -179,7 +184,7 @@ class Probing:
         return float(statistics.median(getattr(self._times[size, lookahead], part)))
 
 
-def _noise(pair: Pair, sampling: Sampling) -> list[float]:
+def _noise(pair: ModelPair, sampling: Sampling) -> list[float]:
     """Seconds of a block of a text's random numbers: the first look at a position makes it."""
     dice = dice_for(sampling, pair.vocab, 0)
     scores = torch.zeros(1, pair.vocab, device=pair.target.device)
@@ -191,24 +196,24 @@ def _noise(pair: Pair, sampling: Sampling) -> list[float]:
     return extra
 
 
-def _seconds(work: Callable[[], object], pair: Pair) -> float:
+def _seconds(work: Callable[[], object], pair: ModelPair) -> float:
     began = time.perf_counter()
     work()
     Launched(pair.target.device).wait()
     return time.perf_counter() - began
 
 
-def _each_of(work: Callable[[], object], pair: Pair) -> list[float]:
+def _each_of(work: Callable[[], object], pair: ModelPair) -> list[float]:
     """Seconds of every time but the first."""
     return [_seconds(work, pair) for _ in range(COLD + ROUNDS)][COLD:]
 
 
 def _play_all(
-    pair: Pair,
-    places: Sequence[Place],
+    pair: ModelPair,
+    places: Sequence[TextCaches],
     times: Mapping[int, Times],
     lookahead: int,
-    classifier: Classifier | None,
+    classifier: DraftClassifier | None,
     sampling: Sampling,
 ) -> None:
     """Play a few rounds of every number of texts, with texts as they are in the middle of a usual answer."""
@@ -245,12 +250,12 @@ def _play(batch: Batch, times: Times) -> None:
     times.rest.append(max(0.0, whole - drafting - verifying))
 
 
-def _read_again(place: Place, length: int) -> None:
+def _read_again(place: TextCaches, length: int) -> None:
     place.target.rewind(0)
     place.target.extend([(5 * at) % place.target.vocab_size for at in range(min(length, place.target.context // 2))])
 
 
-def _reading(pair: Pair, place: Place, length: int, sampling: Sampling) -> list[float]:
+def _reading(pair: ModelPair, place: TextCaches, length: int, sampling: Sampling) -> list[float]:
     """Seconds in which the draft reads a prompt."""
     text = _text(pair, place, 1, length, sampling, Clock())
     prompt = [(5 * at) % pair.vocab for at in range(min(length, place.target.context // 2))]
@@ -263,7 +268,7 @@ def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
 
 
 def _text(
-    pair: Pair, place: Place, lookahead: int, number: int, sampling: Sampling, clock: Clock,
+    pair: ModelPair, place: TextCaches, lookahead: int, number: int, sampling: Sampling, clock: Clock,
     feature: Feature | None = None,
 ) -> Text:  # fmt: skip
     """Make a text that does not end. What it says does not matter: a pass takes the same time."""

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import torch
 
-from decoding.backends import alone, contestants
+from decoding.backends import contestants, without_draft
 from decoding.backends.contestants.base import Contestant
 from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.backends.misfit import misfit
@@ -19,11 +18,12 @@ from decoding.choice import Choice
 from decoding.dice.choosing import Choosings
 from decoding.dice.sampling import Sampling
 from decoding.disco.calibration import under
-from decoding.disco.classifier import Classifier, load_classifier
+from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.drafting.source import Words
 from decoding.errors import BadPair, BadStrategy
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
+from decoding.models.tokenizer_files import Tokenizer
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.chat.renderer import Renderer
 from decoding.ssd.transport.draft_process import DraftProcess, placed
@@ -32,17 +32,12 @@ from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.translated import TranslatedRunner
 
 
-class Tokenizer(Protocol):
-    def encode(self, text: str) -> list[int]: ...
-    def decode(self, tokens: Sequence[int]) -> str: ...
-
-
 def no_classifier(name: str) -> None:
     return None
 
 
 @dataclass
-class Pair:
+class ModelPair:
     """A target and its draft, if it has one, loaded, and what contestants need of them."""
 
     target: ModelRunner
@@ -58,12 +53,14 @@ class Pair:
     bridge: Bridge | None = None  # if the draft has another tokenizer; `draft` is then translated
     draft_left_out: str = ""  # why a study runs on the target alone, though the pair has a draft
     renderer: Renderer | None = None  # of chat prompts, by the target's template
-    again: Callable[[], Pair] | None = None  # loads the same pair in another process; must survive pickling
+    again: Callable[[], ModelPair] | None = None  # loads the same pair in another process; must survive pickling
     servers: Reach = field(default_factory=Reach)  # servers that may be contestants
     lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
     contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name
-    _classifiers: dict[str, Classifier] = field(default_factory=dict)
-    _greedy: dict[str, tuple[Classifier, Classifier]] = field(default_factory=dict)  # as trained, and for greedy
+    _classifiers: dict[str, DraftClassifier] = field(default_factory=dict)
+    _greedy: dict[str, tuple[DraftClassifier, DraftClassifier]] = field(
+        default_factory=dict
+    )  # as trained, and for greedy
 
     @property
     def vocab(self) -> int:
@@ -92,13 +89,13 @@ class Pair:
     def require_draft(self, what: str) -> ModelRunner:
         """Return the draft. If there is none, refuse `what`, which needs it."""
         if self.draft is None:
-            raise BadPair(f"{alone.lacks_draft(what)} Take a pair with a draft.")
+            raise BadPair(f"{without_draft.lacks_draft(what)} Take a pair with a draft.")
         return self.draft
 
     def contestant(self, choice: Choice) -> Contestant:
         """Return who runs the choice, made when first asked for. Refuse a choice that lacks its draft."""
         if self.draft is None and choice.spec.needs_draft:
-            raise BadStrategy(alone.why_not(choice.label))
+            raise BadStrategy(without_draft.why_not(choice.label))
         module = contestants.runs(choice.strategy)
         if module.__name__ not in self.contestants:
             self.contestants[module.__name__] = module.contestant(self)
@@ -127,7 +124,7 @@ class Pair:
         if self.renderer:
             self.renderer.close()
 
-    def classifier(self, name: str, sampling: Sampling | None = None) -> Classifier:
+    def classifier(self, name: str, sampling: Sampling | None = None) -> DraftClassifier:
         """The named one, or the pair's own where none is named: as trained, or as it estimates under a sampling."""
         base = self._loaded(name)
         if sampling is None or not sampling.is_greedy:
@@ -138,7 +135,7 @@ class Pair:
             self._greedy[name] = base, greedy
         return greedy
 
-    def _loaded(self, name: str) -> Classifier:
+    def _loaded(self, name: str) -> DraftClassifier:
         if name not in self._classifiers:
             folder = self.classifier_at(name)
             if folder is None:
@@ -154,11 +151,11 @@ class Pair:
         """Return the classifiers among these that can decide here: on a target alone, those that know copies."""
         return [name for name in names if self.draft or self.classifier(name).knows_copies]
 
-    def hold(self, name: str, classifier: Classifier) -> None:
+    def hold(self, name: str, classifier: DraftClassifier) -> None:
         """Let a classifier that is not stored yet be asked for by name."""
         self._classifiers[name] = classifier
 
-    def priced(self, name: str, costs: CostModel, sampling: Sampling) -> Classifier:
+    def priced(self, name: str, costs: CostModel, sampling: Sampling) -> DraftClassifier:
         """Let a classifier use its prices at these costs from now on. Return it as it estimates under the sampling."""
         prices = self.classifier(name, sampling).at(costs).prices
         self.hold(name, dataclasses.replace(self.classifier(name), prices=prices))

@@ -10,20 +10,20 @@ from decoding.choice import Choice
 from decoding.core.drafter import Drafter
 from decoding.dice.choosing import Choosings
 from decoding.dice.dice import Dice, dice_for
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_of
 from decoding.disco.estimating import estimate_of
 from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Confidence, Fate, Feature, Lead, Peak
 from decoding.drafting.source import Given, Sight, Source, View, Words, no_words
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
-from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.trace.timing import Clock
 from decoding.vocabularies.bridge import Bridge
@@ -39,7 +39,7 @@ class Parts:
     dice: Dice
     clock: Clock
     end_tokens: Collection[int]
-    classifier: Callable[[str], Classifier]
+    classifier: Callable[[str], DraftClassifier]
     choosings: Choosings
     draft_process: DraftProcess | None = None  # if the draft can run beside the target
     lanes: Lanes | None = None  # if this thread drives both at once
@@ -48,7 +48,9 @@ class Parts:
     bridge: Bridge | None = None  # if the draft has another tokenizer
     is_joint: bool = False  # whether other texts are decoded together with this one
 
-    def drafter(self, source: Source, classifier: Classifier | None = None, *, needs_draft: bool = True) -> Drafter:
+    def drafter(
+        self, source: Source, classifier: DraftClassifier | None = None, *, needs_draft: bool = True
+    ) -> Drafter:
         """Return a drafter that does what the source asks for. One that sees estimates needs a classifier."""
         feature = self._feature(source, classifier)
         if not needs_draft:
@@ -71,12 +73,16 @@ class Parts:
         choosing = self.choosings.of(sampling, feature.look if feature else None)
         return RetokenisedDrafter(SourceDrafter(source, view, dice, self._draft, feature, choosing), bridge)
 
-    def speculating(self, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
+    def speculating(
+        self, placement: str, settings: SpeculatorSettings, classifier: DraftClassifier | None = None
+    ) -> Drafter:
         """Return a drafter that prepares drafts ahead, at the given placement."""
         if self.bridge:
             self.bridge.require_scores("A draft beside the target")
         dice = self.dice
-        recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier, self.is_joint)
+        recipe = SpeculatorRecipe(
+            settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier, self.is_joint
+        )
         process = None if self.lanes else placed(placement, self.draft_process)
         exchange = BesideExchange(process) if process else ExchangeHere(self.lanes)
         return SsdDrafter(self.memory.setdefault("exchange", exchange), recipe, self._draft, self.clock)
@@ -87,7 +93,7 @@ class Parts:
             raise BadStrategy("A strategy says needs_draft=False and asks the draft model. Remove that from its file.")
         return self.draft
 
-    def _feature(self, source: Source, classifier: Classifier | None) -> Feature | None:
+    def _feature(self, source: Source, classifier: DraftClassifier | None) -> Feature | None:
         match source.sees:
             case "nothing":
                 return None

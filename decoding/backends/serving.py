@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 
 from decoding.backends.contestants.base import Answers, Request
-from decoding.core.crowd import Crowd
-from decoding.core.load import Arrived, Queue
+from decoding.core.batch_state import BatchState
+from decoding.core.load import Arrived, RequestQueue
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence
 from decoding.models.runner import Model, ModelRunner
@@ -18,23 +18,23 @@ from decoding.trace.timing import Clock
 
 
 @dataclass(frozen=True)
-class Place:
+class TextCaches:
     """Caches for one text at a time."""
 
     target: ModelRunner
     draft: ModelRunner | None
 
 
-class Places:
+class CachePool:
     """Places are made when so many are first needed, or longer ones, and used again by later texts."""
 
     def __init__(self, target: Model, draft: Model | None) -> None:
         self._target, self._draft = target, draft
-        self._all: list[Place] = []
-        self._free: list[Place] = []
+        self._all: list[TextCaches] = []
+        self._free: list[TextCaches] = []
         self._room = 0
 
-    def take(self, most: int, room: int = 0) -> Place | None:
+    def take(self, most: int, room: int = 0) -> TextCaches | None:
         """Take a free place, the lowest first, unless `most` are in use. `room` is the most tokens of a text in any of
         them; 0: the whole context."""
         used = len(self._all) - len(self._free)
@@ -46,16 +46,16 @@ class Places:
             self._room = room
             targets = self._target.new_runners(most, room)
             drafts = self._draft.new_runners(most, room) if self._draft else [None] * most
-            self._all = [Place(target, draft) for target, draft in zip(targets, drafts, strict=True)]
+            self._all = [TextCaches(target, draft) for target, draft in zip(targets, drafts, strict=True)]
             self._free = list(self._all)
         return self._free.pop(0)
 
-    def give_back(self, place: Place) -> None:
+    def give_back(self, place: TextCaches) -> None:
         self._free.append(place)
         self._free.sort(key=self._all.index)
 
     @contextmanager
-    def given_back_on_error(self, place: Place) -> abc.Iterator[None]:
+    def given_back_on_error(self, place: TextCaches) -> abc.Iterator[None]:
         try:
             yield
         except BaseException:
@@ -63,22 +63,22 @@ class Places:
             raise
 
 
-Begin = abc.Callable[[Arrived[Request], Place, Clock, int], Sequence]  # the last: how long the request has waited
+Begin = abc.Callable[[Arrived[Request], TextCaches, Clock, int], Sequence]  # the last: how long the request has waited
 
 
 def serve(
-    queue: Queue[Request],
-    places: Places,
+    queue: RequestQueue[Request],
+    places: CachePool,
     most: int,
     begin: Begin,
     cancelled: abc.Callable[[], bool],
-    crowd: Crowd | None = None,
+    state: BatchState | None = None,
     room: int = 0,
 ) -> Answers:
     """Decode the requests of the queue, `most` at once, each in a place for `room` tokens. Clocks stop while the caller
     looks at an answer."""
-    clock, batch = Clock(), Batch(crowd)
-    running: dict[Sequence, tuple[Request, Place]] = {}
+    clock, batch = Clock(), Batch(state)
+    running: dict[Sequence, tuple[Request, TextCaches]] = {}
 
     def admit() -> None:
         queue.arrive(clock.now())

@@ -14,10 +14,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.dice.verify import Verdict
 from decoding.models.runner import Steps
-from decoding.trace.events import Anticipated, Backup, Source, StopReason
+from decoding.trace.events import Anticipated, Backup, Origin, StopReason
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Draft:
     scores: Tensor | None  # [k, V], what each token was drawn from; None: not drawn, so each is judged as certain
     lookahead: int  # number of tokens asked for
     stop: StopReason
-    source: Source
+    source: Origin
     passes: int
     estimates: tuple[float, ...] = ()  # the probability that each token is accepted, if its drafter has one
     backup: Backup = ""
@@ -98,7 +98,7 @@ class Drafter(ABC):
         """Propose up to `limit` tokens to follow the text, in steps, each a pass of a model that other texts may share.
         The tokens may depend on anything except the random numbers that the target's verdict will use."""
 
-    def join(self, crowd: Crowd) -> None:  # noqa: B027
+    def join(self, batch: BatchState) -> None:  # noqa: B027
         """Learn which texts are decoded together with this one."""
 
     def prepare(self, text: Sequence[int]) -> None:  # noqa: B027

@@ -126,7 +126,7 @@ class Arrived(Generic[Item]):
     at_ns: int  # since the load began
 
 
-class Queue(Generic[Item]):
+class RequestQueue(Generic[Item]):
     """Requests that arrive by a load and wait to be taken. Every strategy meets the same arrivals. For a load as
     recorded each request says by `due_ns` when it is due."""
 

@@ -13,7 +13,7 @@ from collections import abc
 
 from torch import Tensor
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.ending import Decoded
 from decoding.core.sequence import Sequence, SharedPass
 from decoding.models.runner import Feed, extend_all, run_together
@@ -39,10 +39,10 @@ def decode(sequence: Sequence, cancelled: abc.Callable[[], bool] = never) -> Dec
 
 
 def decode_all(
-    sequences: abc.Iterable[Sequence], cancelled: abc.Callable[[], bool] = never, crowd: Crowd | None = None
+    sequences: abc.Iterable[Sequence], cancelled: abc.Callable[[], bool] = never, state: BatchState | None = None
 ) -> None:
     """Decode each text to its end. When one text is complete, the others go on."""
-    batch = Batch(crowd)
+    batch = Batch(state)
     for sequence in sequences:
         batch.admit(sequence)
     while batch.sequences:
@@ -55,34 +55,34 @@ def decode_all(
 class Batch:
     """The sequences that are decoded together. They enter and leave between steps."""
 
-    def __init__(self, crowd: Crowd | None = None) -> None:
+    def __init__(self, state: BatchState | None = None) -> None:
         self.sequences: list[Sequence] = []
-        self.crowd = crowd or Crowd()
+        self.state = state or BatchState()
         self._prompts_ns = 0  # time in which drafts read prompts at the end of the last step
 
     def admit(self, sequence: Sequence) -> None:
-        sequence.drafter.join(self.crowd)
+        sequence.drafter.join(self.state)
         sequence.begin()
         self.sequences.append(sequence)
 
     def step(self) -> list[Sequence]:
         """Play one round of every sequence. Return those that have ended, and let them leave."""
         growing = [sequence for sequence in self.sequences if not sequence.is_reading]
-        self.crowd.begin(len(growing))
+        self.state.begin(len(growing))
         run_together([sequence.drafting() for sequence in growing])
         drafted = [sequence for sequence in growing if not sequence.error]
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
         shared = SharedPass(len(drafted), sum(len(tokens) for _, tokens, _ in pieces.values()), self._prompts_ns)
         logits = extend_all([*(sequence.ask() for sequence in drafted), *pieces.values()])
-        _weigh(drafted, logits[: len(drafted)])
+        _launch_verdicts(drafted, logits[: len(drafted)])
         for sequence in drafted:
-            sequence.settle(shared)
+            sequence.commit_verdict(shared)
         began = time.perf_counter_ns()
         for (sequence, (_, tokens, _)), rows in zip(pieces.items(), logits[len(drafted) :], strict=True):
             sequence.read(len(tokens), rows)
         self._prompts_ns = time.perf_counter_ns() - began if pieces else 0
-        if self.crowd.costs and drafted:
-            self.crowd.played([sequence.drafted for sequence in drafted])
+        if self.state.costs and drafted:
+            self.state.note_round([sequence.drafted for sequence in drafted])
         return self._part()
 
     def cancel(self) -> None:
@@ -109,11 +109,11 @@ class Batch:
         return ended
 
 
-def _weigh(drafted: list[Sequence], logits: abc.Sequence[Tensor]) -> None:
+def _launch_verdicts(drafted: list[Sequence], logits: abc.Sequence[Tensor]) -> None:
     """Launch the verdicts on all drafts."""
     each = list(zip(drafted, logits, strict=True))
     if len(each) > 1 and all(sequence.shares_choice(rows) for sequence, rows in each):
-        Sequence.weigh_together(drafted, logits)
+        Sequence.launch_verdicts(drafted, logits)
         return
     for sequence, rows in each:
-        sequence.weigh(rows)
+        sequence.launch_verdict(rows)

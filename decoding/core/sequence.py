@@ -1,7 +1,7 @@
 """Sequence: one text that is being decoded, with all state that it shares with no other text.
 
 First the loop feeds it the prompt: `piece` and `read`, until `is_reading` is false. Then it plays rounds: `drafting`,
-`ask`, `weigh` and `settle`.
+`ask`, `launch_verdict` and `commit_verdict`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from decoding.core.ahead import Ahead, ahead_of
 from decoding.core.drafter import EMPTY, Draft, Drafter
+from decoding.core.early_passes import EarlyPasses, early_passes_of
 from decoding.core.ending import Decoded, Ending
-from decoding.dice.dice import Dice, Weighing, weighed_together
+from decoding.dice.dice import Dice, PendingVerdict, pending_verdicts
 from decoding.dice.verify import Verdict
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.devices import Launched
@@ -53,8 +53,8 @@ class Sequence:
         self._end = _end(self._start, self.max_new_tokens, self.target.context)
         self._round = 0
         self._draft = EMPTY
-        self._weighing: Weighing
-        self._ahead: Ahead | None = None  # if passes begin before the last choice has been read
+        self._pending: PendingVerdict
+        self._early: EarlyPasses | None = None  # if passes begin before the last choice has been read
         self._tree: TreeReading
         self._free_since = 0  # when the target last finished
         self._began = self._drafted = self._asked = 0  # when this round began, had its draft, and asked the target
@@ -79,7 +79,7 @@ class Sequence:
         """Forget what an earlier sample left in the cache: it must not make this one look faster."""
         self.dice.commit(self.text)
         self.target.rewind(0)
-        self._ahead = ahead_of(self.target, self.drafter, self.dice, self._end)
+        self._early = early_passes_of(self.target, self.drafter, self.dice, self._end)
         self._unread = self._start - 1  # the first verification reads the prompt's last token
         if not self._unread:
             self._start_rounds()
@@ -122,35 +122,35 @@ class Sequence:
         self.drafter.anticipate(text, draft)
         self._asked = self.clock.now()
         need = len(draft.tokens) + 1
-        if self._ahead:
-            return self._ahead, text[-1:], need
+        if self._early:
+            return self._early, text[-1:], need
         if draft.parents:
             late = align(target, text)
             self._tree = TreeReading(target, late, draft.parents)
             return self._tree, [*late, *draft.tokens], need
         return target, align(target, [*text, *draft.tokens] if draft.tokens else text, need), need
 
-    def weigh(self, logits: Tensor) -> None:
+    def launch_verdict(self, logits: Tensor) -> None:
         """Launch the verdict on the draft."""
-        self._weighing = (self._ahead or self.dice).weigh(logits, self._draft)
+        self._pending = (self._early or self.dice).launch_verdict(logits, self._draft)
 
     @staticmethod
-    def weigh_together(sequences: abc.Sequence[Sequence], logits: abc.Sequence[Tensor]) -> None:
+    def launch_verdicts(sequences: abc.Sequence[Sequence], logits: abc.Sequence[Tensor]) -> None:
         """Launch the verdicts on the drafts of several texts."""
         asked = [(each.dice, rows, each._draft) for each, rows in zip(sequences, logits, strict=True)]
-        for sequence, weighing in zip(sequences, weighed_together(asked), strict=True):
-            sequence._weighing = weighing
+        for sequence, pending in zip(sequences, pending_verdicts(asked), strict=True):
+            sequence._pending = pending
 
     def shares_choice(self, logits: Tensor) -> bool:
         """Whether its verdict can be launched with those of others. A CPU chooses faster for one text at a time."""
-        return logits.device.type != "cpu" and self._ahead is None and self.dice.sampling.fixes_the_text
+        return logits.device.type != "cpu" and self._early is None and self.dice.sampling.fixes_the_text
 
-    def settle(self, shared: SharedPass) -> None:
+    def commit_verdict(self, shared: SharedPass) -> None:
         """Wait for the verdict, emit the round's events, and append its tokens to the text."""
-        draft, weighing = self._draft, self._weighing
-        self.drafter.meanwhile(weighing.is_done)
+        draft, pending = self._draft, self._pending
+        self.drafter.meanwhile(pending.is_done)
         try:
-            verdict = weighing.verdict()
+            verdict = pending.verdict()
         except BrokenModel as error:
             self.error = error
             return

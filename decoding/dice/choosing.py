@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from decoding.dice.dice import Dice, Shared, best, penalised, tempered
+from decoding.dice.dice import Dice, SharedDice, best, penalised, tempered
 from decoding.dice.sampling import Sampling
 from decoding.models.fast.capturing import Capturing
 
@@ -18,7 +18,7 @@ Look = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
-class Launched:
+class LaunchedToken:
     """One drafted token whose launches may still be running."""
 
     scores: Tensor  # [1, V]
@@ -48,7 +48,7 @@ class Choosing:
             self._capture(self._capturing)
         return Choices(self, dice)
 
-    def launch(self, logits: Tensor, noise: Tensor | None, penalties: Tensor | None, number: int) -> Launched:
+    def launch(self, logits: Tensor, noise: Tensor | None, penalties: Tensor | None, number: int) -> LaunchedToken:
         """Launch the choice of a draft's token of this number, counted from 1. Note the token in `penalties`."""
         self._logits.copy_(logits[:, : self._logits.shape[1]])
         if noise is not None:
@@ -64,7 +64,7 @@ class Choosing:
         if penalties is not None:
             penalties.copy_(self.penalties[0])
         scores, preferences, values = self._put_out
-        return Launched(scores.clone(), preferences, values.clone())
+        return LaunchedToken(scores.clone(), preferences, values.clone())
 
     def choose(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Launch the choice from logits [1, V] by `penalties` and `noise`, and note the token in `penalties`. Return
@@ -103,10 +103,10 @@ class Choices:
         self._penalties = dice.penalties_on(choosing.device).clone() if is_penalised else None
 
     @torch.inference_mode()
-    def launch(self, logits: Tensor) -> Launched:
+    def launch(self, logits: Tensor) -> LaunchedToken:
         """Launch the choice of the draft's next token from its logits [1, V]."""
         dice, device = self._dice, self._choosing.device
-        noise = dice.noise([dice.length + self._drafted], device) if isinstance(dice, Shared) else None
+        noise = dice.noise([dice.length + self._drafted], device) if isinstance(dice, SharedDice) else None
         self._drafted += 1
         return self._choosing.launch(logits, noise, self._penalties, self._drafted)
 

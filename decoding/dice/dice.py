@@ -29,7 +29,7 @@ NOISE_BLOCK = 32  # positions of noise made in one go: the launch costs more tha
 BLOCKS_HELD = 3  # of each device: a draft may be a block ahead of the text. 32 positions of 128,256 tokens take 16 MB
 
 
-class Drawn(Protocol):
+class DraftToJudge(Protocol):
     """A draft as far as a verdict needs to know it."""
 
     @property
@@ -43,7 +43,7 @@ class Drawn(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenTokens:
     """A token after each of some contexts."""
 
     scores: Tensor  # [n, V]
@@ -51,7 +51,7 @@ class Chosen:
     ids: Tensor  # [n], left on the device; -1 where a model is broken
 
 
-class Weighing:
+class PendingVerdict:
     """A verdict that the device is at work on."""
 
     def __init__(self, launched: Launched, read: Callable[[], Verdict]) -> None:
@@ -105,22 +105,22 @@ class Dice:
         """Choose a token after each context by its preferences: ids [rows], left on the device."""
         raise NotImplementedError
 
-    def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> Chosen:
+    def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> ChosenTokens:
         """Choose the draft's token after each context from its logits."""
         scores = self.scores(logits, aheads)
         preferences = self.preferences(scores, aheads)
-        return Chosen(scores, preferences, self.pick(preferences, aheads))
+        return ChosenTokens(scores, preferences, self.pick(preferences, aheads))
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         """Say if the target, with these logits [1, V], will accept a token drawn from `scores` [1, V]. For the oracle,
         which peeks, and for labels."""
         raise NotImplementedError
 
-    def judge(self, logits: Tensor, draft: Drawn) -> Verdict:
+    def judge(self, logits: Tensor, draft: DraftToJudge) -> Verdict:
         """Judge a draft by the target's logits after the text and after each drafted token: [k + 1, V]."""
-        return self.weigh(logits, draft).verdict()
+        return self.launch_verdict(logits, draft).verdict()
 
-    def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
+    def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
         """Begin to judge a draft: launch what can be launched without waiting for the device."""
         raise NotImplementedError
 
@@ -155,14 +155,14 @@ class Greedy(Dice):
     def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         return _best(preferences)
 
-    def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> Chosen:
+    def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> ChosenTokens:
         return self._compiled(logits, aheads) or super().choose(logits, aheads)
 
     def _noise_for(self, aheads: Sequence[Ahead], device: torch.device) -> Tensor | None:
         """Return what is added to the scores of each row."""
         return None
 
-    def _compiled(self, logits: Tensor, aheads: Sequence[Ahead]) -> Chosen | None:
+    def _compiled(self, logits: Tensor, aheads: Sequence[Ahead]) -> ChosenTokens | None:
         """Choose in one call, if a CPU can: torch takes ten, and each costs more than the arithmetic."""
         sampling, device = self.sampling, logits.device
         kernels = chance.compiled() if device.type == "cpu" else None
@@ -181,16 +181,16 @@ class Greedy(Dice):
             0.0 if sampling.is_greedy else sampling.temperature,
             *(0 if noise is None else noise.data_ptr(), scores.data_ptr(), preferences.data_ptr(), ids),
         )
-        return Chosen(scores, preferences, torch.from_numpy(ids))
+        return ChosenTokens(scores, preferences, torch.from_numpy(ids))
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
 
-    def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
-        return weighed(self.choose(logits, draft.aheads).ids, draft.tokens, draft.parents)
+    def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
+        return pending_verdict(self.choose(logits, draft.aheads).ids, draft.tokens, draft.parents)
 
 
-class Shared(Greedy):
+class SharedDice(Greedy):
     """Draft and target add the same Gumbel noise to their scores, keyed by seed and position, and take the best.
 
     The text is the target's own sample: the same under every strategy. Only equality may judge it: with the ratio
@@ -248,11 +248,11 @@ class Ratio(Dice):
         q = _probabilities(scores)[0, token].item()
         return self._coin("accept", ahead) * q < p
 
-    def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
+    def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
         """Launch nothing: the steps depend on each other, so only the logits can be waited for beside other work."""
-        return Weighing(Launched(logits.device), lambda: self._by_ratio(logits, draft))
+        return PendingVerdict(Launched(logits.device), lambda: self._by_ratio(logits, draft))
 
-    def _by_ratio(self, logits: Tensor, draft: Drawn) -> Verdict:
+    def _by_ratio(self, logits: Tensor, draft: DraftToJudge) -> Verdict:
         aheads = draft.aheads
         p = _probabilities(self.scores(logits, aheads))
         if draft.parents:
@@ -271,29 +271,29 @@ class Ratio(Dice):
 def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
     if sampling.is_greedy:
         return Greedy(sampling, vocab, seed)
-    return (Shared if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
+    return (SharedDice if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
 
 
-def weighed(ids: Tensor, tokens: Sequence[int] = (), parents: Sequence[int] = ()) -> Weighing:
+def pending_verdict(ids: Tensor, tokens: Sequence[int] = (), parents: Sequence[int] = ()) -> PendingVerdict:
     """Begin to judge a draft by the target's own choices."""
     own = on_its_way(ids)
-    return _weighing(Launched(ids.device), own, tokens, parents)
+    return _pending(Launched(ids.device), own, tokens, parents)
 
 
-def weighed_together(asked: Sequence[tuple[Dice, Tensor, Drawn]]) -> list[Weighing]:
+def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, DraftToJudge]]) -> list[PendingVerdict]:
     """Begin to judge drafts of several texts, each by its dice and logits, with one choice and one copy for all. The
     dice must fix the text, and the vocabulary be one."""
     found = [dice.preferences(dice.scores(logits, draft.aheads), draft.aheads) for dice, logits, draft in asked]
     own = on_its_way(_best(torch.cat(found)))
     launched = Launched(found[0].device)
     each = zip(asked, torch.split_with_sizes(own, [len(rows) for rows in found]), strict=True)
-    return [_weighing(launched, ids, draft.tokens, draft.parents) for (_, _, draft), ids in each]
+    return [_pending(launched, ids, draft.tokens, draft.parents) for (_, _, draft), ids in each]
 
 
-def _weighing(launched: Launched, own: Tensor, tokens: Sequence[int], parents: Sequence[int]) -> Weighing:
+def _pending(launched: Launched, own: Tensor, tokens: Sequence[int], parents: Sequence[int]) -> PendingVerdict:
     if parents:
-        return Weighing(launched, lambda: by_tree(_read(own), tokens, parents))
-    return Weighing(launched, lambda: by_equality(_read(own), tokens))
+        return PendingVerdict(launched, lambda: by_tree(_read(own), tokens, parents))
+    return PendingVerdict(launched, lambda: by_equality(_read(own), tokens))
 
 
 def _padded(aheads: Sequence[Ahead]) -> npt.NDArray[np.int64]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 
 GREEDY = "greedy"  # its part of the card
 
@@ -34,13 +34,13 @@ class Calibration:
         except (KeyError, TypeError):
             return None
 
-    def corrected(self, classifier: Classifier) -> Classifier:
+    def corrected(self, classifier: DraftClassifier) -> DraftClassifier:
         card = {**classifier.card, "sampling": self.sampling}
         card |= {name: {**(card.get(name) or {}), **getattr(self, name)} for name in ("thresholds", "sweep")}
         return replace(classifier.scaled(self.scale, self.shift), card=card, prices=classifier.prices)
 
 
-def under(classifier: Classifier, sampling: Sampling) -> Classifier:
+def under(classifier: DraftClassifier, sampling: Sampling) -> DraftClassifier:
     """Return the classifier as it estimates under this sampling."""
     found = Calibration.of(classifier.card) if sampling.is_greedy else None
     return found.corrected(classifier) if found else classifier

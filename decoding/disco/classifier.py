@@ -47,7 +47,7 @@ class Layers(NamedTuple):
 
 
 @dataclass
-class Classifier:
+class DraftClassifier:
     """Probability that a token of a draft is accepted, if all before it are. Copied tokens may have a network of their
     own."""
 
@@ -66,10 +66,10 @@ class Classifier:
             logits = torch.where(rows[:, features.COPIED] > 0.0, self.copied.logits(rows), logits)
         return logits.sigmoid_()
 
-    def scaled(self, scale: float, shift: float) -> Classifier:
+    def scaled(self, scale: float, shift: float) -> DraftClassifier:
         """Scale and shift the logit of a drafted token's estimate. Those of copied tokens stay, in files where one
         network is for both too."""
-        return Classifier(self.drafted.scaled(scale, shift), self.copied or self.drafted)
+        return DraftClassifier(self.drafted.scaled(scale, shift), self.copied or self.drafted)
 
     def one(self, row: Sequence[float]) -> float:
         """Estimate one drafted token."""
@@ -132,7 +132,7 @@ class Classifier:
         columns = self.drafted.hidden.any(0).nonzero()[:, 0].tolist()
         return columns, *unrolled(self.drafted, columns)
 
-    def at(self, costs: CostModel) -> Classifier:
+    def at(self, costs: CostModel) -> DraftClassifier:
         """Return this classifier with its prices at these costs, used where they lie far from its card's."""
         return replace(self, prices=prices_at(self.card, costs))
 
@@ -165,7 +165,7 @@ def unrolled(layers: Layers, columns: Sequence[int]) -> tuple[list[judging.Unit]
     return list(zip(rows, layers.hidden_bias.tolist(), layers.out[0].tolist(), strict=True)), float(layers.out_bias)
 
 
-def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone: bool = False) -> Classifier:
+def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone: bool = False) -> DraftClassifier:
     """Load a classifier. `pair` are the fingerprints of the target and draft that will use it. `or_alone`: take one
     that was trained on a target alone too."""
     if not folder.is_dir():
@@ -188,7 +188,7 @@ def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone
         raise BadStrategy(
             f"The classifier in {folder.name} reads other features than this version computes; train it again."
         )
-    made = Classifier(_widened(drafted, names), copied and _widened(copied, names), card)
+    made = DraftClassifier(_widened(drafted, names), copied and _widened(copied, names), card)
     if pair is not None and card.get("pair") not in ([list(pair), []] if or_alone else [list(pair)]):
         raise BadStrategy(
             f"The classifier in {folder.name} was trained for another pair of models, whose confidence means "

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 
 from decoding.disco import features
-from decoding.disco.classifier import Classifier, unrolled
-from decoding.disco.judging import SEEN, Judge, seen_of
+from decoding.disco.classifier import DraftClassifier, unrolled
+from decoding.disco.judging import SEEN, CopyJudge, seen_of
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
 from decoding.drafting.source import Match
@@ -24,14 +24,14 @@ def row_of(match: Match, ahead: int) -> list[float]:
     return [*[0.0] * BEFORE, *seen_of(match, ahead)]
 
 
-def judge_of(classifier: Classifier) -> Judge:
+def judge_of(classifier: DraftClassifier) -> CopyJudge:
     """Make the judge of a classifier. Raise BadStrategy if it has learned nothing about copied tokens."""
     columns = [features.NAMES.index(name) for name in SEEN]
     units, bias = unrolled(classifier.copied or classifier.drafted, columns)
-    return Judge(units, bias, classifier.card, classifier.prices)
+    return CopyJudge(units, bias, classifier.card, classifier.prices)
 
 
-def judge_if_any(classifier: Classifier | None) -> Judge | None:
+def judge_if_any(classifier: DraftClassifier | None) -> CopyJudge | None:
     """Make the judge of a classifier; None if there is no classifier or it knows nothing about copied tokens."""
     return judge_of(classifier) if classifier and classifier.knows_copies else None
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from math import exp
 
 from decoding.disco import features, judging
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.features import glance
 from decoding.drafting.features import DraftStep, Feature
@@ -15,7 +15,7 @@ from decoding.drafting.features import DraftStep, Feature
 class Glance(Feature):
     """Estimate of a classifier that uses GLANCE features alone."""
 
-    def __init__(self, classifier: Classifier) -> None:
+    def __init__(self, classifier: DraftClassifier) -> None:
         self.classifier = classifier
         self.look = classifier.glance
         self._units = classifier.units
@@ -45,7 +45,7 @@ class Glance(Feature):
 class Quick(Glance):
     """Estimate of a classifier that uses QUICK features: echoes too."""
 
-    def __init__(self, classifier: Classifier) -> None:
+    def __init__(self, classifier: DraftClassifier) -> None:
         super().__init__(classifier)
         self.look = None
         self._echoes = Echoes()
@@ -57,7 +57,7 @@ class Quick(Glance):
 class Full(Feature):
     """Estimate of a classifier that uses every feature."""
 
-    def __init__(self, classifier: Classifier) -> None:
+    def __init__(self, classifier: DraftClassifier) -> None:
         self.classifier = classifier
         self._echoes = Echoes()
         self._previous = 1.0  # the draft's probability of the token that it drafted before in this round
@@ -84,6 +84,6 @@ def echoes_of(step: DraftStep, echoes: Echoes) -> list[float]:
     return found
 
 
-def estimate_of(classifier: Classifier) -> Feature:
+def estimate_of(classifier: DraftClassifier) -> Feature:
     """Return the cheapest way to this classifier's estimates, for one text."""
     return (Glance if classifier.glances else Quick if classifier.quick else Full)(classifier)

@@ -41,7 +41,7 @@ def seen_of(match: Match, ahead: int) -> list[float]:
 
 
 @dataclass
-class Judge:
+class CopyJudge:
     """Estimates copied tokens. Few combinations of features occur, so it remembers its answers."""
 
     units: Sequence[Unit]  # with weights for SEEN
@@ -68,7 +68,7 @@ class Judge:
         return self._known[asked]
 
 
-def read_judge(weights: bytes, card: Mapping[str, Any]) -> Judge:
+def read_judge(weights: bytes, card: Mapping[str, Any]) -> CopyJudge:
     """Read the judge from a classifier's safetensors file and its card. Raise BadStrategy if the file holds none."""
     try:
         size = int.from_bytes(weights[:8], "little")
@@ -78,7 +78,7 @@ def read_judge(weights: bytes, card: Mapping[str, Any]) -> Judge:
         columns, width = [card["features"].index(name) for name in SEEN], len(card["features"])
         rows = [[hidden[start + column] for column in columns] for start in range(0, len(hidden), width)]
         threshold_of(card, COPIED)  # a card that lacks it is refused now
-        return Judge(list(zip(rows, biases, outs, strict=True)), bias, card)
+        return CopyJudge(list(zip(rows, biases, outs, strict=True)), bias, card)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error) as error:
         raise BadStrategy(f"The classifier's weights cannot be read ({error}). Train it again.") from None
 

@@ -21,7 +21,7 @@ LEAST, MOST = 0.01, 1.0
 
 
 @dataclass(frozen=True)
-class Price:
+class RulePrice:
     """One rule's price, in tokens."""
 
     card: float
@@ -50,12 +50,12 @@ class Price:
 class Prices:
     """Prices of one classifier in one run: in tokens, where a `CostModel`, from which they follow, has seconds."""
 
-    rules: Mapping[str, Price]
+    rules: Mapping[str, RulePrice]
     costs: Mapping[str, Any]  # of `CostModel`, as the run weighed them
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Prices:
-        rules = {rule: Price(**price) for rule, price in stored["rules"].items()}
+        rules = {rule: RulePrice(**price) for rule, price in stored["rules"].items()}
         return cls(rules, stored["costs"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def prices_at(
     found = {}
     for rule in (rule for rule in rules if rule in tariff.thresholds):
         price = tariff.drafted if rule == PRICED else tariff.copied
-        found[rule] = Price(tariff.thresholds[rule], price(whole), _doubt([price(part) for part in parts]))
+        found[rule] = RulePrice(tariff.thresholds[rule], price(whole), _doubt([price(part) for part in parts]))
     return Prices(found, whole.for_one())
 
 

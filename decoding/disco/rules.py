@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from decoding.disco import features
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import Recording
 from decoding.prices.cost_model import CostModel
 
@@ -35,7 +35,7 @@ def rounds_from_everywhere(recording: Recording, cap: int) -> Tensor:
 
 
 @torch.inference_mode()
-def estimates(classifier: Classifier, rounds: Tensor) -> Tensor:
+def estimates(classifier: DraftClassifier, rounds: Tensor) -> Tensor:
     """Estimate each token of `rounds_from_everywhere` with the classifier: [N, cap]."""
     count, cap, _ = rounds.shape
     own = features.own(rounds)

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from decoding.disco import features
-from decoding.disco.classifier import Classifier, Layers
+from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.disco.recording import Recording
 from decoding.errors import BadStrategy
 
@@ -93,7 +93,7 @@ def train(
     start: Layers | None = None,
     kind: str = "drafted",
     on_progress: Callable[[Progress], None] = lambda progress: None,
-) -> Classifier:
+) -> DraftClassifier:
     """Fit on `training`, stop when the loss on `held_out` no longer improves, then calibrate on `held_out`. `columns`
     are the features to use. `start` is another pair's network with as many units, to begin from. `kind` names the
     tokens if they do not suffice."""
@@ -115,7 +115,7 @@ def train(
     )
     weight, bias, out, out_bias = best
     folded = Layers(weight * scale, bias - (weight * scale) @ mean, out, out_bias)
-    return Classifier(folded.scaled(*platt(Classifier(folded), held_out)))
+    return DraftClassifier(folded.scaled(*platt(DraftClassifier(folded), held_out)))
 
 
 def _unfolded(start: Layers, mean: Tensor, scale: Tensor) -> list[Tensor]:
@@ -193,7 +193,7 @@ def _fit(
     return best
 
 
-def platt(classifier: Classifier, tokens: Labelled) -> tuple[float, float]:
+def platt(classifier: DraftClassifier, tokens: Labelled) -> tuple[float, float]:
     """Return the scale and the shift of the logit with which the estimates of these tokens match frequencies."""
     logits = torch.logit(classifier(tokens.rows), eps=1e-6)
     scale, shift = torch.ones(1, requires_grad=True), torch.zeros(1, requires_grad=True)

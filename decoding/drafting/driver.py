@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.drafter import EMPTY, Draft, Drafter
 from decoding.dice.choosing import Choices, Choosing
 from decoding.dice.dice import Dice, broken
@@ -28,7 +28,7 @@ from decoding.drafting.source import (
     next_of,
     until_refused,
 )
-from decoding.drafting.tree import Grown, listing
+from decoding.drafting.tree import GrownTree, listing
 from decoding.errors import BadStrategy
 from decoding.models.runner import BlockPass, ModelRunner, ReadsBlocks, Steps, Tree, TreePass, align, read_prompt
 from decoding.trace.events import StopReason
@@ -46,7 +46,7 @@ class SourceDrafter(Drafter):
     choosing: Choosing | None = None  # if a GPU chooses the tokens
     _tree: Tree = field(init=False)
     _listed: int = field(default=0, init=False)  # alternatives that were listed after each of its places
-    _grown: Grown | None = field(default=None, init=False)  # this round's tree
+    _grown: GrownTree | None = field(default=None, init=False)  # this round's tree
     _copied: int = field(default=0, init=False)  # tokens of this round's draft that were copied
     _began: int = field(default=0, init=False)  # when drafting began, in ns
     _ready: int = field(default=0, init=False)  # when the draft was complete
@@ -54,8 +54,8 @@ class SourceDrafter(Drafter):
     def __post_init__(self) -> None:
         self.drafts = self.model is not None or self.source.copies
 
-    def join(self, crowd: Crowd) -> None:
-        self.source.crowd = crowd
+    def join(self, batch: BatchState) -> None:
+        self.source.batch = batch
 
     def prepare(self, text: Sequence[int]) -> None:
         self.source.follow(text)
@@ -244,7 +244,7 @@ class SourceDrafter(Drafter):
         if depth <= 0:
             return EMPTY
         logits = yield model, align(model, text), 1
-        self._grown, self._tree, self._listed = Grown(), model.grow(), 0 if step.paths else step.listed
+        self._grown, self._tree, self._listed = GrownTree(), model.grow(), 0 if step.paths else step.listed
         grown, tree, passes = self._grown, self._tree, 1
         ask = next_of(asking, self._level(grown, step, logits))
         while isinstance(ask, Step) and passes < depth:
@@ -255,7 +255,7 @@ class SourceDrafter(Drafter):
             passes += 1
         return Draft(tuple(grown.tokens), None, depth, "limit", "fresh", passes, parents=tuple(grown.parents))
 
-    def _level(self, grown: Grown, step: Step, logits: Tensor) -> Sequence[int] | None:
+    def _level(self, grown: GrownTree, step: Step, logits: Tensor) -> Sequence[int] | None:
         """Add the level that a source asks for. Return those of its likeliest tokens that may have followers."""
         opened = [*dict.fromkeys(step.parents)]
         found = listing(step, self.dice, logits, [grown.path(number) for number in opened])

@@ -6,20 +6,20 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from decoding.drafting.strategy import LLAMA_CPP, Export, assistant, llama_draft
+from decoding.drafting.strategy import LLAMA_CPP, EngineSetting, assistant, llama_draft
 
 
-def transformers(tokens: int, threshold: float = 0, note: str = "") -> Export:
-    return Export("transformers", assistant(tokens, threshold), note)
+def transformers(tokens: int, threshold: float = 0, note: str = "") -> EngineSetting:
+    return EngineSetting("transformers", assistant(tokens, threshold), note)
 
 
-def vllm(config: Mapping[str, Any]) -> Export:
+def vllm(config: Mapping[str, Any]) -> EngineSetting:
     note = "its draft ignores the repetition penalty, so with one fewer drafts are accepted than here"
-    return Export("vLLM", f"--speculative-config '{json.dumps(config)}'", note)
+    return EngineSetting("vLLM", f"--speculative-config '{json.dumps(config)}'", note)
 
 
-def sglang(lookahead: int, note: str = "") -> Export:
-    return Export(
+def sglang(lookahead: int, note: str = "") -> EngineSetting:
+    return EngineSetting(
         "SGLang",
         "--speculative-algorithm STANDALONE --speculative-draft-model-path DRAFT "
         f"--speculative-num-steps {lookahead} --speculative-eagle-topk 1 "
@@ -28,6 +28,6 @@ def sglang(lookahead: int, note: str = "") -> Export:
     )
 
 
-def llama_cpp(lookahead: int, threshold: float = 0, users: int = 1, note: str = "") -> Export:
+def llama_cpp(lookahead: int, threshold: float = 0, users: int = 1, note: str = "") -> EngineSetting:
     slots = f" --parallel {users}" if users > 1 else ""
-    return Export(LLAMA_CPP, llama_draft(lookahead, threshold) + slots, note)
+    return EngineSetting(LLAMA_CPP, llama_draft(lookahead, threshold) + slots, note)

@@ -26,7 +26,7 @@ def _mean(prior: float) -> RunningMean:
     return RunningMean(RECENT, prior, PRIOR, forget=FORGET, caps=False)
 
 
-class Calibration:
+class BinnedAcceptance:
     """Acceptance of tokens by their raw estimate, in bins of equal width in log-odds: most estimates are close to 1.
     Before any was judged it is the middle of the bin."""
 
@@ -87,8 +87,8 @@ class Knowledge:
     """Running estimates of both sources. Texts that follow each other share them."""
 
     def __init__(self) -> None:
-        self.copies = Calibration()
-        self.drafts = Calibration()  # of the draft model's tokens, by what is seen of them
+        self.copies = BinnedAcceptance()
+        self.drafts = BinnedAcceptance()  # of the draft model's tokens, by what is seen of them
         self.follows = _mean(USUAL)  # acceptance of a token of the model after an accepted one
         self.drafted, self.accepted = _mean(2.5), _mean(1.6)  # tokens of a draft by the model
         self.first_pass = RowCosts()  # of the model in one round, by the tokens that it reads
@@ -140,14 +140,14 @@ class Knowledge:
         gain, in tokens. The first that is not worth its row ends the copy."""
         count, survival, accepted = 0, 1.0, 0.0
         rate, time_of = self._rate, self.verifications.of
-        alone = before = time_of(1)
+        single = before = time_of(1)
         for estimate in estimates:
             after = time_of(count + 2)
             if survival * estimate <= rate * (after - before):
                 break
             count, survival, before = count + 1, survival * estimate, after
             accepted += survival
-        return count, survival, accepted - rate * (before - alone)
+        return count, survival, accepted - rate * (before - single)
 
     def worth_drafting(self, survival: float, copied: int) -> float:
         """Return what a draft of the model gains, in tokens, after copied tokens that are all accepted with this

@@ -107,7 +107,7 @@ def _largest_remainder(shares: Sequence[float]) -> FanOut:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenOutcomes:
     """Outcomes that get a branch."""
 
     outcomes: tuple[tuple[int, int], ...] = ()  # (accepted count, the target's token), by count
@@ -115,18 +115,18 @@ class Chosen:
     fanout: FanOut = ()
     values: tuple[float, ...] = ()  # the probability of each outcome
 
-    def only(self, numbers: Sequence[int]) -> Chosen:
+    def only(self, numbers: Sequence[int]) -> ChosenOutcomes:
         """Keep these of the outcomes, by their numbers."""
         kept = [self.outcomes[n] for n in numbers]
         return _counted(kept, [self.values[n] for n in numbers], len(self.fanout))
 
 
-def by_fanout(fanout: FanOut, guesses: Guesses, probabilities: Probabilities) -> Chosen:
+def by_fanout(fanout: FanOut, guesses: Guesses, probabilities: Probabilities) -> ChosenOutcomes:
     """Choose the first guesses of each accepted count, as many as the fan-out says."""
     return _chosen([(k, rank) for k, count in enumerate(fanout) for rank in range(count)], guesses, probabilities)
 
 
-def by_probability(branches: int, guesses: Guesses, probabilities: Probabilities) -> Chosen:
+def by_probability(branches: int, guesses: Guesses, probabilities: Probabilities) -> ChosenOutcomes:
     """Choose the likeliest outcomes, whatever their accepted count."""
     every = (
         (value, -k, -rank)
@@ -137,14 +137,14 @@ def by_probability(branches: int, guesses: Guesses, probabilities: Probabilities
     return _chosen(ranks, guesses, probabilities)
 
 
-def _chosen(ranks: Sequence[tuple[int, int]], guesses: Guesses, probabilities: Probabilities) -> Chosen:
+def _chosen(ranks: Sequence[tuple[int, int]], guesses: Guesses, probabilities: Probabilities) -> ChosenOutcomes:
     """Look up the tokens at these ranks. Ranks beyond a list of guesses are dropped."""
     kept = [(k, rank) for k, rank in ranks if rank < len(guesses[k])]
     values = [probabilities[k][rank] if rank < len(probabilities[k]) else 0.0 for k, rank in kept]
     return _counted([(k, guesses[k][rank]) for k, rank in kept], values, len(guesses))
 
 
-def _counted(outcomes: Sequence[tuple[int, int]], values: Sequence[float], accepted_counts: int) -> Chosen:
+def _counted(outcomes: Sequence[tuple[int, int]], values: Sequence[float], accepted_counts: int) -> ChosenOutcomes:
     counts = Counter(k for k, _ in outcomes)
     fanout = tuple(counts[k] for k in range(accepted_counts))
-    return Chosen(tuple(outcomes), min(1.0, sum(values)), fanout, tuple(values))
+    return ChosenOutcomes(tuple(outcomes), min(1.0, sum(values)), fanout, tuple(values))

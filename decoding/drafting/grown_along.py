@@ -14,7 +14,7 @@ from torch import Tensor
 
 from decoding.dice.dice import Dice
 from decoding.drafting.source import END, Step
-from decoding.drafting.tree import Grown, Listed, listing
+from decoding.drafting.tree import GrownTree, Listed, listing
 from decoding.drafting.tree_shapes import LikeliestPaths, TreeShape
 from decoding.models.runner import ModelRunner
 
@@ -29,7 +29,7 @@ class Growing:
     levels_left: int
     width: int
     ends: Collection[int]
-    grown: Grown = field(default_factory=Grown)
+    grown: GrownTree = field(default_factory=GrownTree)
     opened: Sequence[int] = (END,)  # tokens that are to have followers
     numbers: dict[int, int] = field(default_factory=dict)  # of each token that was read, in the big tree
     rows: list[int] = field(default_factory=list)  # by level, tokens that were read

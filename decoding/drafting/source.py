@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
-from decoding.core.crowd import ALONE, Crowd
+from decoding.core.batch_state import SINGLE, BatchState
 from decoding.errors import BadStrategy
 from decoding.trace.events import StopReason
 
@@ -165,13 +165,13 @@ class Source(ABC):
     branches: ClassVar[bool] = False  # whether it drafts trees
     blocks: ClassVar[bool] = False  # whether it drafts blocks: no recording tells what they would hold
     needs_likelihoods: ClassVar[bool] = False  # whether the draft's probabilities shape its trees: ranks do not tell
-    prices_rounds: ClassVar[bool] = False  # whether it needs `crowd.costs`
+    prices_rounds: ClassVar[bool] = False  # whether it needs `batch.costs`
     trims: ClassVar[bool] = False  # whether `keeps` goes by what it sees, of an end token too: it must be one of many
     weighs: ClassVar[bool] = False  # whether it weighs copies against the drafting model, by a clock
     remembers: ClassVar[bool] = False  # whether its drafts depend on earlier texts of a run
     lookahead: int = 0  # the most tokens of this round's draft, or levels of its tree
     estimates: Sequence[float] = ()  # probability that each token of a draft with copies is accepted, if it knows
-    crowd: Crowd = ALONE  # the texts that are decoded together with this one
+    batch: BatchState = SINGLE  # the texts that are decoded together with this one
 
     @property
     def rests(self) -> bool:

@@ -14,7 +14,7 @@ MOST_BRANCHES = 16  # that one text asks for if their number is left open
 
 
 @dataclass(frozen=True)
-class Settings:
+class SpeculatorSettings:
     """Plain data: it travels to the process that drafts."""
 
     lookahead: int = 4

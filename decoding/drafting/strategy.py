@@ -11,7 +11,7 @@ from typing import Literal
 
 from decoding.drafting.params import Param, Value
 from decoding.drafting.source import Given, Nothing, Sight, Source
-from decoding.drafting.ssd_settings import Settings as SpeculatorSettings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy, meant
 
 Role = Literal[
@@ -90,7 +90,7 @@ LLAMA_CPP = "llama.cpp"  # the name of that engine in exports
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
+class EngineSetting:
     """A setting in another engine's words."""
 
     engine: str
@@ -125,7 +125,7 @@ def _nothing_finer(params: Settings) -> Iterable[Settings]:
     return ()
 
 
-def _no_exports(params: Settings) -> Iterable[Export]:
+def _no_exports(params: Settings) -> Iterable[EngineSetting]:
     return ()
 
 
@@ -147,7 +147,7 @@ class Strategy:
     finer: Callable[[Settings], Iterable[Settings]] = _nothing_finer  # and then, near the best of the grid
     not_in_traces: str = ""  # a setting, as a label, that what-if cannot replay
     why_not: str = ""  # the reason
-    exports: Callable[[Settings], Iterable[Export]] = _no_exports  # what to set in other engines
+    exports: Callable[[Settings], Iterable[EngineSetting]] = _no_exports  # what to set in other engines
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
     demo: tuple[Settings, ...] = ()  # settings that the demo runs
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve

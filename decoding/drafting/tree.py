@@ -19,7 +19,7 @@ Lists = dict[int, Listed]  # by parent
 
 
 @dataclass
-class Grown:
+class GrownTree:
     """Tokens are numbered in the order in which they come."""
 
     tokens: list[int] = field(default_factory=list)

@@ -8,7 +8,7 @@ import torch
 
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.measure.sample import Audit, Outcome, Sample
+from decoding.measure.sample import Audit, Outcome, SampleResult
 from decoding.models.runner import ModelRunner
 
 # Largest distance between two scores for which their order may be due to rounding, in units of the number format's
@@ -50,7 +50,7 @@ def audit(
     return Audit(outcome, position, token, expected[position], gap, server_dtype if coarser != dtype else "")
 
 
-def alike(sample: Sample, other: Sample) -> Audit:
+def alike(sample: SampleResult, other: SampleResult) -> Audit:
     """Compare two texts where no target is here: it alone could tell a tie from a real difference."""
     is_same = sample.tokens == other.tokens if sample.tokens and other.tokens else sample.text == other.text
     return Audit("identical" if is_same else "not_compared")

@@ -12,9 +12,9 @@ from functools import cached_property
 
 import torch
 
+from decoding.backends.backend import Backend
 from decoding.backends.contestants.base import Request
-from decoding.backends.ground import Ground
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import ONE, due_times
@@ -23,13 +23,13 @@ from decoding.dice import chance
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, BrokenModel, DrafthouseError, OutOfMemory
 from decoding.measure.audit import alike, audit, respelled, with_end
-from decoding.measure.reading import Reading
-from decoding.measure.sample import Audit, Sample, sample_from_events
-from decoding.measure.schedule import Key, schedule, stints
+from decoding.measure.reading import PromptReader
+from decoding.measure.sample import Audit, SampleResult, sample_from_events
+from decoding.measure.schedule import SampleKey, schedule, stints
 from decoding.models.fast.capturing import Capturing
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import PromptItem, first_turns
 from decoding.strategies import BASELINE
-from decoding.trace.events import Event, EventSink, Finished, Prompted, Recorder, Silence, Started
+from decoding.trace.events import Event, EventSink, Finished, NullSink, Prompted, Recorder, Started
 
 WARM_UP_TOKENS = 16  # at most, on a CPU
 WARM_UP_S, LONGEST_WARM_UP_S = 1.0, 10.0  # of one choice: from here on alike rounds are enough, and then any
@@ -55,10 +55,10 @@ class _Tee:
             self.sink.emit(Prompted(tuple(self.prompt), event.prefill_ns))
 
 
-SinkFor = Callable[[Key], EventSink]
+SinkFor = Callable[[SampleKey], EventSink]
 
 
-def no_sink(key: Key) -> EventSink:
+def no_sink(key: SampleKey) -> EventSink:
     return Recorder()
 
 
@@ -81,20 +81,20 @@ class Warmed:
 
 
 @dataclass
-class Comparison:
-    pair: Ground
-    prompts: Sequence[Prompt]
+class Measurement:
+    pair: Backend
+    prompts: Sequence[PromptItem]
     choices: Sequence[Choice]
     sampling: Sampling
     repeats: int = 1
     sink_for: SinkFor = no_sink
     cancelled: Callable[[], bool] = never
-    left_out: list[tuple[Key, DrafthouseError]] = field(default_factory=list)  # samples without a text, and why
-    reading: Reading = field(init=False)
+    left_out: list[tuple[SampleKey, DrafthouseError]] = field(default_factory=list)  # samples without a text, and why
+    reading: PromptReader = field(init=False)
     _wrote: set[str] = field(init=False, default_factory=set)  # labels of the choices that have written a text
 
     def __post_init__(self) -> None:
-        self.reading = Reading(self.pair, self.prompts, self.sampling)
+        self.reading = PromptReader(self.pair, self.prompts, self.sampling)
 
     def warm_up(self, is_thorough: bool | None = None, on_progress: OnProgress = unheard) -> None:
         """Run each choice shortly: first passes pay for allocation and compilation. Nothing of it counts.
@@ -115,7 +115,7 @@ class Comparison:
         texts = list(itertools.product(prompts, self.choices))
         for done, (prompt, choice) in enumerate(texts):
             on_progress(done, len(texts))
-            users = [self._request(Key(choice, prompt, 0), sampling)] * choice.load.concurrency
+            users = [self._request(SampleKey(choice, prompt, 0), sampling)] * choice.load.concurrency
             may_end_early = not is_thorough and choice.spec.role != "server"
             ends = Warmed(self.cancelled) if may_end_early else self.cancelled
             for _ in self.pair.contestant(choice).run(users, lambda _: Recorder(), ends, choice.load):
@@ -129,23 +129,23 @@ class Comparison:
         return self.reading.longest() if any(choice.load != ONE for choice in self.choices) else 0
 
     @property
-    def models(self) -> Pair:
+    def models(self) -> ModelPair:
         """The pair of models, for what needs more than contestants. Servers alone have none."""
-        assert isinstance(self.pair, Pair), "servers alone run no models here"
+        assert isinstance(self.pair, ModelPair), "servers alone run no models here"
         return self.pair
 
-    def schedule(self) -> Iterator[list[Key]]:
+    def schedule(self) -> Iterator[list[SampleKey]]:
         """Yield every sample in the order in which they run, group by group."""
         return schedule(self.prompts, self.choices, self.repeats)
 
-    def run(self, done: Callable[[Sample], None] = lambda sample: None) -> Iterator[list[Sample]]:
+    def run(self, done: Callable[[SampleResult], None] = lambda sample: None) -> Iterator[list[SampleResult]]:
         """Decode everything and yield the audited samples of one group at a time. `done` gets each sample at once.
 
         `left_out` gets the samples that break, and those of prompts that cannot be asked."""
         for every in self.schedule():
             refused = [(key, why) for key in every if (why := self.refusal(key.prompt, key.repeat))]
             self.left_out += refused
-            samples, group = list[Sample](), [key for key in every if not any(key is one for one, _ in refused)]
+            samples, group = list[SampleResult](), [key for key in every if not any(key is one for one, _ in refused)]
             before = len(self.left_out)
             for stint in stints(group):
                 if self.cancelled():
@@ -155,10 +155,10 @@ class Comparison:
                 return  # cancelled on the way
             yield self.audited(samples)
 
-    def _decoded(self, stint: Sequence[Key], done: Callable[[Sample], None]) -> list[Sample]:
+    def _decoded(self, stint: Sequence[SampleKey], done: Callable[[SampleResult], None]) -> list[SampleResult]:
         """Decode samples of one choice and leave out those that break. If a model here has written no text at all, it
         cannot run: raise the error."""
-        samples, broken = list[Sample](), list[tuple[Key, DrafthouseError]]()
+        samples, broken = list[SampleResult](), list[tuple[SampleKey, DrafthouseError]]()
         for key, answer in self.tried(stint):
             if isinstance(answer, DrafthouseError):
                 broken.append((key, answer))
@@ -172,12 +172,12 @@ class Comparison:
         self.left_out += broken
         return samples
 
-    def run_whole(self, on_progress: Callable[[int], None] = lambda count: None) -> list[Sample]:
+    def run_whole(self, on_progress: Callable[[int], None] = lambda count: None) -> list[SampleResult]:
         """Decode everything and return the audited samples. `on_progress` gets how many are decoded. Raise an error if
         a sample breaks, or a prompt that follows no answer cannot be asked."""
-        decoded, samples = list[Sample](), list[Sample]()
+        decoded, samples = list[SampleResult](), list[SampleResult]()
 
-        def done(sample: Sample) -> None:
+        def done(sample: SampleResult) -> None:
             decoded.append(sample)
             on_progress(len(decoded))
 
@@ -188,14 +188,14 @@ class Comparison:
             samples += group
         return samples
 
-    def sample(self, key: Key) -> Sample:
+    def sample(self, key: SampleKey) -> SampleResult:
         """Decode one prompt by one strategy."""
         [(_, sample)] = self.samples([key])
         if isinstance(sample, BrokenModel):
             raise sample
         return sample
 
-    def tried(self, stint: Sequence[Key]) -> Iterator[tuple[Key, Sample | DrafthouseError]]:
+    def tried(self, stint: Sequence[SampleKey]) -> Iterator[tuple[SampleKey, SampleResult | DrafthouseError]]:
         """Decode samples of one choice. An error that ends the stint, as where memory runs out, is the answer for all
         that are left of it."""
         left = list(stint)
@@ -206,16 +206,16 @@ class Comparison:
         except DrafthouseError as error:
             yield from ((key, error) for key in left)
 
-    def samples(self, stint: Sequence[Key]) -> Iterator[tuple[Key, Sample | BrokenModel]]:
+    def samples(self, stint: Sequence[SampleKey]) -> Iterator[tuple[SampleKey, SampleResult | BrokenModel]]:
         """Decode samples of one choice at its load, and yield each when it is complete, or why it has no text.
 
         Under load other requests come before, between and after them, so that each meets the full load. Those are not
         measured."""
-        choice, keys, sinks = stint[0].choice, dict[Request, Key](), dict[Request, _Tee]()
+        choice, keys, sinks = stint[0].choice, dict[Request, SampleKey](), dict[Request, _Tee]()
 
         def sink_for(request: Request) -> EventSink:
             if request not in keys:
-                return Silence()
+                return NullSink()
             key = keys[request]
             sinks[request] = _Tee(self.sink_for(key), request.prompt if _is_first(key) else ())
             return sinks[request]
@@ -232,7 +232,7 @@ class Comparison:
                 if not keys:
                     return
 
-    def _stream(self, requests: Sequence[Request], stint: Sequence[Key]) -> Iterable[Request]:
+    def _stream(self, requests: Sequence[Request], stint: Sequence[SampleKey]) -> Iterable[Request]:
         """Return what arrives: a log as it is, and any other load between requests that keep the machine full."""
         load = stint[0].choice.load
         if load == ONE:
@@ -241,14 +241,14 @@ class Comparison:
             return sorted(requests, key=lambda request: request.due_ns)
         return itertools.chain(self._before(stint), requests, self._after(stint))
 
-    def _timed(self, requests: Sequence[Request], stint: Sequence[Key]) -> list[Request]:
+    def _timed(self, requests: Sequence[Request], stint: Sequence[SampleKey]) -> list[Request]:
         """Give each request of a log its time after the first of them."""
         if not (load := stint[0].choice.load).recorded:
             return list(requests)
         due = due_times([key.prompt.at for key in stint], load, [prompt.at for prompt in self.prompts])
         return [dataclasses.replace(request, due_ns=ns) for request, ns in zip(requests, due, strict=True)]
 
-    def _before(self, stint: Sequence[Key]) -> Iterator[Request]:
+    def _before(self, stint: Sequence[SampleKey]) -> Iterator[Request]:
         """Requests that fill the machine. Those of users end at different times, or all would ask in step for ever."""
         load = stint[0].choice.load
         count = ARRIVALS if load.is_open else load.concurrency
@@ -256,11 +256,11 @@ class Comparison:
             length = max(1, self.sampling.max_new_tokens * number // count)
             yield self._request(key, dataclasses.replace(self.sampling, max_new_tokens=length))
 
-    def _after(self, stint: Sequence[Key]) -> Iterator[Request]:
+    def _after(self, stint: Sequence[SampleKey]) -> Iterator[Request]:
         """Requests that keep the machine full until the last sample is complete."""
         return (self._request(key, self.sampling) for key in itertools.cycle(stint))
 
-    def _sample(self, key: Key, decoded: Decoded, tee: _Tee) -> Sample:
+    def _sample(self, key: SampleKey, decoded: Decoded, tee: _Tee) -> SampleResult:
         sample = sample_from_events(
             tee.recorder.events,
             choice=key.choice,
@@ -278,7 +278,7 @@ class Comparison:
             sample, turn=turn, conversation=conversation, rendered=rendered, answer=answer, captures=tee.captures
         )
 
-    def remember(self, samples: Iterable[Sample]) -> None:
+    def remember(self, samples: Iterable[SampleResult]) -> None:
         """Keep the texts that others are audited against, at the lightest load there is: those of autoregressive, or of
         the first server if servers run alone."""
         model = self.choices[0] if self.pair.target is None else choose(BASELINE)
@@ -287,13 +287,13 @@ class Comparison:
             if choices[sample.strategy].settings == model.settings:
                 self.reading.answered(sample)
 
-    def audited(self, samples: Sequence[Sample]) -> list[Sample]:
+    def audited(self, samples: Sequence[SampleResult]) -> list[SampleResult]:
         """Compare each sample with autoregressive's of the same prompt and repeat, if that is known."""
         self.remember(samples)
         found = [(sample, self.reading.baseline(sample.prompt, sample.repeat)) for sample in samples]
         return [dataclasses.replace(s, audit=self._audit(s, base)) if base else s for s, base in found]
 
-    def refusal(self, prompt: Prompt, repeat: int = 0) -> BadPrompt | None:
+    def refusal(self, prompt: PromptItem, repeat: int = 0) -> BadPrompt | None:
         """Return why a prompt cannot be asked: it is empty or too long, or an earlier turn has no answer."""
         try:
             self.tokens(prompt, repeat)
@@ -301,12 +301,12 @@ class Comparison:
             return refusal
         return None
 
-    def tokens(self, prompt: Prompt, repeat: int = 0) -> list[int]:
+    def tokens(self, prompt: PromptItem, repeat: int = 0) -> list[int]:
         """Encode the prompt as both models read it; no tokens if no model is here. Refuse a prompt that is empty or too
         long, and name it."""
         return self.reading.tokens(prompt, repeat)
 
-    def decode(self, key: Key, sink: EventSink, sampling: Sampling | None = None) -> Decoded:
+    def decode(self, key: SampleKey, sink: EventSink, sampling: Sampling | None = None) -> Decoded:
         """Decode one sample. Its events go to the sink."""
         request = self._request(key, sampling or self.sampling)
         with memory_for(key):
@@ -315,14 +315,14 @@ class Comparison:
             raise answer
         return answer
 
-    def _request(self, key: Key, sampling: Sampling) -> Request:
+    def _request(self, key: SampleKey, sampling: Sampling) -> Request:
         seed = self.seed(key.prompt, key.repeat)
         if key.prompt.max_tokens and key.prompt.max_tokens < sampling.max_new_tokens:
             sampling = dataclasses.replace(sampling, max_new_tokens=key.prompt.max_tokens)
         tokens, text = self.tokens(key.prompt, key.repeat), self.reading.text(key.prompt, key.repeat)
         return Request(key.choice, tokens, sampling, seed, self._ending(sampling), text, self.longest)
 
-    def _audit(self, sample: Sample, baseline: Sample) -> Audit:
+    def _audit(self, sample: SampleResult, baseline: SampleResult) -> Audit:
         choice = next(choice for choice in self.choices if choice.label == sample.strategy)
         prompt = next(prompt for prompt in self.prompts if prompt.id == sample.prompt)
         contestant = self.pair.contestant(choice)
@@ -345,14 +345,14 @@ class Comparison:
                 unsent=() if sample.has_rounds or sample.reason != "eos" else self.pair.end_tokens,
             )
 
-    def seed(self, prompt: Prompt, repeat: int) -> int:
+    def seed(self, prompt: PromptItem, repeat: int) -> int:
         return chance.seed_for(self.sampling.seed, prompt.id, repeat)
 
     def _ending(self, sampling: Sampling) -> Ending:
         ends = frozenset() if sampling.ignore_eos else self.pair.end_tokens
         return Ending(ends, sampling.stop, self.pair.tokenizer.decode if self.pair.tokenizer else None)
 
-    def _as_expected(self, sample: Sample, baseline: Sample) -> Sequence[int]:
+    def _as_expected(self, sample: SampleResult, baseline: SampleResult) -> Sequence[int]:
         """Return the sample's tokens; those of a server in the baseline's spelling."""
         tokenizer, tokens = self.pair.tokenizer, sample.tokens
         if sample.has_rounds or tokenizer is None:
@@ -362,13 +362,13 @@ class Comparison:
         return with_end(tokens, baseline.tokens, self.pair.end_tokens) if sample.reason == "eos" else tokens
 
 
-def _is_first(key: Key) -> bool:
+def _is_first(key: SampleKey) -> bool:
     """Whether the sample records its prompt."""
     return key.choice.strategy == BASELINE and key.repeat == 0
 
 
 @contextmanager
-def memory_for(key: Key) -> Iterator[None]:
+def memory_for(key: SampleKey) -> Iterator[None]:
     """Name the sample for which memory ran out."""
     try:
         yield

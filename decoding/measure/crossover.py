@@ -10,7 +10,7 @@ from typing import Any
 from decoding.core.load import Load
 from decoding.measure.ranking import Ranking, Row, listed, may_be_as_fast, pair_intervals, ranked, ranking
 from decoding.measure.speedups import Race
-from decoding.measure.summary import Judged, Stage
+from decoding.measure.summary import RaceResults, Stage
 from decoding.measure.verdict import NO_INTERVALS, doubt, verdict
 
 
@@ -18,7 +18,7 @@ def load_of(row: Row) -> Load:
     return Load(rate=row["rate"], recorded=row.get("recorded", False)) if row["rate"] else Load(row["concurrency"])
 
 
-def across_loads(rows: Sequence[Row], judged: Judged, *, is_noisy: bool = False) -> dict[str, Any]:
+def across_loads(rows: Sequence[Row], judged: RaceResults, *, is_noisy: bool = False) -> dict[str, Any]:
     """Verdict, doubt and ranking of each load and of all together, and the crossover of each strategy.
 
     Rows may have a `name` for people. Before the end no ranking asks for more prompts."""
@@ -53,8 +53,8 @@ def across_loads(rows: Sequence[Row], judged: Judged, *, is_noisy: bool = False)
     sentence, is_begun = _sentence(found, names, stage), any(row["speedup"] for row in rows)
     left = NO_INTERVALS if judged.is_withheld else _open(found, crossings) if is_begun else ""
     together = {"verdict": sentence, "doubt": doubt(left, is_noisy=is_noisy), "ranking": dataclasses.asdict(Ranking())}
-    alone = found[0] if len(found) == 1 else together
-    return {"loads": found, "crossovers": crossings, "sentence": sentence, **{name: alone[name] for name in together}}
+    only = found[0] if len(found) == 1 else together
+    return {"loads": found, "crossovers": crossings, "sentence": sentence, **{name: only[name] for name in together}}
 
 
 def _left_out(race: Race, names: Mapping[str, str]) -> str:

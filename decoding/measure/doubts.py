@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 
 
-def doubts(samples: Sequence[Sample]) -> list[str]:
+def doubts(samples: Sequence[SampleResult]) -> list[str]:
     """One sentence for each server and kind of doubt."""
-    by_label: dict[str, list[Sample]] = {}
+    by_label: dict[str, list[SampleResult]] = {}
     for sample in samples:
         if sample.reported:
             by_label.setdefault(sample.strategy, []).append(sample)
     return [sentence for label, own in by_label.items() for sentence in _of_server(label, own)]
 
 
-def _of_server(label: str, samples: Sequence[Sample]) -> Iterable[str]:
+def _of_server(label: str, samples: Sequence[SampleResult]) -> Iterable[str]:
     other = [s.audit for s in samples if s.audit and s.audit.outcome == "divergent"]
     if other:
         yield (

@@ -14,7 +14,7 @@ from typing import Any
 from decoding.errors import BadLoad
 from decoding.measure.percentiles import percentiles
 from decoding.measure.request_times import gap_in_bin
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Objective:
     ttft_ms: float = math.inf  # to the first token
     tpot_ms: float = math.inf  # for each token after it
 
-    def is_kept(self, sample: Sample) -> bool:
+    def is_kept(self, sample: SampleResult) -> bool:
         return ttft_ms(sample) <= self.ttft_ms and tpot_ms(sample) <= self.tpot_ms
 
     def to_dict(self) -> dict[str, float]:
@@ -53,21 +53,21 @@ def parse_objective(text: str) -> Objective:
     return Objective(**found)
 
 
-def ttft_ms(sample: Sample) -> float:
+def ttft_ms(sample: SampleResult) -> float:
     return sample.timing.first_ns / 1e6
 
 
-def e2e_ms(sample: Sample) -> float:
+def e2e_ms(sample: SampleResult) -> float:
     return sample.request_ns / 1e6
 
 
-def tpot_ms(sample: Sample) -> float:
+def tpot_ms(sample: SampleResult) -> float:
     """Mean time per token after the first burst, 0 if there was no other."""
     later = sample.count - 1
     return max(0.0, e2e_ms(sample) - ttft_ms(sample)) / later if later > 0 else 0.0
 
 
-def _gaps(samples: Iterable[Sample]) -> Counter[float]:
+def _gaps(samples: Iterable[SampleResult]) -> Counter[float]:
     """Gaps of all requests in ms, counted in bins."""
     counts: Counter[float] = Counter()
     for sample in samples:
@@ -76,7 +76,7 @@ def _gaps(samples: Iterable[Sample]) -> Counter[float]:
     return counts
 
 
-def figures(samples: Sequence[Sample], objective: Objective, devices: float = 1.0) -> dict[str, Any]:
+def figures(samples: Sequence[SampleResult], objective: Objective, devices: float = 1.0) -> dict[str, Any]:
     """A row's figures under load, as in the JSON document. All samples have the same load. `devices` are the row's, in
     multiples of the fewest at that load."""
     if not samples:
@@ -115,7 +115,7 @@ def _wilson(share: float, prompts: int) -> tuple[float, float] | tuple[None, Non
     return (middle - reach) / (1 + spread), (middle + reach) / (1 + spread)
 
 
-def throughput(samples: Sequence[Sample]) -> float:
+def throughput(samples: Sequence[SampleResult]) -> float:
     """Tokens per second of all requests together.
 
     In a closed loop a fixed number of requests is always under way, so it is that number times the tokens per second of
@@ -128,27 +128,27 @@ def throughput(samples: Sequence[Sample]) -> float:
     return load.concurrency * tokens / seconds if seconds else 0.0
 
 
-def _served(samples: Sequence[Sample]) -> float:
+def _served(samples: Sequence[SampleResult]) -> float:
     """Requests answered per second, from the first arrival to the last answer; the median over repeats. The time of the
     quickest answer is left out: the last request needs at least that after its arrival."""
     return statistics.median(map(_served_in, _by_repeat(samples)))
 
 
-def _arrived(samples: Sequence[Sample]) -> float:
+def _arrived(samples: Sequence[SampleResult]) -> float:
     """Requests that arrived per second; the median over repeats. A few random arrivals can be far from their rate."""
     times = [[sample.timing.arrived_ns for sample in own] for own in _by_repeat(samples)]
     spans = [(len(own) - 1, (max(own) - min(own)) / 1e9) for own in times]
     return statistics.median(count / span if span else 0.0 for count, span in spans)
 
 
-def _by_repeat(samples: Sequence[Sample]) -> list[list[Sample]]:
-    found: dict[int, list[Sample]] = {}
+def _by_repeat(samples: Sequence[SampleResult]) -> list[list[SampleResult]]:
+    found: dict[int, list[SampleResult]] = {}
     for sample in samples:
         found.setdefault(sample.repeat, []).append(sample)
     return list(found.values())
 
 
-def _served_in(samples: Sequence[Sample]) -> float:
+def _served_in(samples: Sequence[SampleResult]) -> float:
     first = min(sample.timing.arrived_ns for sample in samples) / 1e6
     last = max(sample.timing.arrived_ns / 1e6 + e2e_ms(sample) for sample in samples)
     span = last - first - min(map(e2e_ms, samples))

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.measure.spent import Passes
 from decoding.trace.events import Verified
 
 Line = Sequence[tuple[int, float]]  # (texts, ns of the usual pass), by rising number of texts
 
 
-def of(samples: Iterable[Sample]) -> Passes:
+def of(samples: Iterable[SampleResult]) -> Passes:
     """Add up the passes of samples. Those of an earlier version did not keep who shared them."""
     counts, ns = Counter[tuple[int, bool]](), Counter[tuple[int, bool]]()
     for sample in samples:

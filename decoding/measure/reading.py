@@ -6,38 +6,38 @@ import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 
-from decoding.backends.ground import Ground
+from decoding.backends.backend import Backend
 from decoding.core.ending import Ending
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.prompts.chat.messages import Message
-from decoding.prompts.prompt import Prompt, messages_to, turns_to
+from decoding.prompts.prompt import PromptItem, messages_to, turns_to
 from decoding.strategies import BASELINE
 
 
-class Reading:
-    def __init__(self, pair: Ground, prompts: Sequence[Prompt], sampling: Sampling) -> None:
+class PromptReader:
+    def __init__(self, pair: Backend, prompts: Sequence[PromptItem], sampling: Sampling) -> None:
         self._pair = pair
         self._prompts = {prompt.id: prompt for prompt in prompts}
         self._ending = Ending(frozenset(), sampling.stop, pair.tokenizer.decode if pair.tokenizer else None)
         self._new_tokens = sampling.max_new_tokens
-        self._baselines: dict[tuple[str, int], Sample] = {}  # by prompt and repeat
+        self._baselines: dict[tuple[str, int], SampleResult] = {}  # by prompt and repeat
         self._texts: dict[tuple[str, int], str] = {}
         self._tokens: dict[tuple[str, int], list[int]] = {}
 
-    def answered(self, sample: Sample) -> None:
+    def answered(self, sample: SampleResult) -> None:
         """Keep a sample of the baseline: the first of its prompt and repeat is the one that counts."""
         self._baselines.setdefault((sample.prompt, sample.repeat), sample)
 
-    def baseline(self, prompt: str, repeat: int) -> Sample | None:
+    def baseline(self, prompt: str, repeat: int) -> SampleResult | None:
         return self._baselines.get((prompt, repeat))
 
-    def conversation(self, prompt: Prompt) -> str:
+    def conversation(self, prompt: PromptItem) -> str:
         """Return the id of a later turn's first turn; for a first turn, nothing."""
         return turns_to(prompt, self._prompts)[0].id if prompt.follows else ""
 
-    def text(self, prompt: Prompt, repeat: int = 0) -> str:
+    def text(self, prompt: PromptItem, repeat: int = 0) -> str:
         """Return the prompt as text. The target's template makes that of a chat, after the answers to earlier turns."""
         if prompt.chat is None:
             return prompt.text
@@ -49,7 +49,7 @@ class Reading:
                 raise BadPrompt(f"Prompt {prompt.id}: {refusal}") from None
         return self._texts[at]
 
-    def of_chat(self, prompt: Prompt, repeat: int, tokens: Sequence[int]) -> tuple[str, str]:
+    def of_chat(self, prompt: PromptItem, repeat: int, tokens: Sequence[int]) -> tuple[str, str]:
         """Return what a sample of the baseline keeps of a chat: the prompt, once, and the answer up to its end."""
         if prompt.chat is None:
             return "", ""
@@ -57,7 +57,7 @@ class Reading:
         rendered = self.text(prompt, repeat) if repeat == 0 else ""
         return rendered, self._ending.text(list(answer))
 
-    def tokens(self, prompt: Prompt, repeat: int = 0) -> list[int]:
+    def tokens(self, prompt: PromptItem, repeat: int = 0) -> list[int]:
         """Encode the prompt; no tokens if no model is here. Refuse one that is empty or too long, and name it."""
         text, at = self.text(prompt, repeat), (prompt.id, repeat if prompt.follows else 0)
         if self._pair.target is None or self._pair.tokenizer is None:
@@ -86,19 +86,19 @@ class Reading:
                 lengths.append(len(self.tokens(prompt)))
         return max(lengths) + self._new_tokens
 
-    def _rendered(self, prompt: Prompt, repeat: int) -> str:
+    def _rendered(self, prompt: PromptItem, repeat: int) -> str:
         if self._pair.renderer is None or prompt.chat is None:
             raise BadPrompt(
                 "No chat template is here, since no target is. Read the prompts with the form chat-as-text."
             )
         return self._pair.renderer.render(self._messages(prompt, repeat), prompt.chat.tools)
 
-    def _messages(self, prompt: Prompt, repeat: int) -> list[Message]:
+    def _messages(self, prompt: PromptItem, repeat: int) -> list[Message]:
         """Return the conversation up to this turn. Every strategy continues the baseline's answers, so that all read
         the same prompt."""
         return messages_to(turns_to(prompt, self._prompts), lambda turn: self._answer(turn, repeat))
 
-    def _answer(self, turn: Prompt, repeat: int) -> str:
+    def _answer(self, turn: PromptItem, repeat: int) -> str:
         if (found := self.baseline(turn.id, repeat)) is None:
             raise BadPrompt(f"It follows {BASELINE}'s answer to prompt {turn.id}, and there is none.")
         return found.answer

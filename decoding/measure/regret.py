@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from decoding.choice import Choice
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.measure.speedups import Race, race, speedups
 
 
-def regrets(choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]]) -> Iterator[dict[str, Any] | None]:
+def regrets(
+    choices: Sequence[Choice], by_label: Mapping[str, Sequence[SampleResult]]
+) -> Iterator[dict[str, Any] | None]:
     """Yield the regret of each choice against its bound at the same load; None if there is none, or it did not run."""
     for choice in choices:
         bound = next((one for one in choices if one.load == choice.load and one.strategy == choice.spec.bound), None)
@@ -27,7 +29,7 @@ def regrets(choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]])
         yield regret(choice.label, bound.label, found, categories_of(own)) if is_known else None
 
 
-def categories_of(samples: Iterable[Sample]) -> dict[str, str]:
+def categories_of(samples: Iterable[SampleResult]) -> dict[str, str]:
     """Return the category of each prompt; a conversation has that of its first turn."""
     found: dict[str, str] = {}
     for sample in samples:

@@ -40,7 +40,7 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampleResult:
     """One prompt decoded once by one strategy."""
 
     strategy: str  # the choice's label
@@ -134,7 +134,7 @@ def sample_from_events(
     repeat: int,
     tokens: Sequence[int],
     text: str,
-) -> Sample:
+) -> SampleResult:
     """Fold a trace into its sample."""
     started, finished = Started(0, 0), Finished("length", 0, 0)
     drafts: dict[int, Drafted] = {}
@@ -160,7 +160,7 @@ def sample_from_events(
     timed = [v for v in verdicts if v.start_ns >= started.prefill_ns]
     untimed_tokens = sum(v.accepted + 1 for v in verdicts if v.start_ns < started.prefill_ns)
     untimed_tokens += sum(d.count for d in deliveries if d.end_ns <= started.prefill_ns)
-    sample = Sample(
+    sample = SampleResult(
         strategy=choice.label,
         prompt=prompt,
         category=category,
@@ -203,7 +203,7 @@ def _accepted(judged: Sequence[tuple[Drafted, int]]) -> dict[str, Any]:
     }
 
 
-def _by_server(sample: Sample, reported: Reported) -> Sample:
+def _by_server(sample: SampleResult, reported: Reported) -> SampleResult:
     """Take the server's counts: its rounds are not seen."""
     drafts, accepted = _by_position(reported)
     return dataclasses.replace(
@@ -231,7 +231,7 @@ def _by_position(reported: Reported) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return drafts, tuple(sum(histogram[position + 1 :]) for position in range(len(drafts)))
 
 
-def sample_from_dict(record: Mapping[str, Any]) -> Sample:
+def sample_from_dict(record: Mapping[str, Any]) -> SampleResult:
     """Read what `to_dict` wrote, also by an earlier version."""
     known = {name: value for name, value in record.items() if name in _FIELDS}
     if known.get("audit"):
@@ -246,7 +246,7 @@ def sample_from_dict(record: Mapping[str, Any]) -> Sample:
     if known.get("spent"):
         passes = tuple(tuple(each) for each in known["spent"].get("passes", ()))
         known["spent"] = Spent(**{**known["spent"], "passes": passes})
-    return Sample(**known)
+    return SampleResult(**known)
 
 
-_FIELDS = frozenset(field.name for field in dataclasses.fields(Sample))
+_FIELDS = frozenset(field.name for field in dataclasses.fields(SampleResult))

@@ -12,21 +12,21 @@ from dataclasses import dataclass
 
 from decoding.choice import Choice
 from decoding.core.load import ONE, Load
-from decoding.prompts.prompt import Prompt, in_turn
+from decoding.prompts.prompt import PromptItem, in_turn
 
 TURNS = 4  # a block has so many prompts for each user: filling and emptying the machine takes about one
 
 
 @dataclass(frozen=True)
-class Key:
+class SampleKey:
     """The name of one sample of a comparison."""
 
     choice: Choice
-    prompt: Prompt
+    prompt: PromptItem
     repeat: int
 
 
-def schedule(prompts: Sequence[Prompt], choices: Sequence[Choice], repeats: int) -> Iterator[list[Key]]:
+def schedule(prompts: Sequence[PromptItem], choices: Sequence[Choice], repeats: int) -> Iterator[list[SampleKey]]:
     """Yield every sample in the order in which they run, one list per block of prompts, repeat and load. Each repeat
     begins at another prompt: a strategy may learn from one request to the next."""
     for repeat in range(repeats):
@@ -35,7 +35,7 @@ def schedule(prompts: Sequence[Prompt], choices: Sequence[Choice], repeats: int)
         for load in dict.fromkeys(choice.load for choice in choices):
             own = [choice for choice in choices if choice.load == load]
             for number, block in enumerate(turns(rotated, load)):
-                yield [Key(own[n], p, repeat) for n in order(len(own), number + repeat) for p in block]
+                yield [SampleKey(own[n], p, repeat) for n in order(len(own), number + repeat) for p in block]
 
 
 def order(count: int, turn: int) -> list[int]:
@@ -50,7 +50,7 @@ def order(count: int, turn: int) -> list[int]:
     return found[::-1] if row >= count else found
 
 
-def turns(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
+def turns(prompts: Sequence[PromptItem], load: Load) -> list[Sequence[PromptItem]]:
     """Cut prompts into blocks. A later turn comes in a later block than the turn whose answer it follows."""
     if load == ONE:
         return blocks(in_turn(prompts), load)
@@ -58,7 +58,7 @@ def turns(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
     return [block for same in by_turn for block in blocks(same, load)]
 
 
-def blocks(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
+def blocks(prompts: Sequence[PromptItem], load: Load) -> list[Sequence[PromptItem]]:
     """Cut prompts into blocks: of one where one user asks at a time, so long that the load is steady otherwise."""
     if load == ONE:
         return [[prompt] for prompt in prompts]
@@ -67,8 +67,8 @@ def blocks(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
     return [prompts[start:end] for start, end in itertools.pairwise(edges)]
 
 
-def stints(keys: Iterable[Key]) -> list[list[Key]]:
+def stints(keys: Iterable[SampleKey]) -> list[list[SampleKey]]:
     """Group samples that are decoded together: one by one where one user asks at a time, else all of a choice."""
-    alone = itertools.count()
-    ordered = itertools.groupby(keys, lambda key: next(alone) if key.choice.load == ONE else key.choice.label)
+    singles = itertools.count()
+    ordered = itertools.groupby(keys, lambda key: next(singles) if key.choice.load == ONE else key.choice.label)
     return [list(together) for _, together in ordered]

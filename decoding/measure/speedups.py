@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decoding.choice import Choice
 from decoding.core.load import ONE, Load
 from decoding.measure.intervals import NO_INTERVAL, Interval, ratio_intervals
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +25,16 @@ class Speedup:
     prompts: int
 
 
-Speed = Callable[[Sample], float]
+Speed = Callable[[SampleResult], float]
 Times = Mapping[str, float]  # seconds by prompt; in an open loop by repeat
 LEAST_SHARE = 0.5  # of the prompts of the others; a strategy that broke on more is not judged
 
 
-def decode_speed(sample: Sample) -> float:
+def decode_speed(sample: SampleResult) -> float:
     return sample.tokens_per_s
 
 
-def end_to_end_speed(sample: Sample) -> float:
+def end_to_end_speed(sample: SampleResult) -> float:
     return sample.end_to_end_tokens_per_s
 
 
@@ -71,7 +71,7 @@ class Race:
         return Speedup(self.ratio(one, other), low, high, self.median(one, other), self.prompts)
 
 
-def race(load: Load, by_label: Mapping[str, Sequence[Sample]], speed: Speed | None = None) -> Race:
+def race(load: Load, by_label: Mapping[str, Sequence[SampleResult]], speed: Speed | None = None) -> Race:
     """Find the prompts that all strategies have decoded, and the seconds of each.
 
     Seconds are those for as many tokens as the first strategy wrote. The turns of a conversation are not independent,
@@ -101,7 +101,7 @@ def race(load: Load, by_label: Mapping[str, Sequence[Sample]], speed: Speed | No
 
 
 def races(
-    choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]], speed: Speed | None = None
+    choices: Sequence[Choice], by_label: Mapping[str, Sequence[SampleResult]], speed: Speed | None = None
 ) -> list[Race]:
     """One race for each load."""
     loads = dict.fromkeys(choice.load for choice in choices)
@@ -122,7 +122,9 @@ def speedups(every: Sequence[Race], base: Mapping[Load, str], planned: int = 0) 
     return {label: each.speedup(label, own, found.get((own, label), NO_INTERVAL)) for each, own, label in runs}
 
 
-def speedup(samples: Sequence[Sample], baseline: Sequence[Sample], speed: Speed | None = None) -> Speedup | None:
+def speedup(
+    samples: Sequence[SampleResult], baseline: Sequence[SampleResult], speed: Speed | None = None
+) -> Speedup | None:
     """Speed-up of a single strategy, judged alone."""
     if not samples or not baseline:
         return None
@@ -130,7 +132,7 @@ def speedup(samples: Sequence[Sample], baseline: Sequence[Sample], speed: Speed 
     return speedups([found], {found.load: "baseline"}).get("own")
 
 
-def break_even_tokens(samples: Iterable[Sample], baseline: Iterable[Sample]) -> float | None:
+def break_even_tokens(samples: Iterable[SampleResult], baseline: Iterable[SampleResult]) -> float | None:
     """Number of output tokens from which the strategy is faster end to end; None if it never is or that is unknown."""
     base = {(s.prompt, s.repeat): s for s in baseline if s.tokens_per_s}
     found = [
@@ -142,6 +144,6 @@ def break_even_tokens(samples: Iterable[Sample], baseline: Iterable[Sample]) -> 
     return middle if math.isfinite(middle) else None
 
 
-def _break_even(sample: Sample, baseline: Sample) -> float:
+def _break_even(sample: SampleResult, baseline: SampleResult) -> float:
     saved_ns = 1e9 / baseline.tokens_per_s - 1e9 / sample.tokens_per_s
     return max(0.0, (sample.prefill_ns - baseline.prefill_ns) / saved_ns) if saved_ns > 0 else math.inf

@@ -18,7 +18,7 @@ from decoding.measure import latency, why
 from decoding.measure.devices import device_shares
 from decoding.measure.drift import drift
 from decoding.measure.regret import regrets
-from decoding.measure.sample import AUDIT_OUTCOMES, Sample
+from decoding.measure.sample import AUDIT_OUTCOMES, SampleResult
 from decoding.measure.speedups import Race, Speedup, break_even_tokens, end_to_end_speed, races, speedup, speedups
 from decoding.strategies import BASELINE
 from decoding.trace import accounting
@@ -47,7 +47,7 @@ ENDED = Stage()
 
 
 @dataclass(frozen=True)
-class Judged:
+class RaceResults:
     """The races of a comparison, and the speed-ups that they show, by label."""
 
     races: Sequence[Race]
@@ -61,12 +61,12 @@ class Judged:
 
 def judge(
     choices: Sequence[Choice],
-    samples: Sequence[Sample],
+    samples: Sequence[SampleResult],
     baseline: str = "",
     *,
     stage: Stage = ENDED,
     noises: Iterable[str] = (),
-) -> Judged:
+) -> RaceResults:
     """Judge samples, relative to the strategy that `baseline` labels, or to the usual one, at the same load. `noises`
     are sentences on what disturbed them."""
     stage = dataclasses.replace(stage, repeat=1 + max((sample.repeat for sample in samples), default=0))
@@ -83,7 +83,7 @@ def judge(
         )
         usually = {}
     shown = frozenset(label for label, gain in usually.items() if gain and (gain.low or 0) > 1)
-    return Judged(every, base, gains, whole, shown, stage, is_withheld)
+    return RaceResults(every, base, gains, whole, shown, stage, is_withheld)
 
 
 def is_heavy(noises: Iterable[str]) -> bool:
@@ -92,15 +92,15 @@ def is_heavy(noises: Iterable[str]) -> bool:
     return bool(told) and statistics.mean(int(found[1]) if found else 0 for found in told) > HEAVY
 
 
-def _by_label(choices: Iterable[Choice], samples: Iterable[Sample]) -> dict[str, list[Sample]]:
-    found: dict[str, list[Sample]] = {choice.label: [] for choice in choices}
+def _by_label(choices: Iterable[Choice], samples: Iterable[SampleResult]) -> dict[str, list[SampleResult]]:
+    found: dict[str, list[SampleResult]] = {choice.label: [] for choice in choices}
     for sample in samples:
         if sample.strategy in found:
             found[sample.strategy].append(sample)
     return found
 
 
-def _row(choice: Choice, runner: str, samples: Sequence[Sample], judged: Judged) -> dict[str, Any]:
+def _row(choice: Choice, runner: str, samples: Sequence[SampleResult], judged: RaceResults) -> dict[str, Any]:
     """One row of a comparison, as in the JSON document."""
     gain, end_to_end = judged.gains.get(choice.label), judged.end_to_end.get(choice.label)
     decode_ns = sum(s.decode_ns for s in samples)
@@ -170,13 +170,13 @@ def _tokens_per_round(tokens: int, accepted: int | None) -> float | None:
 def report(
     choices: Sequence[Choice],
     runners: Mapping[str, str],
-    samples: Sequence[Sample],
+    samples: Sequence[SampleResult],
     baseline: str = "",
     objective: latency.Objective = latency.NO_OBJECTIVE,
     *,
     prices: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     hardware: Mapping[str, str] = MappingProxyType({}),
-    judged: Judged | None = None,
+    judged: RaceResults | None = None,
 ) -> list[dict[str, Any]]:
     """Rows of all choices, in the order of `choices`. `runners` names the runner of each label. `prices` are those that
     the run weighed, by the classifier's name. `hardware` states what each label had to itself. `judged` are the
@@ -202,7 +202,7 @@ def report(
     return rows
 
 
-def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample]) -> list[dict[str, Any]]:
+def _by_turn(samples: Sequence[SampleResult], baseline: Sequence[SampleResult]) -> list[dict[str, Any]]:
     """Speed-up and acceptance of each turn, if conversations have several. Each interval holds for itself alone."""
     found, turns = [], sorted({sample.turn for sample in samples})
     for turn in turns if len(turns) > 1 else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.measure.spent import ACCEPTED, BOUND, EMPTY, ENDS, REFUSED, REPLACED
 
 
@@ -13,13 +13,13 @@ class Texts:
     """Texts of a comparison: would the draft have proposed the token at which a round ended? Another strategy that
     drafted there along the same text knows."""
 
-    def __init__(self, samples: Iterable[Sample]) -> None:
+    def __init__(self, samples: Iterable[SampleResult]) -> None:
         self._places: dict[tuple[object, ...], list[str]] = defaultdict(list)
         for sample in samples:
             if sample.spent and sample.spent.drafted:
                 self._places[_text(sample)].append(sample.spent.places)
 
-    def ends(self, sample: Sample) -> Iterator[str]:
+    def ends(self, sample: SampleResult) -> Iterator[str]:
         """Yield for each round what became of it: `bound` if the oracle verifies there too, else the cause of this
         verification, with `?` if nobody knows what the draft would have proposed."""
         assert sample.spent
@@ -38,6 +38,6 @@ class Texts:
         return BOUND if REFUSED in others else f"{cause}?"
 
 
-def _text(sample: Sample) -> tuple[object, ...]:
+def _text(sample: SampleResult) -> tuple[object, ...]:
     assert sample.spent
     return sample.prompt, sample.repeat, sample.spent.drafter, tuple(sample.tokens)

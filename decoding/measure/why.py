@@ -14,7 +14,7 @@ from typing import Any
 from decoding.choice import Choice
 from decoding.core.load import ONE, Load
 from decoding.measure import passes
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.measure.spent import BOUND, CAUSES, OF_DRAFTS, OF_LOAD
 from decoding.measure.texts import Texts
 
@@ -42,10 +42,10 @@ NO_PRICE = "No autoregressive sample has finished, so the price of one row is no
 WITH_PROMPTS = "Every verification also read prompts of other texts, so their time is part of the verification width."
 
 
-def reasons(choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]]) -> Iterator[dict[str, Any]]:
+def reasons(choices: Sequence[Choice], by_label: Mapping[str, Sequence[SampleResult]]) -> Iterator[dict[str, Any]]:
     """Yield why each choice is not faster. Autoregressive at the same load has the price of one row, whatever is
     pinned."""
-    plain: dict[Load, Sequence[Sample]] = {}
+    plain: dict[Load, Sequence[SampleResult]] = {}
     texts: dict[Load, Texts] = {}
     for load in {choice.load for choice in choices}:
         beside = [choice for choice in choices if choice.load == load]
@@ -55,7 +55,7 @@ def reasons(choices: Sequence[Choice], by_label: Mapping[str, Sequence[Sample]])
         yield why(by_label[choice.label], plain[choice.load], texts[choice.load])
 
 
-def why(own: Sequence[Sample], plain: Sequence[Sample], texts: Texts) -> dict[str, Any]:
+def why(own: Sequence[SampleResult], plain: Sequence[SampleResult], texts: Texts) -> dict[str, Any]:
     """Divide the time of one strategy's samples. `plain` are autoregressive's at the same load. A refusal says why it
     cannot be done; what was measured is given all the same."""
     found = {**_UNKNOWN, **_whole(own), "baseline": _speed(plain) or None}
@@ -83,7 +83,7 @@ _UNKNOWN: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _whole(own: Sequence[Sample]) -> dict[str, float | None]:
+def _whole(own: Sequence[SampleResult]) -> dict[str, float | None]:
     """Tokens per second of decoding alone, with the prompt, and with the time in the queue."""
     tokens, decode_ns = (sum(getattr(sample, name) for sample in own) for name in ("timed_tokens", "decode_ns"))
     with_prompt_ns = decode_ns + sum(sample.prefill_ns for sample in own)
@@ -103,7 +103,7 @@ def _falling(ns: Mapping[str, float], tokens: int) -> tuple[float, list[dict[str
     return tokens * 1e9 / ns[BOUND], steps
 
 
-def _refusal(own: Sequence[Sample], plain: Sequence[Sample]) -> str:
+def _refusal(own: Sequence[SampleResult], plain: Sequence[SampleResult]) -> str:
     checks = {
         NOTHING_FINISHED: not sum(sample.timed_tokens for sample in own),
         NO_ROUNDS: not all(sample.has_rounds for sample in own),
@@ -114,7 +114,7 @@ def _refusal(own: Sequence[Sample], plain: Sequence[Sample]) -> str:
     return next((refusal for refusal, holds in checks.items() if holds), "")
 
 
-def _by_cause(own: Sequence[Sample], ends: Sequence[str], row_ns: float, for_prompts: float) -> dict[str, float]:
+def _by_cause(own: Sequence[SampleResult], ends: Sequence[str], row_ns: float, for_prompts: float) -> dict[str, float]:
     ns: dict[str, float] = {BOUND: 0.0, **dict.fromkeys(CAUSES, 0.0)}
     for end in ends:
         ns[end.rstrip("?")] += row_ns
@@ -128,7 +128,7 @@ def _by_cause(own: Sequence[Sample], ends: Sequence[str], row_ns: float, for_pro
     return ns
 
 
-def _speed(samples: Sequence[Sample]) -> float:
+def _speed(samples: Sequence[SampleResult]) -> float:
     decode_ns = sum(sample.decode_ns for sample in samples)
     return sum(sample.timed_tokens for sample in samples) * 1e9 / decode_ns if decode_ns else 0.0
 

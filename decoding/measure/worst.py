@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.core.load import ONE
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.measure.speedups import judged_speed
 from decoding.prompts.chat.messages import Chat
-from decoding.prompts.prompt import Prompt, messages_to, turns_to
+from decoding.prompts.prompt import PromptItem, messages_to, turns_to
 
 MOST = 10_000  # prompts in one file
 USUAL = 50
@@ -32,10 +32,10 @@ class Loss:
     draft_acceptance_rate: float | None
 
 
-def ranked_by_loss(samples: Iterable[Sample], baseline: Iterable[Sample]) -> list[Loss]:
+def ranked_by_loss(samples: Iterable[SampleResult], baseline: Iterable[SampleResult]) -> list[Loss]:
     """Rank the prompts of a strategy's samples, the lowest speed-up first."""
     base = {(sample.prompt, sample.repeat): sample for sample in baseline}
-    found: dict[str, list[tuple[Sample, Sample]]] = {}
+    found: dict[str, list[tuple[SampleResult, SampleResult]]] = {}
     for sample in samples:
         beside = base.get((sample.prompt, sample.repeat))
         speed = judged_speed(sample.load)
@@ -44,7 +44,7 @@ def ranked_by_loss(samples: Iterable[Sample], baseline: Iterable[Sample]) -> lis
     return sorted((_loss(prompt, pairs) for prompt, pairs in found.items()), key=lambda loss: loss.speedup)
 
 
-def lines(losses: Iterable[Loss], prompts: Iterable[Prompt], baseline: Iterable[Sample]) -> Iterator[str]:
+def lines(losses: Iterable[Loss], prompts: Iterable[PromptItem], baseline: Iterable[SampleResult]) -> Iterator[str]:
     """Yield each prompt as a line of JSON, the worst first. A later turn is written with the turns and answers before
     it, so that it stands alone. Splits are written only if each has a prompt: training refuses a file that lacks one,
     and deals out prompts without splits."""
@@ -58,7 +58,7 @@ def lines(losses: Iterable[Loss], prompts: Iterable[Prompt], baseline: Iterable[
         yield json.dumps(_row(loss, by_id, answers, keeps_splits), ensure_ascii=False) + "\n"
 
 
-def _row(loss: Loss, by_id: Mapping[str, Prompt], answers: Mapping[str, str], keeps_splits: bool) -> dict[str, Any]:
+def _row(loss: Loss, by_id: Mapping[str, PromptItem], answers: Mapping[str, str], keeps_splits: bool) -> dict[str, Any]:
     prompt = by_id[loss.prompt]
     split = prompt.split if keeps_splits else ""
     kept = {"category": prompt.category, "split": split, "reference": prompt.reference}
@@ -73,13 +73,15 @@ def _row(loss: Loss, by_id: Mapping[str, Prompt], answers: Mapping[str, str], ke
     }
 
 
-def _chat(prompt: Prompt, chat: Chat, by_id: Mapping[str, Prompt], answers: Mapping[str, str]) -> dict[str, Any]:
+def _chat(
+    prompt: PromptItem, chat: Chat, by_id: Mapping[str, PromptItem], answers: Mapping[str, str]
+) -> dict[str, Any]:
     messages = messages_to(turns_to(prompt, by_id), lambda turn: answers.get(turn.id, ""))
     sent = {"tools": list(chat.tools), "max_tokens": prompt.max_tokens}
     return {"messages": messages, **{name: value for name, value in sent.items() if value}}
 
 
-def _loss(prompt: str, pairs: Sequence[tuple[Sample, Sample]]) -> Loss:
+def _loss(prompt: str, pairs: Sequence[tuple[SampleResult, SampleResult]]) -> Loss:
     drafted, speed = sum(sample.num_draft_tokens or 0 for sample, _ in pairs), judged_speed(pairs[0][0].load)
     return Loss(
         prompt,
@@ -89,5 +91,5 @@ def _loss(prompt: str, pairs: Sequence[tuple[Sample, Sample]]) -> Loss:
     )
 
 
-def _judged_ns(sample: Sample) -> int:
+def _judged_ns(sample: SampleResult) -> int:
     return sample.decode_ns if sample.load == ONE else sample.request_ns

@@ -28,7 +28,7 @@ MOST_PER_BYTE = 8  # parameters per byte of quantized weights
 LEAST_CONTEXT = 512  # with a shorter context a model is of no use, so loading reports that memory is short
 
 
-class Tokenizer:
+class LoadedTokenizer:
     """Text to ids and back. It adds and hides nothing: decoding returns exactly what the ids say."""
 
     def __init__(self, inner: Any) -> None:
@@ -46,10 +46,10 @@ class Tokenizer:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedModel:
     folder: ModelFolder
     runner: FastRunner | TransformersRunner
-    tokenizer: Tokenizer
+    tokenizer: LoadedTokenizer
 
     @property
     def end_tokens(self) -> frozenset[int]:
@@ -63,7 +63,7 @@ def load(
     device: torch.device | None = None,
     context: int | None = None,
     runner: str = "auto",
-) -> Loaded:
+) -> LoadedModel:
     """Load a model folder. `dtype` is auto, float32 or bfloat16. `context` limits the text; without it, the limit is
     what the model was made for and memory holds. `runner` is auto, or transformers for a model that the fast decoder
     could run."""
@@ -76,12 +76,12 @@ def load(
             tokenizer = tokenizer_of(facts)
             if facts.shape is not None and runner == "auto":
                 weights = weights_of(facts.shape, TensorFiles(facts.files))
-                return Loaded(
+                return LoadedModel(
                     facts,
                     FastModel(facts.shape, weights, dtype=dtype, context=context, device=device).new_runner(),
                     tokenizer,
                 )
-            return Loaded(facts, TransformersModel(_model(facts, dtype, device), context).new_runner(), tokenizer)
+            return LoadedModel(facts, TransformersModel(_model(facts, dtype, device), context).new_runner(), tokenizer)
     except SafetensorError as error:
         raise BadCheckpoint(f"The weights of {facts.path} cannot be read ({error}). Copy them again.") from None
     except (torch.OutOfMemoryError, MemoryError) as error:
@@ -91,22 +91,22 @@ def load(
 
 
 @dataclass(frozen=True)
-class Tokens:
+class ModelTokens:
     """The part of a model that concerns tokens, without its weights."""
 
-    tokenizer: Tokenizer
+    tokenizer: LoadedTokenizer
     end_tokens: frozenset[int]
 
 
-def tokens_of(folder: Path) -> Tokens:
+def tokens_of(folder: Path) -> ModelTokens:
     facts = inspect(folder)
-    return Tokens(tokenizer_of(facts), facts.end_tokens)
+    return ModelTokens(tokenizer_of(facts), facts.end_tokens)
 
 
-def tokenizer_of(facts: ModelFolder) -> Tokenizer:
+def tokenizer_of(facts: ModelFolder) -> LoadedTokenizer:
     read_tokenizer_json(facts.path)  # checked within bounds, which the library does not do
     with _told_in_words(BadCheckpoint, f"The tokenizer of {facts.path} cannot be loaded"):
-        return Tokenizer(
+        return LoadedTokenizer(
             transformers.AutoTokenizer.from_pretrained(
                 facts.path, config=_config_that_chooses(facts), trust_remote_code=False, local_files_only=True
             )

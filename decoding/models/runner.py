@@ -217,7 +217,7 @@ class TreeReading(TreePass):
 def run_together(jobs: Sequence[Steps[Result]]) -> list[Result]:
     """Run jobs side by side: the next steps of all of them are one pass, as far as models can share it."""
     if len(jobs) == 1:
-        return [run_alone(jobs[0])]
+        return [run_one(jobs[0])]
     results: dict[int, Result] = {}
 
     def advance(number: int, logits: Tensor | None) -> Feed | None:
@@ -234,7 +234,7 @@ def run_together(jobs: Sequence[Steps[Result]]) -> list[Result]:
     return [results[number] for number in range(len(jobs))]
 
 
-def run_alone(job: Steps[Result]) -> Result:
+def run_one(job: Steps[Result]) -> Result:
     """Run one job alone. This takes less time per step than running it together with none."""
     try:
         runner, tokens, need = next(job)

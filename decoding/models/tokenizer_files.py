@@ -7,10 +7,10 @@ comparison covers what decides ids: vocabulary, merges, added tokens, and how te
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from decoding.errors import BadCheckpoint
 from decoding.models.files import read_json
@@ -24,6 +24,11 @@ Signs = Literal[
     "words",  # a token is a word, or "##…", the rest of one, as in BERT
     "itself",
 ]
+
+
+class Tokenizer(Protocol):
+    def encode(self, text: str) -> list[int]: ...
+    def decode(self, tokens: Sequence[int]) -> str: ...
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from decoding.models.runner import Feed, extend_each
 DEFAULT_CONTEXT = 4096  # for the few models that name none
 
 
-class Reader(Protocol):
+class TransformersReader(Protocol):
     """A model that has read one text."""
 
     def read(self, ids: Tensor, need: int) -> Tensor:
@@ -40,7 +40,7 @@ class Reader(Protocol):
         ...
 
     def cut(self, length: int) -> None: ...
-    def copy(self) -> Reader: ...
+    def copy(self) -> TransformersReader: ...
 
 
 class CachingReader:
@@ -115,7 +115,7 @@ class TransformersModel:
     def bytes_for(self, room: int) -> int:
         return min(room or self.context, self.context) * self._bytes_per_token
 
-    def new_reader(self) -> Reader:
+    def new_reader(self) -> TransformersReader:
         return RereadingReader(self.module) if self.rereads else CachingReader(self.module)
 
 
@@ -173,7 +173,7 @@ class TransformersRunner:
         self._branches = TransformersTree(self, self._reader)
         return self._branches
 
-    def adopt(self, text: list[int], reader: Reader) -> None:
+    def adopt(self, text: list[int], reader: TransformersReader) -> None:
         self._close()
         self._tokens, self._reader = text, reader
 
@@ -186,7 +186,7 @@ class TransformersRunner:
 class TransformersBranches:
     """One reader per branch, run one after the other: simple, and right for any architecture."""
 
-    def __init__(self, runner: TransformersRunner, texts: list[list[int]], readers: list[Reader]) -> None:
+    def __init__(self, runner: TransformersRunner, texts: list[list[int]], readers: list[TransformersReader]) -> None:
         self.is_open = True
         self._runner = runner
         self._texts = texts
@@ -215,13 +215,13 @@ class TransformersBranches:
 class TransformersTree:
     """One reader per token, run one after the other: simple, and right for any architecture."""
 
-    def __init__(self, runner: TransformersRunner, reader: Reader) -> None:
+    def __init__(self, runner: TransformersRunner, reader: TransformersReader) -> None:
         self.is_open = True
         self.model = runner.model
         self._runner = runner
         self._reader = reader
         self._texts: list[list[int]] = []  # by token: all that it sees, itself included
-        self._readers: list[Reader] = []
+        self._readers: list[TransformersReader] = []
 
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from decoding.errors import BadStrategy
 from decoding.papers import by_temperature, together
 from decoding.papers.evidence import Evidence
-from decoding.papers.figure import Asked, Figure, described, filled, kept_as
+from decoding.papers.figure import Figure, RepeatOptions, described, filled, kept_as
 from decoding.papers.figures import FIGURES
 from decoding.papers.recordings import RECORDING_ALSO, outcomes_name, recording
 from decoding.papers.settings import BATCHES, CONSTANTS, LOOKAHEADS, TEMPERATURES
@@ -96,7 +96,7 @@ def pieces_of(figures: Sequence[Figure]) -> list[str]:
 
 
 def draw(
-    evidence: Evidence, figures: Sequence[Figure], asked: Asked, noise: Callable[[], str] = lambda: ""
+    evidence: Evidence, figures: Sequence[Figure], asked: RepeatOptions, noise: Callable[[], str] = lambda: ""
 ) -> Iterator[dict[str, Any]]:
     """Yield each figure once it is finished: those that are kept, those that lack something, then the others as their
     evidence comes in. `noise` says what else used the machine so far; `noises` tells of it, also of an earlier attempt
@@ -131,7 +131,7 @@ def _noises(shelf: Shelf) -> list[str]:
     return shelf.read(NOISE) or []
 
 
-def _drawn(figure: Figure, evidence: Evidence, asked: Asked) -> dict[str, Any]:
+def _drawn(figure: Figure, evidence: Evidence, asked: RepeatOptions) -> dict[str, Any]:
     """Draw and keep a figure. A formula may have no value for a pair, as where nothing is ever hit: that costs this
     figure, not the study."""
     try:

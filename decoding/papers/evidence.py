@@ -12,8 +12,8 @@ from decoding.backends import joint_probing
 from decoding.choice import Choice, choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco import training
-from decoding.disco.classifier import Classifier
-from decoding.drafting.ssd_settings import Settings
+from decoding.disco.classifier import DraftClassifier
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.papers import by_temperature, together, transfer
 from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.recordings import Recordings
@@ -27,14 +27,14 @@ from decoding.papers.settings import (
     NEEDS,
     TEMPERATURES,
 )
-from decoding.papers.simulation import Simulation
-from decoding.papers.together import Together
+from decoding.papers.simulation import SimulatedBatches
+from decoding.papers.together import MergedRuns
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.prices.fit import costs_from
-from decoding.prices.fit_ahead import as_alone, prices_from
+from decoding.prices.fit_ahead import prices_from, undisturbed
 from decoding.replay import planning, probing
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.ssd.playing import ANYTIME
 from decoding.replay.ssd.recording import plan_for, track_of
 from decoding.replay.ssd.simulator import simulate
@@ -65,7 +65,7 @@ class Evidence(Recordings):
                 return len(self.categories) > 1
 
     @cached_property
-    def classifier(self) -> Classifier | None:
+    def classifier(self) -> DraftClassifier | None:
         name = self.classifier_name
         return (
             None if name is None or self.pair.classifier_at(name) is None else self.pair.classifier(name, self.sampling)
@@ -136,13 +136,13 @@ class Evidence(Recordings):
     def lookahead(self) -> int:
         """Best static lookahead by replay: by the median over prompts, as figures show it."""
         study, costs = self.study, self.costs
-        baseline = study.play(planning.ALONE)
+        baseline = study.play(planning.AUTOREGRESSIVE)
         best = max(planning.STATICS, key=lambda choice: costs.speedup(study.play(choice), baseline))
         return int(best.params["lookahead"])
 
-    def part(self, places: Sequence[int]) -> Study:
+    def part(self, places: Sequence[int]) -> RecordedSet:
         """The study on some of its prompts."""
-        return Study([self.study.recordings[i] for i in places], self.study.words)
+        return RecordedSet([self.study.recordings[i] for i in places], self.study.words)
 
     @cached_property
     def transferred(self) -> dict[tuple[str, str], Estimate]:
@@ -155,13 +155,13 @@ class Evidence(Recordings):
         is_same = self.own_set == self.also.name
         return [self.own_set, f"{self.also.name}, further" if is_same else self.also.name]
 
-    def tuned(self, study: Study) -> dict[str, Counts]:
+    def tuned(self, study: RecordedSet) -> dict[str, Counts]:
         """Passes of each of DISCO's rules at the classifier's own thresholds."""
         thresholds = {rule: self.priced.tuned(rule) for rule in RULES}
         return planning.tuned(study, study.estimates(self.priced), thresholds)
 
     @cached_property
-    def priced(self) -> Classifier:
+    def priced(self) -> DraftClassifier:
         """The classifier at the study's prices. What runs from now on uses them too."""
         assert self.classifier_name is not None, "only figures that need a classifier ask"
         return self.pair.priced(self.classifier_name, self.costs, self.sampling)
@@ -184,7 +184,7 @@ class Evidence(Recordings):
     @cached_property
     def ran(self) -> Ran:
         """DISCO's table, run."""
-        return self._ran("running DISCO's table", [planning.ALONE, *self.stopping.values()], self.sampling)[0]
+        return self._ran("running DISCO's table", [planning.AUTOREGRESSIVE, *self.stopping.values()], self.sampling)[0]
 
     @property
     def speculating(self) -> list[Choice]:
@@ -194,7 +194,7 @@ class Evidence(Recordings):
     def fastest(self, *, is_ahead: bool) -> Choice:
         """The fastest SSD, or fixed lookahead, of those that ran."""
         kind = [choice for choice in self.speculating if choice.spec.prepares_ahead is is_ahead]
-        return max(kind, key=lambda choice: self.ran_ssd.ratio(choice.label, planning.ALONE.label).value)
+        return max(kind, key=lambda choice: self.ran_ssd.ratio(choice.label, planning.AUTOREGRESSIVE.label).value)
 
     @cached_property
     def ran_ssd(self) -> Ran:
@@ -206,23 +206,23 @@ class Evidence(Recordings):
         return self._ssd[1]
 
     @cached_property
-    def alone(self) -> CostModel:
+    def single(self) -> CostModel:
         """Costs of passes where no draft works beside the target, from the same runs."""
         return self._ssd[2]
 
     @cached_property
     def _ssd(self) -> tuple[Ran, CostModel, CostModel]:
-        ran, made = self._ran("running SSD", [planning.ALONE, *self.speculating], self.at(0.0), _priced)
+        ran, made = self._ran("running SSD", [planning.AUTOREGRESSIVE, *self.speculating], self.at(0.0), _priced)
         assert made is not None
         return ran, CostModel.from_dict(made["beside"]), CostModel.from_dict(made["alone"])
 
     @cached_property
-    def ran_together(self) -> Together | None:
+    def ran_together(self) -> MergedRuns | None:
         """SSD and static by batch size, each size kept as soon as it has run. None without a second core."""
         if not self.has_second_core:
             return None
         sampling = together.shortened(self.at(0.0))
-        return Together.of(self._ran(together.phase(n), together.choices(n), sampling)[0] for n in BATCHES)
+        return MergedRuns.of(self._ran(together.phase(n), together.choices(n), sampling)[0] for n in BATCHES)
 
     @cached_property
     def ran_by_temperature(self) -> dict[float, dict[str, Estimate]]:
@@ -244,19 +244,19 @@ class Evidence(Recordings):
         return {lookahead: median(self._played(lookahead)) for lookahead in lookaheads}
 
     @cached_property
-    def simulated_together(self) -> Simulation:
+    def simulated_together(self) -> SimulatedBatches:
         """SSD and static by batch size, simulated along the heads of the greedy texts."""
         heads = [recording.head(LONGEST_TOGETHER) for recording in self.texts_at(0.0).recordings]
-        return Simulation([*map(track_of, heads)], self.joint, self.pair.vocab, self._preparing)
+        return SimulatedBatches([*map(track_of, heads)], self.joint, self.pair.vocab, self._preparing)
 
     def _preparing(self, choice: Choice) -> CostModel:
         """Costs of preparing from the runs at this load, or else from those of one text."""
         ran = self.ran_together
         found = ran.preparing(choice, self.joint) if ran else None
-        return found or as_alone(self.joint, self.prices, self.alone)
+        return found or undisturbed(self.joint, self.prices, self.single)
 
     def _played(self, lookahead: int) -> list[float]:
-        settings = Settings(lookahead, BRANCHES_EACH * (lookahead + 1), "uniform", "neural")
+        settings = SpeculatorSettings(lookahead, BRANCHES_EACH * (lookahead + 1), "uniform", "neural")
         plan = plan_for(settings, self.pair.vocab)
         return [simulate([track], plan, self.prices, ANYTIME).tokens_per_s_device for track in self.tracks]
 
@@ -288,11 +288,11 @@ class Evidence(Recordings):
 
 
 def _priced(choices: Sequence[Choice], traces: Traces) -> dict[str, Any]:
-    alone, beside = (
+    single, beside = (
         [trace for c in choices if c.spec.prepares_ahead is is_ahead for trace in traces[c.label]]
         for is_ahead in (False, True)
     )
     return {
-        "beside": prices_from(alone, beside).to_dict(),
-        "alone": costs_from(alone).for_one(),
+        "beside": prices_from(single, beside).to_dict(),
+        "alone": costs_from(single).for_one(),
     }

@@ -70,7 +70,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class FigurePart:
     """Our part of a figure, and the sentence that says why it differs from the published one."""
 
     series: Sequence[Series]
@@ -86,18 +86,17 @@ class Figure:
     title: str
     x: Axis
     y: Axis
-    draw: Callable[[Evidence], Drawn]
+    draw: Callable[[Evidence], FigurePart]
     needs: Sequence[str] = ()  # names of `evidence.NEEDS`
     uses: Sequence[str] = ()  # names of `evidence.PIECES`, besides what those need
     published: Sequence[Series] = ()
     unpublished: str = ""  # why there are no published points
-    recipe: Sequence[
-        str
-    ] = ()  # commands besides `papers` itself; {asked} stands for the study's `Asked`, {also} for its further set
+    # Commands besides `papers` itself; {asked} stands for the study's `RepeatOptions`, {also} for its further set.
+    recipe: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
-class Asked:
+class RepeatOptions:
     """Options that repeat a study: its pair, prompts, sampling and device."""
 
     options: str
@@ -135,7 +134,7 @@ def published(
     return Series(name, "published", [Point(x, y) for x, y in points], grade, source, is_line)
 
 
-def described(figure: Figure, asked: Asked) -> dict[str, Any]:
+def described(figure: Figure, asked: RepeatOptions) -> dict[str, Any]:
     """Everything about a figure that is known before it is drawn."""
     also = f" --also {shlex.quote(asked.also)}" if asked.also and "also" in figure.uses else ""
     own = f"./drafthouse papers {asked}{also} --figures {figure.slug}"
@@ -154,7 +153,7 @@ def described(figure: Figure, asked: Asked) -> dict[str, Any]:
     }
 
 
-def filled(figure: Figure, asked: Asked, drawn: Drawn) -> dict[str, Any]:
+def filled(figure: Figure, asked: RepeatOptions, drawn: FigurePart) -> dict[str, Any]:
     """A finished figure as plain data: published series first, then ours."""
     found = described(figure, asked)
     ours = [dataclasses.asdict(each) for each in drawn.series]

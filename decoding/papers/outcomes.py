@@ -39,7 +39,7 @@ class Outcomes:
 
 
 @dataclass(frozen=True)
-class Tally:
+class OutcomeTally:
     """Expected counts of one text, or of several."""
 
     hits: float = 0.0  # rounds whose draft was ready, and the tokens that they added
@@ -83,14 +83,14 @@ class Tally:
         return (self.tokens_on_hit + self.tokens_on_miss) / rounds if rounds else 1.0
 
 
-_counts = attrgetter(*(each.name for each in dataclasses.fields(Tally)))  # a bootstrap reads them 100,000 times
+_counts = attrgetter(*(each.name for each in dataclasses.fields(OutcomeTally)))  # a bootstrap reads them 100,000 times
 
 
-def total(tallies: Iterable[Tally]) -> Tally:
-    return Tally(*map(sum, zip(*map(_counts, tallies), strict=True)))
+def total(tallies: Iterable[OutcomeTally]) -> OutcomeTally:
+    return OutcomeTally(*map(sum, zip(*map(_counts, tallies), strict=True)))
 
 
-def play(outcomes: Outcomes, fan_out: FanOut, backup: FanOut | None = None) -> Tally:
+def play(outcomes: Outcomes, fan_out: FanOut, backup: FanOut | None = None) -> OutcomeTally:
     """Expected counts of one text. After a miss the model drafts while the target waits; with `backup`, the fan-out
     beside such a draft, random tokens stand in for it, which the target refuses at once."""
     return _Text(outcomes, fan_out, backup).played()
@@ -126,18 +126,18 @@ class _Text:
     fan_out: FanOut
     backup: FanOut | None
     heard: Callable[[int, int, float, bool], None] = _unheard  # of each way that a round may end
-    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(Tally.__dataclass_fields__, 0.0))
+    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(OutcomeTally.__dataclass_fields__, 0.0))
 
     def __post_init__(self) -> None:
         count = len(self.outcomes) + 1
         self.ready, self.made, self.random = [0.0] * count, [0.0] * count, [0.0] * count
         self.made[0] = 1.0
 
-    def played(self) -> Tally:
+    def played(self) -> OutcomeTally:
         for start in range(len(self.outcomes) - 1):  # the last token is the target's alone
             self._by_model(start)
             self._by_chance(start)
-        return Tally(**self.sums)
+        return OutcomeTally(**self.sums)
 
     def _by_model(self, start: int) -> None:
         ready, made = self.ready[start], self.made[start]

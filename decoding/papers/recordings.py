@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
 from decoding.papers.settings import HELD_BACK
-from decoding.papers.shelf import Shelf, Stopped
-from decoding.prompts.prompt import Prompt
+from decoding.papers.shelf import Shelf, StudyCancelled
+from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.ssd.recording import track_of
 from decoding.replay.ssd.track import Track
 
@@ -38,13 +38,13 @@ def outcomes_name(temperature: float, constants: Sequence[float]) -> str:
 @dataclass(frozen=True)
 class PromptSet:
     name: str
-    prompts: Sequence[Prompt] = ()
+    prompts: Sequence[PromptItem] = ()
 
 
 @dataclass
 class Recordings:
-    pair: Pair
-    prompts: Sequence[Prompt]
+    pair: ModelPair
+    prompts: Sequence[PromptItem]
     sampling: Sampling  # of DISCO's figures; SSD's have temperatures of their own
     shelf: Shelf
     on_progress: OnProgress = lambda phase, done, due: None
@@ -53,12 +53,12 @@ class Recordings:
     also: PromptSet = PromptSet("")  # further prompts, of another set
 
     @cached_property
-    def also_study(self) -> Study:
+    def also_study(self) -> RecordedSet:
         """Recordings of the further prompts."""
         return self._recorded(RECORDING_ALSO, self.sampling, tails=True, prompts=self.also.prompts, shelved="also ")
 
     @cached_property
-    def study(self) -> Study:
+    def study(self) -> RecordedSet:
         """Recordings at the study's own sampling, with what a refused draft would have gone on with."""
         return self._recorded("recording", self.sampling, tails=True)
 
@@ -66,18 +66,18 @@ class Recordings:
         """The study's sampling at another temperature, with dice that fix the text."""
         return dataclasses.replace(self.sampling, temperature=temperature, dice="shared")
 
-    def texts_at(self, temperature: float) -> Study:
+    def texts_at(self, temperature: float) -> RecordedSet:
         if temperature not in self._texts:
             self._texts[temperature] = self._recorded(recording(temperature), self.at(temperature), tails=False)
         return self._texts[temperature]
 
     @cached_property
-    def _texts(self) -> dict[float, Study]:
+    def _texts(self) -> dict[float, RecordedSet]:
         return {}
 
     def _recorded(
-        self, phase: str, sampling: Sampling, *, tails: bool, prompts: Sequence[Prompt] = (), shelved: str = ""
-    ) -> Study:
+        self, phase: str, sampling: Sampling, *, tails: bool, prompts: Sequence[PromptItem] = (), shelved: str = ""
+    ) -> RecordedSet:
         """Record each prompt. Texts that are kept are not written again."""
         prompts = prompts or self.prompts
         due, name = len(prompts), f"{shelved}texts {sampling.temperature:g} {sampling.dice}"
@@ -128,4 +128,4 @@ class Recordings:
 
     def _require_whole(self) -> None:
         if self.cancelled():
-            raise Stopped
+            raise StudyCancelled

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
+from decoding.measure.schedule import SampleKey
 from decoding.papers.bootstrap import Estimate, median
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, EventSink, Recorder
 
 Traces = Mapping[str, Sequence[Sequence[Event]]]  # by label
@@ -40,8 +40,8 @@ class Ran:
 
 
 def run(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     choices: Sequence[Choice],
     sampling: Sampling,
     *,
@@ -51,10 +51,10 @@ def run(
     """Run choices side by side, in rotated order. Return their numbers, and their traces by label."""
     recorders: dict[tuple[str, str], Recorder] = {}
 
-    def sink(key: Key) -> EventSink:
+    def sink(key: SampleKey) -> EventSink:
         return recorders.setdefault((key.choice.label, key.prompt.id), Recorder())
 
-    comparison = Comparison(pair, prompts, choices, sampling, sink_for=sink, cancelled=cancelled)
+    comparison = Measurement(pair, prompts, choices, sampling, sink_for=sink, cancelled=cancelled)
     pair.begin(choices)
     comparison.warm_up()
     samples = comparison.run_whole(on_progress)
@@ -68,5 +68,5 @@ def run(
     return ran, {label: [r.events for (own, _), r in recorders.items() if own == label] for label in labels}
 
 
-def _verifying_s(samples: Sequence[Sample]) -> float:
+def _verifying_s(samples: Sequence[SampleResult]) -> float:
     return 1e-9 * sum(s.verify_ns for s in samples) / max(1, sum(s.num_target_passes or 0 for s in samples))

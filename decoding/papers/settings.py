@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decoding.replay.workload import Recipe, samples_of_probe
+from decoding.replay.workload import StudyRecipe, samples_of_probe
 
 TEMPERATURES = (0.0, 0.3, 0.7, 1.0)  # of the SSD paper's figures
 CONSTANTS = (1.0, 0.5, 0.25, 0.08, 0.04, 0.01, 1e-4)  # of Saguaro sampling
@@ -24,7 +24,7 @@ NEEDS = {
 }
 
 
-def of_papers(recipe: Recipe) -> int:
+def of_papers(recipe: StudyRecipe) -> int:
     """Samples of a study of the papers at most."""
     probe = samples_of_probe(recipe.prompts, classifiers=1)
     return OF_PAPERS * recipe.prompts + probe + len(BATCHES) + recipe.further

@@ -39,5 +39,5 @@ class ReportingShelf:
         self._on_write(name, data)
 
 
-class Stopped(Exception):
+class StudyCancelled(Exception):
     """The study was cancelled. What was finished is on the shelf."""

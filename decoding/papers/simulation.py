@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decoding.choice import Choice
 from decoding.papers.together import ByBatch
 from decoding.prices.cost_model import CostModel
-from decoding.replay.at_load import Played, Run, play
+from decoding.replay.at_load import PlayedRequest, PlayedRun, play
 from decoding.replay.ssd.playing import ANYTIME
 from decoding.replay.ssd.recording import plan_of
 from decoding.replay.ssd.simulator import simulate_together
@@ -18,7 +18,7 @@ Speeds = Sequence[float]  # of each text, in tokens per second
 
 
 @dataclass(frozen=True)
-class Simulation(ByBatch):
+class SimulatedBatches(ByBatch):
     """Recorded texts at costs of joint passes. The draft has devices of its own."""
 
     texts: Sequence[Track]
@@ -33,19 +33,19 @@ class Simulation(ByBatch):
             self._played[choice.label] = [*map(_speed, self._play(choice).requests)]
         return self._played[choice.label]
 
-    def _play(self, choice: Choice) -> Run:
+    def _play(self, choice: Choice) -> PlayedRun:
         texts = choice.load.concurrency
         if not choice.spec.prepares_ahead:
             return play(self.texts, choice.sources(), self.costs, texts, drafts=choice.spec.needs_draft)
         plan = plan_of(choice, self.vocab, None)
         return simulate_together(self.texts, plan, self.prices(choice), texts, ANYTIME, self.devices)
 
-    def on(self, devices: int) -> Simulation:
+    def on(self, devices: int) -> SimulatedBatches:
         """Return the same texts with so many devices for the draft."""
         return replace(self, devices=devices, _played={})
 
 
-def _speed(request: Played) -> float:
+def _speed(request: PlayedRequest) -> float:
     """Tokens per second after the first round, which ends with the prompt's time; of a text of one round, over all."""
     later = sum(one.accepted + 1 for one in request.rounds[1:])
     return later / (request.end - request.first) if later else request.tokens / request.end

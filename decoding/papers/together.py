@@ -35,8 +35,8 @@ def shortened(sampling: Sampling) -> Sampling:
     return dataclasses.replace(sampling, max_new_tokens=min(LONGEST_TOGETHER, sampling.max_new_tokens))
 
 
-def alone(texts: int) -> Choice:
-    return planning.ALONE.at(Load(texts))
+def undrafted(texts: int) -> Choice:
+    return planning.AUTOREGRESSIVE.at(Load(texts))
 
 
 def plain(texts: int) -> list[Choice]:
@@ -53,7 +53,7 @@ def ahead(texts: int, backup: Backup) -> list[Choice]:
 
 
 def choices(texts: int) -> list[Choice]:
-    return [alone(texts), *plain(texts), *(choice for backup in BACKUPS for choice in ahead(texts, backup))]
+    return [undrafted(texts), *plain(texts), *(choice for backup in BACKUPS for choice in ahead(texts, backup))]
 
 
 class ByBatch(ABC):
@@ -63,8 +63,8 @@ class ByBatch(ABC):
     def speeds(self, choice: Choice) -> Sequence[float]:
         """Tokens per second of each text, in one order for all choices."""
 
-    def alone(self, texts: int) -> Choice:
-        return alone(texts)
+    def undrafted(self, texts: int) -> Choice:
+        return undrafted(texts)
 
     def plain(self, texts: int) -> Choice:
         """The fastest fixed lookahead."""
@@ -81,20 +81,20 @@ class ByBatch(ABC):
 
     def gain(self, choice: Choice) -> Estimate:
         """Speed of a text over that of one text alone without a draft."""
-        return self.ratio(choice, alone(1))
+        return self.ratio(choice, undrafted(1))
 
     def _fastest(self, found: Iterable[Choice]) -> Choice:
         return max(found, key=lambda choice: statistics.median(self.speeds(choice)))
 
 
 @dataclass(frozen=True)
-class Together(ByBatch):
+class MergedRuns(ByBatch):
     """Finished runs of every number of texts."""
 
     ran: Ran
 
     @classmethod
-    def of(cls, runs: Iterable[Ran]) -> Together:
+    def of(cls, runs: Iterable[Ran]) -> MergedRuns:
         merged = Ran({})
         for ran in runs:
             merged = Ran(**{name: {**had, **getattr(ran, name)} for name, had in vars(merged).items()})
@@ -112,7 +112,7 @@ class Together(ByBatch):
         hits, texts = self.ran.hits[choice.label], choice.load.concurrency
         if not any(sample["passes"] for sample in hits):
             return None
-        drift = self.ran.verifying[alone(texts).label] / costs.verify(texts, texts)
+        drift = self.ran.verifying[undrafted(texts).label] / costs.verify(texts, texts)
         return with_preparing(costs, [(int(choice.params["branches"]), hits, self.slower(choice))], texts, drift)
 
     def slower(self, choice: Choice) -> float:

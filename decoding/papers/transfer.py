@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import product
 
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.training import label
 from decoding.papers.bootstrap import Estimate, median
 from decoding.prices.cost_model import CostModel
-from decoding.replay.planning import CAP, STATICS, Study, price_of_a_token
+from decoding.replay.planning import CAP, STATICS, RecordedSet, price_of_a_token
 from decoding.strategies.disco import Priced
 from decoding.training.designs import USUAL
 
@@ -19,7 +19,7 @@ HALVES = (0, 1)
 EACH_HELD_OUT = 3  # of so many prompts that train, one says when to stop
 
 
-def matrix(sets: Mapping[str, Study], costs: CostModel) -> dict[tuple[str, str], Estimate]:
+def matrix(sets: Mapping[str, RecordedSet], costs: CostModel) -> dict[tuple[str, str], Estimate]:
     """Speed over the lookahead that is best on the judged set, by the sets (trained on, judged on).
 
     A classifier trains on half of a set and judges the other half of each, so that all train on equally many prompts
@@ -41,11 +41,11 @@ def matrix(sets: Mapping[str, Study], costs: CostModel) -> dict[tuple[str, str],
     return {pair: median(ratios) for pair, ratios in gains.items()}
 
 
-def _half(study: Study, half: int) -> Study:
-    return Study(study.recordings[half :: len(HALVES)], study.words)
+def _half(study: RecordedSet, half: int) -> RecordedSet:
+    return RecordedSet(study.recordings[half :: len(HALVES)], study.words)
 
 
-def _trained(study: Study) -> Classifier:
+def _trained(study: RecordedSet) -> DraftClassifier:
     """Train our network that costs least: which one pays is not what the figure is about."""
     held_out = study.recordings[::EACH_HELD_OUT]
     rest = [recording for number, recording in enumerate(study.recordings) if number % EACH_HELD_OUT]

@@ -301,7 +301,7 @@ class CostModel:
 
     @cached_property
     def _of_each(self) -> dict[int, CostModel]:
-        """What `of_each` has returned, as tables take longer to make than a text to play."""
+        """Cache of `of_each`: tables take longer to make than a text to play."""
         return {1: self}
 
     @cached_property

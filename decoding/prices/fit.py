@@ -43,9 +43,9 @@ def costs_from(traces: Sequence[Trace]) -> CostModel:
     every = later_rounds(traces)
     chains = [one for one in every if not one.is_copied]  # a copy says nothing of the draft model's passes
     per_token, per_round = fitted(_caught_up(chains))
-    alone = [_rest(one) for one in chains if not one.draft]
+    undrafted = [_rest(one) for one in chains if not one.draft]
     drafting = [_rest(one) for one in chains if one.draft]  # a draft is also announced, cut and committed
-    rest = statistics.median(alone or drafting or [0.0])
+    rest = statistics.median(undrafted or drafting or [0.0])
     late = [one.asking_s - per_round - per_token * one.passes for one in chains if one.draft and one.is_behind]
     target = rising(grouped((one.drafted + 1, one.verifying_s) for one in every))
     costs = CostModel(
@@ -165,7 +165,7 @@ def _caught_up(chains: Iterable[Round]) -> Values:
 # Several texts --------------------------------------------------------------------------------------------------------
 
 
-class AtLoad(NamedTuple):
+class PricesAtLoad(NamedTuple):
     """Prices of passes that so many texts share, as the runs at one load show them."""
 
     verify: Line  # (rows of the pass, seconds)
@@ -173,7 +173,7 @@ class AtLoad(NamedTuple):
     rest: float
 
 
-def _at_load(users: int, runs: Iterable[Sequence[Trace]]) -> AtLoad | None:
+def _at_load(users: int, runs: Iterable[Sequence[Trace]]) -> PricesAtLoad | None:
     """Read the traces of the runs of so many users. Return None if none has two rounds."""
     every = [found for traces in runs if (found := later_rounds(traces))]
     if not every:
@@ -182,7 +182,7 @@ def _at_load(users: int, runs: Iterable[Sequence[Trace]]) -> AtLoad | None:
     verify = grouped((count, one.verifying_s) for count, found in zip(rows, every, strict=True) for one in found)
     steps = [one.asking_s / one.passes for found in every for one in found if one.passes]
     rest = max(0.0, statistics.median(_rest(one) for found in every for one in found))
-    return AtLoad(rising(verify), statistics.median(steps) if steps else None, rest)
+    return PricesAtLoad(rising(verify), statistics.median(steps) if steps else None, rest)
 
 
 def with_loads(
@@ -194,7 +194,7 @@ def with_loads(
     return joined(costs, {users: found for users, of in runs.items() if (found := _at_load(users, of))}, reading)
 
 
-def joined(costs: CostModel, loads: Mapping[int, AtLoad], reading: float) -> tuple[CostModel, dict[int, int]]:
+def joined(costs: CostModel, loads: Mapping[int, PricesAtLoad], reading: float) -> tuple[CostModel, dict[int, int]]:
     """Add the prices of these loads, as `with_loads` does."""
     per_row = costs.row(many=max(2, costs.widest))
 
@@ -223,10 +223,10 @@ def joined(costs: CostModel, loads: Mapping[int, AtLoad], reading: float) -> tup
     return whole, {1: costs.widest, **{users: int(found.verify[-1][0]) for users, found in loads.items()}}
 
 
-def reading_cost(alone: Mapping[int, Started], drafting: Mapping[int, Started]) -> float:
+def reading_cost(undrafted: Mapping[int, Started], drafting: Mapping[int, Started]) -> float:
     """Seconds in which a draft reads a token of a prompt, from each prompt's samples with and without a draft."""
-    both = [prompt for prompt in drafting if prompt in alone and drafting[prompt].prompt_tokens]
-    each = [(drafting[p].prefill_ns - alone[p].prefill_ns) * 1e-9 / drafting[p].prompt_tokens for p in both]
+    both = [prompt for prompt in drafting if prompt in undrafted and drafting[prompt].prompt_tokens]
+    each = [(drafting[p].prefill_ns - undrafted[p].prefill_ns) * 1e-9 / drafting[p].prompt_tokens for p in both]
     return max(0.0, statistics.median(each)) if each else 0.0
 
 

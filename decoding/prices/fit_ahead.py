@@ -31,13 +31,13 @@ def prices_from(static: Traces, ssd: Iterable[Sequence[Event]]) -> CostModel:
     return prices_beside(costs_from(static), ssd)
 
 
-def prices_beside(alone: CostModel, ssd: Iterable[Sequence[Event]]) -> CostModel:
+def prices_beside(single: CostModel, ssd: Iterable[Sequence[Event]]) -> CostModel:
     """Measure prices on samples of SSD as it is to be simulated: two models at once may each run slower than alone.
-    `alone` gives the price of a verification by its rows. The answers include their messages."""
+    `single` gives the price of a verification by its rows. The answers include their messages."""
     seen = _Seen()
     for trace in ssd:
         seen.read(trace)
-    judged = [(each.verifying_s, alone.verify(1, len(each.draft.tokens) + 1)) for each in seen.rounds if each.draft]
+    judged = [(each.verifying_s, single.verify(1, len(each.draft.tokens) + 1)) for each in seen.rounds if each.draft]
     slower = sum(seconds for seconds, _ in judged) / sum(usual for _, usual in judged)
     drafts = [(each.draft, each.working_s) for each in seen.rounds if each.draft]
     # A hit that went on alone is left out: it had some of its tokens already.
@@ -49,8 +49,8 @@ def prices_beside(alone: CostModel, ssd: Iterable[Sequence[Event]]) -> CostModel
     # The last round's preparation is not in the trace, so in turn its time would look like settling.
     settling = _mean([each.settling_s for each in seen.rounds if each.beside or not each.draft])
     found = replace(
-        alone,
-        target={1: [(rows, slower * seconds) for rows, seconds in alone.target[1]]},
+        single,
+        target={1: [(rows, slower * seconds) for rows, seconds in single.target[1]]},
         steps={1: [(1, per_token)]},
         begin=[(1, per_draft)],
         rest=[(1, settling)],
@@ -110,10 +110,10 @@ def _mean(seconds: Sequence[float]) -> float:
 # Several texts: both models share the memory, and one question asks for the drafts of all ----------------------------
 
 
-def prepared_in(rows: Sequence[Row], alone: Row, costs: CostModel, users: int) -> CostModel:
-    """Add the prices of preparing, from the rows of runs with so many users. `alone` is autoregressive's, from the same
-    minutes: what slowed that down slowed all of them down."""
-    drift = _slowed(alone, costs, users)
+def prepared_in(rows: Sequence[Row], undrafted: Row, costs: CostModel, users: int) -> CostModel:
+    """Add the prices of preparing, from the rows of runs with so many users. `undrafted` is autoregressive's, from the
+    same minutes: what slowed that down slowed all of them down."""
+    drift = _slowed(undrafted, costs, users)
     runs = [(_branches_in(row), counted(row), _slowed(row, costs, users) / drift) for row in rows]
     return with_preparing(costs, runs, users, drift)
 
@@ -141,10 +141,10 @@ def with_preparing(
     return replace(costs, branches=sorted(passes.items()), slower=slower, delay=_delay(slower, working), answer=answer)
 
 
-def as_alone(costs: CostModel, prices: CostModel, alone: CostModel) -> CostModel:
+def undisturbed(costs: CostModel, prices: CostModel, single: CostModel) -> CostModel:
     """Add the prices of preparing for one text, with and without a draft beside it: a joint pass has as many rows,
     whichever texts they belong to."""
-    slower = max(1.0, prices.verify(1, 2) / alone.verify(1, 2))
+    slower = max(1.0, prices.verify(1, 2) / single.verify(1, 2))
     return replace(costs, branches=prices.branches, slower=slower, delay=_delay(slower, 1.0), answer=prices.answer)
 
 

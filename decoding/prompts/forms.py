@@ -16,7 +16,7 @@ MOST_NAMED = 20  # columns in a sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class RowForm:
     """Rows of one data set, and how one becomes a text. `template` describes it for people; `text` does it."""
 
     slug: str
@@ -55,7 +55,7 @@ def _contents(row: Row) -> str:
 FORMS = {
     form.slug: form
     for form in (
-        Form(
+        RowForm(
             "humaneval",
             "HumanEval",
             columns("prompt canonical_solution entry_point"),
@@ -64,7 +64,7 @@ FORMS = {
             lambda row: word(row, "prompt"),
             optional("canonical_solution"),
         ),
-        Form(
+        RowForm(
             "mbpp",
             "MBPP",
             columns("text code test_list", "prompt code test_list"),
@@ -73,7 +73,7 @@ FORMS = {
             _mbpp,
             optional("code"),
         ),
-        Form(
+        RowForm(
             "cnn-dailymail",
             "CNN/DailyMail",
             columns("article highlights"),
@@ -82,7 +82,7 @@ FORMS = {
             _cnn_dailymail,
             optional("highlights"),
         ),
-        Form(
+        RowForm(
             "alpaca",
             "Alpaca",
             columns("instruction output"),
@@ -91,7 +91,7 @@ FORMS = {
             _alpaca,
             optional("output"),
         ),
-        Form(
+        RowForm(
             "ultrafeedback",
             "UltraFeedback",
             columns("instruction completions", "prompt chosen rejected"),
@@ -100,7 +100,7 @@ FORMS = {
             lambda row: word(row, "instruction", "prompt"),
             lambda row: "",
         ),
-        Form(
+        RowForm(
             "gsm8k",
             "GSM8K",
             columns("question answer"),
@@ -109,7 +109,7 @@ FORMS = {
             lambda row: word(row, "question"),
             optional("answer"),
         ),
-        Form(
+        RowForm(
             "spec-bench",
             "Spec-Bench, MT-Bench, SPEED-Bench",
             columns("turns"),
@@ -119,7 +119,7 @@ FORMS = {
             first("reference"),
             chats.questions,
         ),
-        Form(
+        RowForm(
             "sharegpt",
             "ShareGPT",
             columns("conversations"),
@@ -129,7 +129,7 @@ FORMS = {
             lambda row: "",
             chats.sharegpt,
         ),
-        Form(
+        RowForm(
             "openai-log",
             "OpenAI request log",
             columns("body custom_id", "body timestamp", "body url"),
@@ -140,7 +140,7 @@ FORMS = {
             chats.messages,
             is_log=True,
         ),
-        Form(
+        RowForm(
             "messages",
             "Chat messages",
             columns("messages"),
@@ -151,7 +151,7 @@ FORMS = {
             chats.messages,
             is_log=True,
         ),
-        Form(
+        RowForm(
             "chat-as-text",
             "Chat as plain text",
             (),
@@ -160,7 +160,7 @@ FORMS = {
             _contents,
             lambda row: "",
         ),
-        Form(
+        RowForm(
             "plain",
             "Prompts",
             columns("text", "prompt"),
@@ -173,18 +173,18 @@ FORMS = {
 }
 
 
-def named(form: str) -> Form:
+def named(form: str) -> RowForm:
     if form not in FORMS:
         raise BadPrompts(f"There is no prompt form {form!r}; there are {', '.join(FORMS)}.")
     return FORMS[form]
 
 
-def form_of(row: Row) -> Form | None:
+def form_of(row: Row) -> RowForm | None:
     """Return the form that has these columns."""
     return next((form for form in FORMS.values() if any(columns <= row.keys() for columns in form.columns)), None)
 
 
-def recognised(row: Row, name: str) -> Form:
+def recognised(row: Row, name: str) -> RowForm:
     if (form := form_of(row)) is not None:
         return form
     raise BadPrompts(

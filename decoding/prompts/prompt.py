@@ -16,7 +16,7 @@ from decoding.prompts import chats
 from decoding.prompts.chat.messages import BadChat, Chat, Message
 from decoding.prompts.containers import LONGEST, Placed
 from decoding.prompts.containers import rows as rows_of
-from decoding.prompts.forms import Form, named, recognised
+from decoding.prompts.forms import RowForm, named, recognised
 from decoding.prompts.rows import BrokenRow, Row, optional
 
 SPLITS = {"": "", "train": "train", "test": "test"} | dict.fromkeys(("validation", "valid", "val", "dev"), "validation")
@@ -29,7 +29,7 @@ HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class PromptItem:
     """One text to continue. `reference` is the answer of the data set's authors, if there is one."""
 
     id: str
@@ -56,19 +56,19 @@ class Prompt:
         return json.dumps(self.chat.to_dict(), sort_keys=True) if self.chat else self.text
 
 
-def in_turn(prompts: Sequence[Prompt]) -> list[Prompt]:
+def in_turn(prompts: Sequence[PromptItem]) -> list[PromptItem]:
     """Put the later turns of each conversation behind its first one."""
     following = {prompt.follows: prompt for prompt in prompts if prompt.follows}
-    ordered: list[Prompt] = []
+    ordered: list[PromptItem] = []
     for first in first_turns(prompts):
-        turn: Prompt | None = first
+        turn: PromptItem | None = first
         while turn:
             ordered.append(turn)
             turn = following.pop(turn.id, None)
     return [*ordered, *following.values()]
 
 
-def turns_to(prompt: Prompt, by_id: Mapping[str, Prompt]) -> list[Prompt]:
+def turns_to(prompt: PromptItem, by_id: Mapping[str, PromptItem]) -> list[PromptItem]:
     """Return the turns of a conversation up to this one."""
     path = [prompt]
     while follows := path[0].follows:
@@ -78,7 +78,7 @@ def turns_to(prompt: Prompt, by_id: Mapping[str, Prompt]) -> list[Prompt]:
     return path
 
 
-def messages_to(turns: Sequence[Prompt], answer: Callable[[Prompt], str]) -> list[Message]:
+def messages_to(turns: Sequence[PromptItem], answer: Callable[[PromptItem], str]) -> list[Message]:
     """Return the messages of a conversation up to its last turn, with the answers to those before."""
     messages: list[Message] = []
     for turn in turns:
@@ -88,12 +88,12 @@ def messages_to(turns: Sequence[Prompt], answer: Callable[[Prompt], str]) -> lis
     return messages
 
 
-def first_turns(prompts: Iterable[Prompt]) -> list[Prompt]:
+def first_turns(prompts: Iterable[PromptItem]) -> list[PromptItem]:
     """Return the prompts that follow no answer."""
     return [prompt for prompt in prompts if not prompt.follows]
 
 
-def read_prompts(text: str, name: str, *, form: str | None = None) -> list[Prompt]:
+def read_prompts(text: str, name: str, *, form: str | None = None) -> list[PromptItem]:
     """Read a prompt file. Its content or the ending of `name` gives the container, and the columns give the form unless
     `form` names one."""
     return from_rows(rows_in(text, name), name, form=form)
@@ -121,10 +121,10 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> str:
                          "Save the file as UTF-8 and load it again.") from None  # fmt: skip
 
 
-def from_rows(rows: Iterable[Placed], name: str, *, form: str | None = None) -> list[Prompt]:
+def from_rows(rows: Iterable[Placed], name: str, *, form: str | None = None) -> list[PromptItem]:
     """Turn rows into prompts. An error says where the first broken row is, why, and how many rows are good."""
     chosen = named(form) if form else None
-    prompts: list[Prompt] = []
+    prompts: list[PromptItem] = []
     first_at: dict[str, str] = {}
     first_broken, broken_count = None, 0
     for number, (place, row) in _counted(rows, name):
@@ -162,13 +162,13 @@ def _told(name: str, place: str, reason: str, broken_count: int, good_count: int
     return f"{name}, {place} is broken{more}: {reason}. {good}. Fix or remove it and load the file again."
 
 
-def _require_new(found: Iterable[Prompt], first_at: Mapping[str, str]) -> None:
+def _require_new(found: Iterable[PromptItem], first_at: Mapping[str, str]) -> None:
     for prompt in found:
         if prompt.id in first_at:
             raise BrokenRow(f"its id {prompt.id!r} is that of {first_at[prompt.id]} already")
 
 
-def _read(row: Row, form: Form, number: str) -> list[Prompt]:
+def _read(row: Row, form: RowForm, number: str) -> list[PromptItem]:
     """Read a row: one prompt, or one for each turn of its conversation."""
     turns = form.turns(row) if form.turns else []
     sent = chats.sent(row) if form.is_log else chats.Sent()
@@ -179,7 +179,7 @@ def _read(row: Row, form: Form, number: str) -> list[Prompt]:
     return [_checked(prompt) for prompt in _conversation(plain, turns)]
 
 
-def _conversation(first: Prompt, turns: Sequence[chats.Turn]) -> Iterator[Prompt]:
+def _conversation(first: PromptItem, turns: Sequence[chats.Turn]) -> Iterator[PromptItem]:
     """Yield a prompt for each turn. All but the first follow the answer to the one before."""
     follows = ""
     for number, turn in enumerate(turns, 1):
@@ -189,14 +189,14 @@ def _conversation(first: Prompt, turns: Sequence[chats.Turn]) -> Iterator[Prompt
         follows = id
 
 
-def _prompt(row: Row, text: str, number: str) -> Prompt:
+def _prompt(row: Row, text: str, number: str) -> PromptItem:
     split = optional("split")(row).lower()
     if split not in SPLITS:
         raise BrokenRow(f"its split is {split[:40]!r}, which can be train, validation, test or nothing")
-    return Prompt(optional(*IDS)(row) or number, text, optional("category")(row), SPLITS[split])
+    return PromptItem(optional(*IDS)(row) or number, text, optional("category")(row), SPLITS[split])
 
 
-def _checked(prompt: Prompt) -> Prompt:
+def _checked(prompt: PromptItem) -> PromptItem:
     if not prompt.text.strip() and not prompt.chat:
         raise BrokenRow("its text is empty")
     if len(prompt.text) > LONGEST:

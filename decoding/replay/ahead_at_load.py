@@ -13,7 +13,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import counted, prepared_in
 from decoding.replay.at_load import play
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import ALONE, static
+from decoding.replay.planning import AUTOREGRESSIVE, static
 from decoding.replay.planning_ahead import Simulating, spread
 from decoding.replay.probing import typical
 from decoding.replay.ssd.recording import plan_of
@@ -59,10 +59,10 @@ class AheadAtLoad:
 
     def _measured(self, choices: Sequence[Choice], users: int) -> CostModel | None:
         """Run settings and autoregressive shortly. None if somebody cancels, or nothing was prepared."""
-        made, asked = self.simulating, [choice.at(Load(users)) for choice in (ALONE, *choices)]
+        made, asked = self.simulating, [choice.at(Load(users)) for choice in (AUTOREGRESSIVE, *choices)]
         found = run_all(made.pair, typical(made.prompts), made.sampling, asked, cancelled=made.cancelled)
         if made.cancelled():
             return None
-        alone, *rows = (found[choice.label] for choice in asked)
+        undrafted, *rows = (found[choice.label] for choice in asked)
         rows = [row for row in rows if counted(row)]
-        return prepared_in(rows, alone, self.costs, users) if rows else None
+        return prepared_in(rows, undrafted, self.costs, users) if rows else None

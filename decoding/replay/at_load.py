@@ -11,29 +11,29 @@ from typing import TypeVar
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
 from decoding.prices.cost_model import CostModel
-from decoding.replay.player import Clock, Player, Playing
-from decoding.replay.texts_at_load import Round, Text
+from decoding.replay.player import PassClock, Player, Playing
+from decoding.replay.texts_at_load import RoundCounts, TextAtLoad
 
 PIECE = 64  # tokens of prompts that one round reads, as in the loop
-AnyText = TypeVar("AnyText", bound=Text)
+AnyText = TypeVar("AnyText", bound=TextAtLoad)
 
 
 @dataclass
-class Played:
+class PlayedRequest:
     """Times of one request, in seconds since it arrived."""
 
     tokens: int
     first: float
     end: float
-    rounds: Sequence[Round] = ()
+    rounds: Sequence[RoundCounts] = ()
 
 
 @dataclass
-class Run:
+class PlayedRun:
     """All requests of one strategy at one load, in the order in which they were given."""
 
     users: int
-    requests: list[Played] = field(default_factory=list)
+    requests: list[PlayedRequest] = field(default_factory=list)
 
     @property
     def tokens_per_s_device(self) -> float:
@@ -48,7 +48,7 @@ def play(
     users: int,
     *,
     drafts: bool = True,
-) -> Run:
+) -> PlayedRun:
     """Play every request once, with `users` under way at any time. Requests that fill and empty the machine are not
     counted, as in a comparison. `drafts` says whether a draft model reads the prompts."""
     player = Player(costs, source().sees, drafts=drafts)
@@ -65,12 +65,12 @@ def serve(
     begin: Callable[[RecordedText, int], AnyText],
     step: Callable[[Sequence[AnyText]], None],
     users: int,
-    clock: Clock,
-) -> Run:
+    clock: PassClock,
+) -> PlayedRun:
     """Let every request grow to its end among so many. `begin` makes a text of so many tokens; `step` plays a round of
     all that are under way."""
     queue = deque(stream(requests, users))
-    done, growing = dict[int, Played](), list[tuple[AnyText, int | None]]()
+    done, growing = dict[int, PlayedRequest](), list[tuple[AnyText, int | None]]()
     while len(done) < len(requests):
         while len(growing) < users:
             request, end, number = queue.popleft()
@@ -80,9 +80,9 @@ def serve(
         step([text for text, _ in growing])
         for text, number in growing:
             if text.at >= text.end and number is not None:
-                done[number] = Played(text.end, text.first - text.began, clock.seconds - text.began, text.rounds)
+                done[number] = PlayedRequest(text.end, text.first - text.began, clock.seconds - text.began, text.rounds)
         growing = [(text, number) for text, number in growing if text.at < text.end]
-    return Run(users, [done[number] for number in range(len(requests))])
+    return PlayedRun(users, [done[number] for number in range(len(requests))])
 
 
 def stream(requests: Sequence[RecordedText], users: int) -> Iterator[tuple[RecordedText, int, int | None]]:

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
-from decoding.measure.comparison import Comparison, SinkFor, no_sink
-from decoding.measure.schedule import Key
+from decoding.disco.classifier import DraftClassifier
+from decoding.measure.comparison import Measurement, SinkFor, no_sink
+from decoding.measure.schedule import SampleKey
 from decoding.measure.summary import report
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, with_mixes, with_trees
-from decoding.prompts.prompt import Prompt
-from decoding.replay.planning import Prediction, Study, predict_these
+from decoding.prompts.prompt import PromptItem
+from decoding.replay.planning import Prediction, RecordedSet, predict_these
 from decoding.replay.probing import MIX
 from decoding.strategies import BASELINE
-from decoding.trace.events import Event, EventSink, Recorder, Silence, Verified
+from decoding.trace.events import Event, EventSink, NullSink, Recorder, Verified
 
 READ = 48  # prompts whose rounds are read for prices
 
@@ -61,8 +61,8 @@ def to_run(predictions: Sequence[Prediction]) -> list[Choice]:
 
 
 def confirm(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     predictions: Sequence[Prediction],
     *,
@@ -73,9 +73,9 @@ def confirm(
     read = {prompt.id for prompt in prompts[:: -(-len(prompts) // READ)]}
     runs = list[tuple[Choice, Sequence[Event]]]()
 
-    def sink_for(key: Key) -> EventSink:
+    def sink_for(key: SampleKey) -> EventSink:
         if key.prompt.id not in read:
-            return Silence()
+            return NullSink()
         recorder = Recorder()
         runs.append((key.choice, recorder.events))
         return recorder
@@ -88,9 +88,9 @@ def confirm(
 def repriced(
     confirmed: Confirmed,
     predictions: Sequence[Prediction],
-    study: Study,
+    study: RecordedSet,
     probed: CostModel,
-    classifier: Classifier | None,
+    classifier: DraftClassifier | None,
 ) -> dict[str, float]:
     """Replay the settings that ran at the prices of their runs. Return speed-ups by label. What parts them from the
     measured ones is the replay's own error, not a machine that has changed since the probe."""
@@ -103,8 +103,8 @@ def repriced(
 
 
 def run_all(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     choices: Sequence[Choice],
     *,
@@ -114,7 +114,7 @@ def run_all(
 ) -> Mapping[str, Mapping[str, Any]]:
     """Run choices side by side and return the report's rows by label. None remembers texts of an earlier run."""
     pair.begin(choices)
-    comparison = Comparison(pair, prompts, choices, sampling, sink_for=sink_for, cancelled=cancelled)
+    comparison = Measurement(pair, prompts, choices, sampling, sink_for=sink_for, cancelled=cancelled)
     comparison.warm_up()
     samples = comparison.run_whole(on_progress)
     return {row["label"]: row for row in report(choices, {choice.label: "" for choice in choices}, samples)}

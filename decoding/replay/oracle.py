@@ -26,13 +26,13 @@ DRAFT_MODEL, BEST = "draft model", "best of each position"  # sources that no st
 
 
 @dataclass(frozen=True)
-class Passes:
+class PassCounts:
     target: int
     draft: int
     accepted: int
 
     @classmethod
-    def of(cls, counts: Counts) -> Passes:
+    def of(cls, counts: Counts) -> PassCounts:
         return cls(counts.target_passes, counts.draft_passes, counts.accepted)
 
 
@@ -42,9 +42,9 @@ class OneSample:
 
     prompt: str
     lookaheads: Sequence[int]
-    oracle: Passes
+    oracle: PassCounts
     lookahead: int
-    static: Passes
+    static: PassCounts
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class Analysis:
     deviation: float
     by_progress: Sequence[float | None]  # figures 3 and 5: mean over the rounds in each twentieth of a sample
     histogram: Sequence[int]  # figure 4: entry n counts rounds with a lookahead of n
-    oracle: Passes
-    static: Passes  # at the lookahead of figure 2
+    oracle: PassCounts
+    static: PassCounts  # at the lookahead of figure 2
     one: OneSample
-    sources: Mapping[str, Passes]  # the oracle on each source of drafts, and on the best source of each position
+    sources: Mapping[str, PassCounts]  # the oracle on each source of drafts, and on the best source of each position
 
 
 def lookaheads(record: Record) -> list[int]:
@@ -120,13 +120,13 @@ def _by_progress(rounds: Sequence[Sequence[int]]) -> list[float | None]:
     return [statistics.mean(values) if values else None for values in bins]
 
 
-def _oracle(records: Sequence[Record]) -> Passes:
+def _oracle(records: Sequence[Record]) -> PassCounts:
     return _passes(records, lambda: UntilRefused(UNLIMITED))
 
 
-def _static(records: Sequence[Record], lookahead: int) -> Passes:
+def _static(records: Sequence[Record], lookahead: int) -> PassCounts:
     return _passes(records, lambda: SameLength(lookahead))
 
 
-def _passes(records: Sequence[Record], source: Callable[[], Source]) -> Passes:
-    return Passes.of(replay(map(RecordedText, records), source))
+def _passes(records: Sequence[Record], source: Callable[[], Source]) -> PassCounts:
+    return PassCounts.of(replay(map(RecordedText, records), source))

@@ -10,21 +10,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from decoding.backends.joint_probing import measure
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.drafting.strategy import Export
+from decoding.drafting.strategy import EngineSetting
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.ahead_at_load import AheadAtLoad
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import ALONE, Study
+from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet
 from decoding.replay.planning_ahead import Simulating
 from decoding.replay.planning_at_load import (
-    AtLoad,
-    Material,
+    PlanInputs,
+    PredictionAtLoad,
     best_of_kinds,
     crossovers,
     predict_at_load,
@@ -35,10 +35,10 @@ from decoding.replay.workload import SHOWN
 
 
 def plan_at_load(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
-    study: Study,
+    study: RecordedSet,
     costs: CostModel,
     users: Sequence[int],
     classifier: str | None = None,
@@ -50,28 +50,28 @@ def plan_at_load(
     joint = measure(pair, max(users), sampling, like=costs)
     asked = None if classifier is None else pair.classifier(classifier, sampling)
     simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
-    ahead = None if study.is_alone else AheadAtLoad(simulating, joint)
-    found = predict_at_load(Material(study, joint, asked, ahead), users)
+    ahead = None if study.is_undrafted else AheadAtLoad(simulating, joint)
+    found = predict_at_load(PlanInputs(study, joint, asked, ahead), users)
     if cancelled():
         return {}
     best = {count: [_asking(row, classifier or "") for row in best_of_kinds(rows)] for count, rows in found.items()}
     run = worth_running(found, SHOWN)
-    chosen = [ALONE.at(Load(count)) for count in users]
+    chosen = [AUTOREGRESSIVE.at(Load(count)) for count in users]
     chosen += [row.choice for rows in best.values() for row in rows if row.choice.kind in run]
     chosen.sort(key=lambda choice: choice.load)
     due = len(chosen) * len(prompts)
     measured = run_all(
         pair, prompts, sampling, chosen, on_progress=lambda done: on_progress(done, due), cancelled=cancelled
     )
-    return document(best, measured, None if study.is_alone else schedule(found, measured))
+    return document(best, measured, None if study.is_undrafted else schedule(found, measured))
 
 
-def _asking(row: AtLoad, classifier: str) -> AtLoad:
+def _asking(row: PredictionAtLoad, classifier: str) -> PredictionAtLoad:
     return dataclasses.replace(row, choice=row.choice.asking(classifier))
 
 
 def document(
-    best: Mapping[int, Sequence[AtLoad]], measured: Mapping[str, Mapping[str, Any]], planned: Choice | None
+    best: Mapping[int, Sequence[PredictionAtLoad]], measured: Mapping[str, Mapping[str, Any]], planned: Choice | None
 ) -> dict[str, Any]:
     rows = [_row(users, row, measured.get(row.choice.label)) for users, of in best.items() for row in of]
     exports = [*(planned.spec.exports(planned.params) if planned else ()), *_copying(rows)]
@@ -84,7 +84,7 @@ def document(
     }
 
 
-def _copying(rows: Sequence[Mapping[str, Any]]) -> Iterator[Export]:
+def _copying(rows: Sequence[Mapping[str, Any]]) -> Iterator[EngineSetting]:
     """Export the best setting of each kind that copies from the text, if that is a gain at any load. Engines take one
     setting for all loads."""
     copying: dict[str, list[Mapping[str, Any]]] = {}
@@ -105,7 +105,7 @@ def _gain(row: Mapping[str, Any]) -> float:
     return gain
 
 
-def _row(users: int, row: AtLoad, measured: Mapping[str, Any] | None) -> dict[str, Any]:
+def _row(users: int, row: PredictionAtLoad, measured: Mapping[str, Any] | None) -> dict[str, Any]:
     """Predicted speed of one setting, and the measured one if it ran: with waiting and reading the prompt."""
     return {
         "users": users,

@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from decoding.backends import alone
+from decoding.backends import without_draft
 from decoding.disco import metrics, training
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import with_copies
 from decoding.disco.prices import COPIED
 from decoding.disco.training import Labelled
 from decoding.prices.cost_model import CostModel
-from decoding.replay.planning import ALONE, STATICS, Prediction, Study, copying, elsewhere, tuned
+from decoding.replay.planning import AUTOREGRESSIVE, STATICS, Prediction, RecordedSet, copying, elsewhere, tuned
 from decoding.strategies.disco import RULES
 
 FORMAT = "drafthouse.plan/1"
@@ -59,21 +59,23 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None, repriced: fl
     }
 
 
-Speeds = Callable[[Classifier], dict[str, Any]]
+Speeds = Callable[[DraftClassifier], dict[str, Any]]
 
 
-def judged(recorded: Study, costs: CostModel, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
+def judged(recorded: RecordedSet, costs: CostModel, classifiers: Mapping[str, DraftClassifier]) -> list[dict[str, Any]]:
     """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on. On a
     target alone that is on copies, if there are any."""
     if not classifiers:
         return []
-    is_alone = recorded.is_alone
-    labelled = with_copies(training.NOTHING, recorded.recordings) if is_alone else training.label(recorded.recordings)
-    speeds = _of_copies(recorded, costs) if is_alone else _of_drafts(recorded, costs)
+    is_undrafted = recorded.is_undrafted
+    labelled = (
+        with_copies(training.NOTHING, recorded.recordings) if is_undrafted else training.label(recorded.recordings)
+    )
+    speeds = _of_copies(recorded, costs) if is_undrafted else _of_drafts(recorded, costs)
     return [_judged(name, each, labelled, speeds) for name, each in classifiers.items() if len(labelled.rows)]
 
 
-def _judged(name: str, classifier: Classifier, labelled: Labelled, speeds: Speeds) -> dict[str, Any]:
+def _judged(name: str, classifier: DraftClassifier, labelled: Labelled, speeds: Speeds) -> dict[str, Any]:
     scores = metrics.measure(classifier(labelled.rows), labelled.accepted)
     return {
         "classifier": name,
@@ -84,11 +86,11 @@ def _judged(name: str, classifier: Classifier, labelled: Labelled, speeds: Speed
     }
 
 
-def _of_drafts(recorded: Study, costs: CostModel) -> Speeds:
-    baseline = costs.tokens_per_s(recorded.play(ALONE))
+def _of_drafts(recorded: RecordedSet, costs: CostModel) -> Speeds:
+    baseline = costs.tokens_per_s(recorded.play(AUTOREGRESSIVE))
     best = max(costs.tokens_per_s(recorded.play(choice)) for choice in STATICS) / baseline
 
-    def speeds(classifier: Classifier) -> dict[str, Any]:
+    def speeds(classifier: DraftClassifier) -> dict[str, Any]:
         own = {rule: classifier.tuned(rule) for rule in RULES}
         counts = tuned(recorded, recorded.estimates(classifier), own)
         gains = {rule: costs.tokens_per_s(count, "estimate") / baseline for rule, count in counts.items()}
@@ -97,9 +99,9 @@ def _of_drafts(recorded: Study, costs: CostModel) -> Speeds:
     return speeds
 
 
-def _of_copies(recorded: Study, costs: CostModel) -> Speeds:
-    def speeds(classifier: Classifier) -> dict[str, Any]:
+def _of_copies(recorded: RecordedSet, costs: CostModel) -> Speeds:
+    def speeds(classifier: DraftClassifier) -> dict[str, Any]:
         found = copying(recorded, costs, classifier, classifier.tuned(COPIED))
-        return {"speedups": alone.judged_copies(found), "best_copy": alone.best_copy(found)}
+        return {"speedups": without_draft.judged_copies(found), "best_copy": without_draft.best_copy(found)}
 
     return speeds

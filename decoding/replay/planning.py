@@ -12,12 +12,12 @@ from types import MappingProxyType
 
 from torch import Tensor
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, by_kind, choose, parse_choices, planned
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, rules
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any, judge_of
 from decoding.disco.recording import Recording
 from decoding.disco.texts import Texts
@@ -27,10 +27,10 @@ from decoding.drafting.strategy import CLASSIFIER, LONGEST, NEWEST
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.player import copied_record, replay
-from decoding.replay.scribes import Scribes, copies_for
-from decoding.replay.target_alone import texts_alone
+from decoding.replay.recording_workers import RecordingWorkers, copies_for
+from decoding.replay.undrafted_texts import undrafted_texts
 from decoding.replay.workload import settings
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle, suffix
 from decoding.strategies import static as static_strategy
@@ -41,12 +41,12 @@ Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position whe
 
 
 @dataclass(frozen=True)
-class Study:
+class RecordedSet:
     """Recordings of one prompt set, and what replays compute from them once."""
 
     recordings: Sequence[Recording]
     words: Words = no_words
-    is_alone: bool = False  # no draft was recorded
+    is_undrafted: bool = False  # no draft was recorded
 
     @cached_property
     def rounds(self) -> list[Tensor]:
@@ -65,7 +65,7 @@ class Study:
     @property
     def drafted(self) -> list[Record]:
         """Records of the draft model; none if it was not recorded."""
-        return [] if self.is_alone else self.records
+        return [] if self.is_undrafted else self.records
 
     @cached_property
     def copied(self) -> dict[str, list[Record]]:
@@ -108,10 +108,10 @@ class Study:
     def leads(self) -> Rows:
         return [features.lead(rounds).tolist() for rounds in self.rounds]
 
-    def estimates(self, classifier: Classifier) -> Rows:
+    def estimates(self, classifier: DraftClassifier) -> Rows:
         """Estimates of the tokens after which a source is asked: of all but a draft's own end token. Nothing without a
         draft model."""
-        if self.is_alone:
+        if self.is_undrafted:
             return ()
         tables = (rules.estimates(classifier, rounds).tolist() for rounds in self.rounds)
         return [
@@ -177,31 +177,31 @@ class Prediction:
 
 
 def study(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     *,
     tails: bool,
     trees: bool = False,
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
-    scribes: Scribes | None = None,
+    workers: RecordingWorkers | None = None,
     texts: Texts = MappingProxyType({}),
-) -> Study:
+) -> RecordedSet:
     """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`,
     replays of trees of likeliest paths need `trees`, which not every draft can read; training needs neither. Under
     ratio dice each strategy has its own text; the recorded one is as likely as any, so replays give the average costs
-    of a run. Pass `scribes` and `texts` if you have them already. If the pair has no draft, only the texts are
+    of a run. Pass `workers` and `texts` if you have them already. If the pair has no draft, only the texts are
     recorded: copies need no more."""
     if pair.draft is None:
-        recordings = texts_alone(pair, prompts, sampling, on_progress=on_progress, cancelled=cancelled)
-        return Study(recordings, pair.tokenizer.decode, is_alone=True)
+        recordings = undrafted_texts(pair, prompts, sampling, on_progress=on_progress, cancelled=cancelled)
+        return RecordedSet(recordings, pair.tokenizer.decode, is_undrafted=True)
     depth, paths = CAP if tails else 0, likeliest_paths() if trees and pair.draft.reads_trees_at_once else []
-    with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
+    with nullcontext(workers) if workers else RecordingWorkers(pair, copies_for(pair, len(prompts))) as who:
         recordings = who.record(
             prompts, sampling, depth, trees=paths, texts=texts, on_progress=on_progress, cancelled=cancelled
         )
-    return Study(recordings, pair.tokenizer.decode)
+    return RecordedSet(recordings, pair.tokenizer.decode)
 
 
 def likeliest_paths() -> list[LikeliestPaths]:
@@ -221,24 +221,24 @@ def static(lookahead: int) -> Choice:
     return choose(static_strategy.STRATEGY.slug, {"lookahead": lookahead})
 
 
-ALONE = choose(BASELINE)
+AUTOREGRESSIVE = choose(BASELINE)
 STATICS = [static(n) for n in range(1, CAP + 1)]
 HEURISTIC = choose(heuristic.STRATEGY.slug, {"initial": 5})
 ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 
-def predict(study: Study, costs: CostModel, classifier: Classifier | None = None) -> list[Prediction]:
+def predict(study: RecordedSet, costs: CostModel, classifier: DraftClassifier | None = None) -> list[Prediction]:
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     judges_copies = judge_if_any(classifier) is not None
-    tried = settings(classifier is not None, judges_copies, is_alone=study.is_alone)
+    tried = settings(classifier is not None, judges_copies, is_undrafted=study.is_undrafted)
     return predict_these(filter(study.tells, tried), study, costs, classifier)
 
 
 def predict_these(
-    choices: Iterable[Choice], study: Study, costs: CostModel, classifier: Classifier | None
+    choices: Iterable[Choice], study: RecordedSet, costs: CostModel, classifier: DraftClassifier | None
 ) -> list[Prediction]:
     """Predict the speed of each of these settings."""
-    baseline = study.play(ALONE)
+    baseline = study.play(AUTOREGRESSIVE)
     estimates = study.estimates(classifier) if classifier else ()
     judge = judge_if_any(classifier)
 
@@ -259,9 +259,9 @@ def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
     ]
 
 
-def sweep(study: Study, costs: CostModel, classifier: Classifier) -> dict[str, list[dict[str, float]]]:
+def sweep(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> dict[str, list[dict[str, float]]]:
     """Speed-up of each of DISCO's rules over its threshold."""
-    baseline, estimates = study.play(ALONE), study.estimates(classifier)
+    baseline, estimates = study.play(AUTOREGRESSIVE), study.estimates(classifier)
 
     def at(rule: Callable[[float, int], Chain], threshold: float) -> dict[str, float]:
         counts = study.count(lambda: rule(threshold, CAP), estimates)
@@ -270,9 +270,9 @@ def sweep(study: Study, costs: CostModel, classifier: Classifier) -> dict[str, l
     return {name: [at(rule, threshold) for threshold in THRESHOLDS] for name, rule in RULES.items()}
 
 
-def sweep_of_copies(study: Study, costs: CostModel, classifier: Classifier) -> list[dict[str, float]]:
+def sweep_of_copies(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> list[dict[str, float]]:
     """Speed-up of suffix decoding with a classifier over its threshold."""
-    baseline, judge = study.play(ALONE), judge_of(classifier)
+    baseline, judge = study.play(AUTOREGRESSIVE), judge_of(classifier)
 
     def at(threshold: float) -> dict[str, float]:
         counts = study.play(judged(threshold), judge=judge)
@@ -296,7 +296,7 @@ def judged(threshold: float) -> Choice:
     return choose(suffix.STRATEGY.slug, {suffix.THRESHOLD.name: threshold, CLASSIFIER.name: NEWEST})
 
 
-def tuned(study: Study, estimates: Rows, thresholds: Mapping[str, float]) -> dict[str, Counts]:
+def tuned(study: RecordedSet, estimates: Rows, thresholds: Mapping[str, float]) -> dict[str, Counts]:
     """Counts of each of DISCO's rules at its own threshold."""
 
     def count(name: str) -> Counts:
@@ -317,7 +317,7 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
     )
 
 
-def best_for_copies(study: Study, costs: CostModel, classifier: Classifier) -> float:
+def best_for_copies(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> float:
     """Threshold of suffix decoding with a classifier that replay finds fastest."""
     judge = judge_of(classifier)
     choices = by_kind(planned())[judged(0.0).kind]
@@ -325,10 +325,10 @@ def best_for_copies(study: Study, costs: CostModel, classifier: Classifier) -> f
     return max(speeds, key=lambda threshold: speeds[threshold])
 
 
-def copying(study: Study, costs: CostModel, classifier: Classifier, threshold: float) -> dict[str, float]:
+def copying(study: RecordedSet, costs: CostModel, classifier: DraftClassifier, threshold: float) -> dict[str, float]:
     """Speed-ups of each kind that copies: of the best setting on these prompts, or if the classifier judges its copies,
     of this threshold. What one gains that remembers earlier texts depends on their order, so it is left out."""
-    baseline, judge = study.play(ALONE), judge_of(classifier)
+    baseline, judge = study.play(AUTOREGRESSIVE), judge_of(classifier)
 
     def speedup(choice: Choice) -> float:
         return costs.speedup(study.play(choice, judge=judge), baseline)
@@ -343,7 +343,7 @@ def copying(study: Study, costs: CostModel, classifier: Classifier, threshold: f
     return found
 
 
-def price_of_a_token(study: Study, costs: CostModel, classifier: Classifier) -> float:
+def price_of_a_token(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> float:
     """Threshold of the priced rule. It depends on the tokens per second, and they depend on it, so iterate."""
     estimates = study.estimates(classifier)
     price = rules.price(costs, costs.tokens_per_s(study.play(static(3))), study.follows)

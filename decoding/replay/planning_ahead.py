@@ -19,20 +19,20 @@ from functools import cached_property
 
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.strategy import Settings, Strategy
 from decoding.errors import BadStrategy
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.models.devices import free_bytes
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.prices.fit_ahead import prices_beside
-from decoding.prompts.prompt import Prompt
-from decoding.replay.planning import ALONE, Prediction, Study, ungrown
+from decoding.prompts.prompt import PromptItem
+from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet, ungrown
 from decoding.replay.probing import typical
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated
 from decoding.replay.ssd.recording import plan_of, track_of
@@ -53,17 +53,17 @@ class _Cancelled(Exception):
     pass
 
 
-def left_out(sampling: Sampling, study: Study) -> dict[str, str]:
+def left_out(sampling: Sampling, study: RecordedSet) -> dict[str, str]:
     """Say why, of each strategy that prepares ahead and cannot be simulated with these dice, and of trees that the
     recordings do not tell about. A target alone has neither."""
-    if study.is_alone:
+    if study.is_undrafted:
         return {}
     why = "its simulation needs a fixed text: greedy or shared dice"
     ahead = {} if sampling.fixes_the_text else {one.slug: why for one in STRATEGIES.values() if one.prepares_ahead}
     return ahead if study.has_grown else {**ahead, **ungrown()}
 
 
-def has_both_placements(pair: Pair) -> bool:
+def has_both_placements(pair: ModelPair) -> bool:
     """Whether the draft may as well work beside the target, on a processor core, as in turn with it."""
     return pair.draft_process is not None and pair.target.device.type == "cpu"
 
@@ -72,10 +72,10 @@ def has_both_placements(pair: Pair) -> bool:
 class Simulating:
     """Recorded texts of a pair as tracks, and its costs without preparation."""
 
-    pair: Pair
-    prompts: Sequence[Prompt]
+    pair: ModelPair
+    prompts: Sequence[PromptItem]
     sampling: Sampling
-    study: Study
+    study: RecordedSet
     costs: CostModel
     classifier_name: str | None  # None: the pair has none
     on_progress: Callable[[int], None] = lambda done: None
@@ -83,7 +83,7 @@ class Simulating:
     _done: int = field(default=0, init=False)
 
     @cached_property
-    def classifier(self) -> Classifier | None:
+    def classifier(self) -> DraftClassifier | None:
         return None if self.classifier_name is None else self.pair.classifier(self.classifier_name, self.sampling)
 
     @cached_property
@@ -98,9 +98,9 @@ class Simulating:
         return self._every[:: self._stride]
 
     @cached_property
-    def alone(self) -> list[float]:
+    def undrafted(self) -> list[float]:
         """Seconds that autoregressive takes for each track, at the costs without preparation."""
-        return [self.costs.seconds(part) for part in self.study.play(ALONE).parts[:: self._stride]]
+        return [self.costs.seconds(part) for part in self.study.play(AUTOREGRESSIVE).parts[:: self._stride]]
 
     @property
     def _stride(self) -> int:
@@ -118,18 +118,18 @@ class Simulating:
         device = torch.device("cpu") if is_beside else self.pair.require_draft(choice.label).device
         return needed_by(choice, self.pair.vocab) <= free_bytes(device)
 
-    def predict(self, choice: Choice, measured: Measured) -> Prediction:
+    def predict(self, choice: Choice, measured: CorrectedPrices) -> Prediction:
         """Simulate a setting. The speed-up is computed as in a comparison: from the total times of all prompts."""
         played, by = self.simulated(choice, measured.prices), measured.correction
-        return Prediction(choice, by * played.tokens_per_s_device, by * sum(self.alone) / played.seconds)
+        return Prediction(choice, by * played.tokens_per_s_device, by * sum(self.undrafted) / played.seconds)
 
     def gain_in_runs(self, choice: Choice, prices: CostModel) -> float:
         """Simulate a setting on the prompts that `run` decodes, and return its speed-up over all of them together."""
         names = {prompt.id for prompt in typical(self.prompts)}
         numbers = [i for i, recording in enumerate(self.study.recordings) if recording.prompt in names]
-        alone = [self.costs.seconds(part) for part in self.study.play(ALONE).parts]
+        undrafted = [self.costs.seconds(part) for part in self.study.play(AUTOREGRESSIVE).parts]
         played = self.simulated(choice, prices, [self._every[i] for i in numbers])
-        return sum(alone[i] for i in numbers) / played.seconds
+        return sum(undrafted[i] for i in numbers) / played.seconds
 
     def simulated(self, choice: Choice, prices: CostModel, tracks: Sequence[Track] = ()) -> Simulated:
         plan = plan_of(choice, self.pair.vocab, self.classifier)
@@ -139,45 +139,45 @@ class Simulating:
         placed = {"placement": "beside"} if has_both_placements(self.pair) else {}
         return choose(strategy.slug, {**placed, **params}).asking(self.classifier_name or "")
 
-    def run(self, choices: Sequence[Choice], runs: Runs) -> Measured:
+    def run(self, choices: Sequence[Choice], runs: ShortRuns) -> CorrectedPrices:
         """Run the choices and autoregressive shortly, prompt by prompt, and add their traces to `runs`."""
-        choices = [ALONE, *choices]
-        comparison = Comparison(self.pair, typical(self.prompts), choices, self.sampling, cancelled=self.cancelled)
+        choices = [AUTOREGRESSIVE, *choices]
+        comparison = Measurement(self.pair, typical(self.prompts), choices, self.sampling, cancelled=self.cancelled)
         self.pair.begin(choices)
         comparison.warm_up()
         for key in (key for group in comparison.schedule() for key in group):
             comparison.decode(key, recorder := Recorder())
             if self.cancelled():
                 raise _Cancelled
-            (runs.alone if key.choice == ALONE else runs.ahead).append(recorder.events)
+            (runs.undrafted if key.choice == AUTOREGRESSIVE else runs.ahead).append(recorder.events)
             self._done += 1
             self.on_progress(self._done)
-        return Measured(prices_beside(self.costs, runs.ahead), runs.drift(self.costs))
+        return CorrectedPrices(prices_beside(self.costs, runs.ahead), runs.drift(self.costs))
 
 
 @dataclass
-class Runs:
+class ShortRuns:
     """Traces of autoregressive and of a strategy that prepares ahead, from the same minutes."""
 
-    alone: list[Trace] = field(default_factory=list)
+    undrafted: list[Trace] = field(default_factory=list)
     ahead: list[Trace] = field(default_factory=list)
 
     @property
     def gain(self) -> float:
         """Speed-up over autoregressive, over all prompts together."""
-        return sum(map(_seconds, self.alone)) / sum(map(_seconds, self.ahead))
+        return sum(map(_seconds, self.undrafted)) / sum(map(_seconds, self.ahead))
 
     def drift(self, costs: CostModel) -> float:
         """How many times as long as by its costs autoregressive took here."""
-        return statistics.median(_seconds(trace) / costs.seconds(counted(trace)) for trace in self.alone)
+        return statistics.median(_seconds(trace) / costs.seconds(counted(trace)) for trace in self.undrafted)
 
 
 @dataclass(frozen=True)
-class Measured:
+class CorrectedPrices:
     prices: CostModel
     correction: float  # by which promises are multiplied
 
-    def corrected(self, gains: Sequence[float], simulated: float) -> Measured:
+    def corrected(self, gains: Sequence[float], simulated: float) -> CorrectedPrices:
         """Correct by the speed-ups of short runs and the simulated one. The median leaves out a run that the machine
         slowed down."""
         return replace(self, correction=statistics.median(gains) / simulated)
@@ -186,7 +186,7 @@ class Measured:
 def predict_ahead(simulating: Simulating) -> list[Prediction]:
     """Predict the settings of every strategy that prepares ahead: of its grid, and near the best of that. A target
     alone has no draft to prepare."""
-    if simulating.study.is_alone:
+    if simulating.study.is_undrafted:
         return []
     has_classifier = simulating.classifier_name is not None
     found: list[Prediction] = []
@@ -198,7 +198,7 @@ def predict_ahead(simulating: Simulating) -> list[Prediction]:
 
 def _searched(simulating: Simulating, strategy: Strategy) -> Iterable[Prediction]:
     tried = [simulating.choice(strategy, params) for params in strategy.grid()]
-    coarse, runs = [choice for choice in tried if simulating.fits(choice)], Runs()
+    coarse, runs = [choice for choice in tried if simulating.fits(choice)], ShortRuns()
     if not coarse:
         return ()
     measured = simulating.run(spread(coarse, COARSE), runs)
@@ -214,14 +214,14 @@ def _in_turn(simulating: Simulating, best: Choice) -> Iterator[Prediction]:
     """Predict the best setting in the other placement, at prices of a short run there."""
     if has_both_placements(simulating.pair):
         other = simulating.choice(best.spec, {**best.params, "placement": "in-turn"})
-        yield simulating.predict(other, simulating.run([other], Runs()))
+        yield simulating.predict(other, simulating.run([other], ShortRuns()))
 
 
-def _corrected(simulating: Simulating, best: Choice, measured: Measured) -> Measured:
+def _corrected(simulating: Simulating, best: Choice, measured: CorrectedPrices) -> CorrectedPrices:
     """Correct by the speed-up of the best setting in short runs of its own, and by simulation on the same prompts."""
     gains = []
     for _ in range(AGAIN):
-        simulating.run([best], runs := Runs())
+        simulating.run([best], runs := ShortRuns())
         gains.append(runs.gain)
     return measured.corrected(gains, simulating.gain_in_runs(best, measured.prices))
 
@@ -234,7 +234,7 @@ def _near(simulating: Simulating, best: Choice) -> Iterator[Choice]:
                 yield choice
 
 
-def _best(simulating: Simulating, choices: Sequence[Choice], measured: Measured) -> Choice:
+def _best(simulating: Simulating, choices: Sequence[Choice], measured: CorrectedPrices) -> Choice:
     predictions = [simulating.predict(choice, measured) for choice in choices]
     return max(predictions, key=lambda prediction: prediction.tokens_per_s).choice
 

@@ -10,21 +10,21 @@ from typing import Any
 
 from decoding.choice import Choice, choose, planned
 from decoding.core.load import Load
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
-from decoding.disco.judging import Judge
+from decoding.disco.judging import CopyJudge
 from decoding.measure.crossover import bracket, crossing
 from decoding.prices.cost_model import CostModel
 from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
-from decoding.replay.at_load import Run, play
-from decoding.replay.planning import ALONE, Rows, Study
+from decoding.replay.at_load import PlayedRun, play
+from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet, Rows
 from decoding.strategies import BASELINE
 from decoding.strategies import schedule as schedule_strategy
 from decoding.strategies import static as static_strategy
 
 
 @dataclass(frozen=True)
-class AtLoad:
+class PredictionAtLoad:
     """Predicted speed of one setting at one load."""
 
     choice: Choice  # with its load
@@ -33,20 +33,20 @@ class AtLoad:
 
 
 @dataclass(frozen=True)
-class Material:
+class PlanInputs:
     """Recordings and prices that every prediction at load uses."""
 
-    study: Study
+    study: RecordedSet
     costs: CostModel
-    classifier: Classifier | None = None
+    classifier: DraftClassifier | None = None
     ahead: AheadAtLoad | None = None  # strategies that prepare ahead; None: they are left out
 
     @cached_property
-    def judge(self) -> Judge | None:
+    def judge(self) -> CopyJudge | None:
         """The classifier's judge of copies; None if it knows nothing about them."""
         return judge_if_any(self.classifier)
 
-    def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
+    def run(self, choice: Choice, users: int, estimates: Rows = ()) -> PlayedRun:
         texts = self.study.texts(self.study.shown(choice.sees, estimates))
         return play(texts, choice.sources(self.judge), self.costs, users, drafts=choice.spec.needs_draft)
 
@@ -57,38 +57,38 @@ class Material:
             yield from ((choice, speed * yardstick) for choice, speed in self.ahead.predict(users))
 
 
-def predict_at_load(material: Material, users: Sequence[int]) -> dict[int, list[AtLoad]]:
+def predict_at_load(material: PlanInputs, users: Sequence[int]) -> dict[int, list[PredictionAtLoad]]:
     """Predict every setting of every grid for each number of users, fastest first. Bounds are left out: an oracle peeks
     at each text alone."""
     estimates = material.study.estimates(material.classifier) if material.classifier else ()
-    found: dict[int, list[AtLoad]] = {}
+    found: dict[int, list[PredictionAtLoad]] = {}
     for count in users:
-        alone = material.run(ALONE, count).tokens_per_s_device
+        undrafted = material.run(AUTOREGRESSIVE, count).tokens_per_s_device
         runs = [(choice, material.run(choice, count, estimates).tokens_per_s_device) for choice in _settings(material)]
         runs += material.prepared(count)
-        rows = [AtLoad(choice.at(Load(count)), speed, speed / alone) for choice, speed in runs]
+        rows = [PredictionAtLoad(choice.at(Load(count)), speed, speed / undrafted) for choice, speed in runs]
         found[count] = sorted(rows, key=lambda row: -row.tokens_per_s_device)
     return found
 
 
-def _settings(material: Material) -> Iterator[Choice]:
-    yield ALONE
+def _settings(material: PlanInputs) -> Iterator[Choice]:
+    yield AUTOREGRESSIVE
     for choice in planned():
         spec, asked = choice.spec, material.judge if choice.judges_copies else material.classifier
-        lacks = (choice.classifier is not None and asked is None) or (spec.needs_draft and material.study.is_alone)
+        lacks = (choice.classifier is not None and asked is None) or (spec.needs_draft and material.study.is_undrafted)
         if spec.can_replay and spec.role == "ranked" and not lacks and material.study.tells(choice):
             yield choice
 
 
-def best_of_kinds(rows: Sequence[AtLoad]) -> list[AtLoad]:
+def best_of_kinds(rows: Sequence[PredictionAtLoad]) -> list[PredictionAtLoad]:
     """The fastest setting of each kind, in the order of `rows`."""
-    fastest: dict[str, AtLoad] = {}
+    fastest: dict[str, PredictionAtLoad] = {}
     for row in rows:
         fastest.setdefault(row.choice.kind, row)
     return [*fastest.values()]
 
 
-def worth_running(found: Mapping[int, Sequence[AtLoad]], most: int) -> list[str]:
+def worth_running(found: Mapping[int, Sequence[PredictionAtLoad]], most: int) -> list[str]:
     """The kinds of choices to confirm: those that come closest to the best at any load. They run at every load, so that
     a crossover can be measured."""
     closest: dict[str, float] = {}
@@ -100,7 +100,7 @@ def worth_running(found: Mapping[int, Sequence[AtLoad]], most: int) -> list[str]
     return sorted(closest, key=lambda kind: -closest[kind])[:most]
 
 
-def schedule(found: Mapping[int, Sequence[AtLoad]], measured: Mapping[str, Mapping[str, Any]]) -> Choice:
+def schedule(found: Mapping[int, Sequence[PredictionAtLoad]], measured: Mapping[str, Mapping[str, Any]]) -> Choice:
     """The schedule that takes the best fixed lookahead at each load, none where that is no gain: as measured if it ran,
     else as predicted."""
     steps: list[tuple[int, int]] = []

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile, zip_longest
 from types import MappingProxyType
-from typing import NamedTuple
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import (
     STEP,
@@ -36,26 +35,17 @@ from decoding.drafting.tree_shapes import TreeShape
 from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
-from decoding.replay.texts_at_load import Round, Text
+from decoding.replay.texts_at_load import Pass, RoundCounts, TextAtLoad
 
 
 @dataclass
-class Clock:
+class PassClock:
     """Time that the passes take."""
 
     seconds: float = 0.0
 
     def now(self) -> int:
         return round(self.seconds * 1e9)
-
-
-class Pass(NamedTuple):
-    """A pass of the draft model, as far as one text takes part in it."""
-
-    tokens: int  # that it drafts
-    rows: int = 1  # that it reads, besides those that it has not read yet
-    behind: int = 0  # tokens that it must read first
-    is_level: bool = False  # of a tree
 
 
 @dataclass
@@ -69,7 +59,7 @@ class RecordedDraft:
 class RecordedView(View):
     """A recorded text up to the position that is played."""
 
-    def __init__(self, recorded: RecordedText, clock: Clock) -> None:
+    def __init__(self, recorded: RecordedText, clock: PassClock) -> None:
         written = recorded.written
         super().__init__(list(written.prompt) if written else (), ends=written.ends if written else (), now=clock.now)
         self._recorded, self._at = recorded, 0
@@ -85,7 +75,7 @@ class RecordedView(View):
         return self._recorded.seen.words(self._at)
 
 
-class Playing(Text):
+class Playing(TextAtLoad):
     """A text for which a source drafts.
 
     What the draft model would add to a copy that the target refuses is not recorded. Its length is taken from the same
@@ -93,12 +83,12 @@ class Playing(Text):
     """
 
     def __init__(
-        self, request: RecordedText, source: Source, clock: Clock, crowd: Crowd, end: int | None = None
+        self, request: RecordedText, source: Source, clock: PassClock, batch: BatchState, end: int | None = None
     ) -> None:
         assert request.written or not source.copies, "a copy needs the text's tokens"
         super().__init__(request, clock.seconds, request.tokens if end is None else end)
         self.source = source
-        source.crowd = crowd
+        source.batch = batch
         self._clock = clock
         self._view = RecordedView(request, clock)
         self._late = 1  # committed tokens that the draft model has not read
@@ -265,14 +255,14 @@ class Player:
     ) -> None:
         """`sees` is what sources look at. `drafts` says whether a draft model reads the prompts, `catches_up` whether
         a pass that must first read more rows than one costs what the fit says of one text."""
-        self.clock, self._drafts, self._catches_up = Clock(), drafts, catches_up
-        self._costs, self._crowd = costs, Crowd(costs and costs.with_looks(costs.look(sees)))
+        self.clock, self._drafts, self._catches_up = PassClock(), drafts, catches_up
+        self._costs, self._batch = costs, BatchState(costs and costs.with_looks(costs.look(sees)))
 
     def begin(self, request: RecordedText, source: Source, end: int | None = None) -> Playing:
         """Make a text of so many tokens."""
-        return Playing(request, source, self.clock, self._crowd, end)
+        return Playing(request, source, self.clock, self._batch, end)
 
-    def alone(self, request: RecordedText, source: Source) -> Sequence[Round]:
+    def alone(self, request: RecordedText, source: Source) -> Sequence[RoundCounts]:
         """Play a text whose prompt was read to its end, for one user."""
         text = self.begin(request, source)
         text.read(text.unread)
@@ -282,7 +272,7 @@ class Player:
 
     def round(self, texts: Sequence[Playing], pieces: Mapping[Playing, int] = MappingProxyType({})) -> None:
         """Play one round. `pieces` are the tokens that it reads of the prompts of other texts."""
-        self._crowd.begin(len(texts))
+        self._batch.begin(len(texts))
         for number, joint in enumerate(zip_longest(*[text.drafting() for text in texts])):
             if self._costs:
                 drafting = [(text, one) for text, one in zip(texts, joint, strict=True) if one]
@@ -320,7 +310,7 @@ class Player:
         for text in texts:
             text.first = text.first or self.clock.seconds
         if texts:
-            self._crowd.played([text.passes for text in texts])
+            self._batch.note_round([text.passes for text in texts])
 
 
 def replay(texts: Iterable[RecordedText], source: Callable[[], Source], costs: CostModel | None = None) -> Counts:

@@ -14,8 +14,8 @@ from itertools import cycle, islice, product
 import torch
 
 from decoding.backends.joint_probing import AnyTokens, text_of
-from decoding.backends.pair import Pair
-from decoding.backends.serving import Place
+from decoding.backends.pair import ModelPair
+from decoding.backends.serving import TextCaches
 from decoding.choice import Choice, choose
 from decoding.core.ending import Ending
 from decoding.core.loop import OnProgress, decode, unheard
@@ -25,12 +25,12 @@ from decoding.disco.estimating import estimate_of
 from decoding.drafting.features import Confidence, DraftStep, Feature
 from decoding.drafting.source import Chain, Judgement, Source, View
 from decoding.drafting.tree_shapes import PRIOR, RANKS, ShapedTree, TreeShape, best_shape
-from decoding.measure.comparison import Comparison, memory_for
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement, memory_for
+from decoding.measure.schedule import SampleKey
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, decision_cost, with_mixes, with_trees
-from decoding.prompts.prompt import Prompt
-from decoding.replay.planning import ALONE, CAP
+from decoding.prompts.prompt import PromptItem
+from decoding.replay.planning import AUTOREGRESSIVE, CAP
 from decoding.replay.workload import GROWN, MIXED, PROMPTS, UNAIDED, VARIED
 from decoding.strategies import hybrid
 from decoding.strategies.disco import Below
@@ -47,8 +47,8 @@ MIX = choose(hybrid.STRATEGY.slug)
 
 
 def probe(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     classifier: str | None = None,
     on_progress: OnProgress = unheard,
@@ -59,8 +59,8 @@ def probe(
 
 
 def probe_each(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     classifiers: Sequence[str],
     on_progress: OnProgress = unheard,
@@ -77,8 +77,8 @@ def probe_each(
 
 
 def probed(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     deciding: Sequence[TimedRule],
     is_launched: bool,
@@ -86,7 +86,7 @@ def probed(
 ) -> tuple[CostModel, list[float]]:
     """Costs of drafting and verifying, and of one decision by each of these rules. `is_launched` says whether passes
     are launched on a GPU."""
-    comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
+    comparison = Measurement(pair, typical(prompts), [AUTOREGRESSIVE], sampling)
     comparison.warm_up(is_launched)
     rules = [TimedRule(partial(Unsure, EVEN_ODDS, CAP), Confidence), *deciding]
     for _ in range(1 + is_launched):  # a first run captures the forms that the second replays
@@ -100,25 +100,28 @@ def probed(
 
 
 def probed_alone(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, on_progress: OnProgress = unheard
+    pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, on_progress: OnProgress = unheard
 ) -> CostModel:
     """Costs of verifying drafts that no model makes. Finding a copy takes microseconds."""
-    comparison, is_launched = Comparison(pair, typical(prompts), [ALONE], sampling), pair.target.device.type != "cpu"
+    comparison, is_launched = (
+        Measurement(pair, typical(prompts), [AUTOREGRESSIVE], sampling),
+        pair.target.device.type != "cpu",
+    )
     comparison.warm_up(is_launched)
     found = _copied(comparison, on_progress)
     return costs_from(_copied(comparison, on_progress) if is_launched else found)
 
 
-def _copied(comparison: Comparison, on_progress: OnProgress) -> list[list[Event]]:
+def _copied(comparison: Measurement, on_progress: OnProgress) -> list[list[Event]]:
     found: list[list[Event]] = []
     for number, prompt, turn in _turns(comparison, on_progress):
         found.append(drafted(comparison, prompt, AnyTokens(every_length(number))))
         if turn in UNAIDED:
-            found.append(_traced(comparison, prompt, ALONE))
+            found.append(_traced(comparison, prompt, AUTOREGRESSIVE))
     return found
 
 
-def _turns(comparison: Comparison, on_progress: OnProgress) -> Iterator[tuple[int, Prompt, int]]:
+def _turns(comparison: Measurement, on_progress: OnProgress) -> Iterator[tuple[int, PromptItem, int]]:
     """Yield every turn of every prompt, numbered, and report how many are over."""
     turns = list(product(comparison.prompts, range(VARIED)))
     for number, (prompt, turn) in enumerate(turns):
@@ -136,31 +139,31 @@ class TimedRule:
 
 
 @dataclass
-class Asked:
+class RuleSamples:
     """Samples whose drafts one rule stopped."""
 
     rule: TimedRule
-    answers: Answers
+    answers: RuleTimes
     traces: list[list[Event]]
 
 
 @dataclass
-class Measured:
+class ProbeSamples:
     """Samples with drafts of every length or none, whose drafts a rule stopped, with trees, and of a mix."""
 
-    asked: list[Asked]
+    asked: list[RuleSamples]
     chains: list[list[Event]] = field(default_factory=list)
     trees: list[list[Event]] = field(default_factory=list)
     mixes: list[list[Event]] = field(default_factory=list)
 
 
-def _measured(comparison: Comparison, rules: Sequence[TimedRule], on_progress: OnProgress) -> Measured:
+def _measured(comparison: Measurement, rules: Sequence[TimedRule], on_progress: OnProgress) -> ProbeSamples:
     """Decode samples of all kinds in turn."""
-    found = Measured([Asked(rule, Answers(), []) for rule in rules])
+    found = ProbeSamples([RuleSamples(rule, RuleTimes(), []) for rule in rules])
     for number, prompt, turn in _turns(comparison, on_progress):
         found.chains.append(drafted(comparison, prompt, EveryLength(every_length(number))))
         if turn in UNAIDED:
-            found.chains.append(_traced(comparison, prompt, ALONE))
+            found.chains.append(_traced(comparison, prompt, AUTOREGRESSIVE))
         if turn in MIXED:
             found.mixes.append(_traced(comparison, prompt, MIX))
         if turn in GROWN:
@@ -172,7 +175,7 @@ def _measured(comparison: Comparison, rules: Sequence[TimedRule], on_progress: O
     return found
 
 
-def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
+def typical(prompts: Sequence[PromptItem]) -> list[PromptItem]:
     """Pick the middle prompt of each quarter by length: a verification after a long prompt costs more, so the first
     prompts might not represent the set."""
     by_length, count = sorted(prompts, key=lambda prompt: len(prompt.text)), min(PROMPTS, len(prompts))
@@ -209,7 +212,7 @@ class EveryShape(ShapedTree):
 
 
 @dataclass
-class Answers:
+class RuleTimes:
     """Times in ns that a rule took to answer: after a draft's first token, with cold caches, and after later ones."""
 
     first: list[int] = field(default_factory=list)
@@ -226,7 +229,7 @@ class Timed(Chain, Feature):
     """Times each answer of a rule, from its look at the token on: an answer takes too little beside a pass to be
     measured on whole drafts."""
 
-    def __init__(self, rule: TimedRule, answers: Answers) -> None:
+    def __init__(self, rule: TimedRule, answers: RuleTimes) -> None:
         self._source, self._feature, self._answers = rule.source(), rule.feature(), answers
         self.look, self.sees = self._feature.look, self._source.sees
 
@@ -247,13 +250,13 @@ class Timed(Chain, Feature):
         self._source.judged(judgement)
 
 
-def _traced(comparison: Comparison, prompt: Prompt, choice: Choice) -> list[Event]:
+def _traced(comparison: Measurement, prompt: PromptItem, choice: Choice) -> list[Event]:
     recorder = Recorder()
-    comparison.decode(Key(choice, prompt, 0), recorder)
+    comparison.decode(SampleKey(choice, prompt, 0), recorder)
     return recorder.events
 
 
-def drafted(comparison: Comparison, prompt: Prompt, source: Source, feature: Feature | None = None) -> list[Event]:
+def drafted(comparison: Measurement, prompt: PromptItem, source: Source, feature: Feature | None = None) -> list[Event]:
     """Decode a sample with the drafts of this source, and return its events."""
     pair, sampling = comparison.models, comparison.sampling
     if not source.copies:
@@ -261,7 +264,7 @@ def drafted(comparison: Comparison, prompt: Prompt, source: Source, feature: Fea
     ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
     probed = text_of(
         pair,
-        Place(pair.target, pair.draft),
+        TextCaches(pair.target, pair.draft),
         comparison.tokens(prompt),
         dice_for(sampling, pair.vocab, comparison.seed(prompt, 0)),
         source,
@@ -270,6 +273,6 @@ def drafted(comparison: Comparison, prompt: Prompt, source: Source, feature: Fea
         ending=Ending(ends, sampling.stop, pair.tokenizer.decode),
         most=sampling.max_new_tokens,
     )
-    with memory_for(Key(ALONE, prompt, 0)), torch.inference_mode():
+    with memory_for(SampleKey(AUTOREGRESSIVE, prompt, 0)), torch.inference_mode():
         decode(probed, comparison.cancelled)
     return probed.sink.events  # type: ignore[attr-defined,no-any-return]

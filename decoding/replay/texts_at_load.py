@@ -6,16 +6,22 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from decoding.drafting.records import RecordedText
-from decoding.trace.events import Source as Origin
-
-if TYPE_CHECKING:
-    from decoding.replay.player import Pass
+from decoding.trace.events import Origin
 
 
-class Round(NamedTuple):
+class Pass(NamedTuple):
+    """A pass of the draft model, as far as one text takes part in it."""
+
+    tokens: int  # that it drafts
+    rows: int = 1  # that it reads, besides those that it has not read yet
+    behind: int = 0  # tokens that it must read first
+    is_level: bool = False  # of a tree
+
+
+class RoundCounts(NamedTuple):
     """A round of a text."""
 
     drafted: int  # tokens that the target judged
@@ -27,7 +33,7 @@ class Round(NamedTuple):
 
 
 @dataclass(eq=False)
-class Text(ABC):
+class TextAtLoad(ABC):
     """One request while it is under way."""
 
     request: RecordedText
@@ -35,7 +41,7 @@ class Text(ABC):
     end: int  # tokens after which it ends
     at: int = field(default=0, init=False)
     first: float = field(default=0.0, init=False)  # seconds at which its first tokens were there
-    rounds: list[Round] = field(default_factory=list, init=False)
+    rounds: list[RoundCounts] = field(default_factory=list, init=False)
     drafted: int = field(default=0, init=False)  # tokens of this round that the target is to judge
     first_rows: int = field(default=1, init=False)  # of the draft model's first pass in this round
     path: Sequence[int] | None = field(default=None, init=False)  # the accepted places of this round's tree
@@ -67,7 +73,7 @@ class Text(ABC):
 
     def settle(self, passes: int, source: Origin = "none") -> None:
         accepted = self.accepted()
-        self.rounds.append(Round(self.drafted, accepted, passes, source, self.first_rows, self.path))
+        self.rounds.append(RoundCounts(self.drafted, accepted, passes, source, self.first_rows, self.path))
         self.at = min(self.end, self.at + accepted + 1)
 
     @property

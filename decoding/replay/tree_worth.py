@@ -13,7 +13,7 @@ from decoding.drafting.records import RecordedText
 from decoding.drafting.tree_shapes import FixedShape, ShapedTree
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
-from decoding.replay.planning import STATICS, Study, static
+from decoding.replay.planning import STATICS, RecordedSet, static
 from decoding.replay.player import Player, replay
 from decoding.strategies.tree import ROWS, STRATEGY
 
@@ -34,7 +34,7 @@ class SameRows:
 
 
 @dataclass(frozen=True)
-class Place:
+class TreePlace:
     """One place of a tree."""
 
     parent: int  # number of another place; -1: the text's end
@@ -48,7 +48,7 @@ class TreeWorth:
     row_price: float  # of one more row here, as a share of a verification of one row
     most_row_price: float | None  # up to which the best tree beats the best chain; None: at no price
     best: str
-    shape: list[Place]  # of the best tree, after all recorded texts
+    shape: list[TreePlace]  # of the best tree, after all recorded texts
 
     @property
     def sentence(self) -> str:
@@ -64,7 +64,7 @@ class TreeWorth:
         return {**dataclasses.asdict(self), "sentence": self.sentence}
 
 
-def tree_worth(study: Study, costs: CostModel) -> TreeWorth:
+def tree_worth(study: RecordedSet, costs: CostModel) -> TreeWorth:
     trees: Played = [(choice, study.play(choice)) for choice in _trees()]
     chains: Played = [(choice, study.play(choice)) for choice in [*STATICS, *map(static, ROWS)]]
     same = []
@@ -87,7 +87,7 @@ def with_row_price(costs: CostModel, price: float) -> CostModel:
     return dataclasses.replace(costs, target={1: [(1, first), (2, first * (1 + price))]})
 
 
-def shape_of(texts: Sequence[RecordedText], choice: Choice) -> list[Place]:
+def shape_of(texts: Sequence[RecordedText], choice: Choice) -> list[TreePlace]:
     """The shape that a choice has once it knows all texts, and how often they accept each of its places."""
     sources = choice.sources()
     replay(texts, sources)
@@ -97,7 +97,7 @@ def shape_of(texts: Sequence[RecordedText], choice: Choice) -> list[Place]:
     paths = [each.path or () for text in texts for each in Player().alone(text, FixedShape(shape))]
     accepted = Counter(number for path in paths for number in path)
     return [
-        Place(parent, rank, accepted[number] / max(1, len(paths)))
+        TreePlace(parent, rank, accepted[number] / max(1, len(paths)))
         for number, (parent, rank) in enumerate(zip(shape.parents, shape.ranks, strict=True))
     ]
 

@@ -9,29 +9,29 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from decoding.backends.joint_probing import AnyTokens
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.core.loop import OnProgress, unheard
 from decoding.disco.prices import COPIED, PRICED, Prices, prices_at
 from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Comparison
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from
 from decoding.prompts.prompt import first_turns
-from decoding.replay.planning import ALONE
+from decoding.replay.planning import AUTOREGRESSIVE
 from decoding.replay.probing import EveryLength, drafted, every_length, typical
 from decoding.trace.events import Event, Recorder
 
 TOKENS = 96  # of each sample
 LENGTHS = (7, 1, 7, 3, 7, 5, 2, 11)  # of drafts. Seven often: what a row costs lies between 1 row and 8
-ALONE_TOKENS = 48  # and of those without a draft
+UNDRAFTED_TOKENS = 48  # and of those without a draft
 LEAST_TURNS, MOST_TURNS, ENOUGH_S = 4, 12, 1.2  # no further turn begins after so many seconds
 
 Turn = list[Sequence[Event]]
 
 
 def settle_prices(
-    comparison: Comparison,
+    comparison: Measurement,
     known: Mapping[str, Any],
     on_trouble: Callable[[str], None] = lambda sentence: None,
     on_progress: OnProgress = unheard,
@@ -42,7 +42,7 @@ def settle_prices(
     gets the turns that are weighed, and due."""
     pair = comparison.pair
     names = {choice.classifier or "" for choice in comparison.choices if choice.price_rule}
-    if not isinstance(pair, Pair):
+    if not isinstance(pair, ModelPair):
         return {}
     rules = [PRICED, COPIED] if pair.draft else [COPIED]
     found = {name: Prices.from_dict(known[name]) for name in names if name in known}
@@ -57,7 +57,7 @@ def settle_prices(
 
 
 def _weighed(
-    comparison: Comparison, on_trouble: Callable[[str], None], on_progress: OnProgress
+    comparison: Measurement, on_trouble: Callable[[str], None], on_progress: OnProgress
 ) -> tuple[CostModel, list[CostModel]] | None:
     try:
         return weighed(comparison, on_progress)
@@ -68,11 +68,11 @@ def _weighed(
         return None
 
 
-def weighed(comparison: Comparison, on_progress: OnProgress = unheard) -> tuple[CostModel, list[CostModel]] | None:
+def weighed(comparison: Measurement, on_progress: OnProgress = unheard) -> tuple[CostModel, list[CostModel]] | None:
     """Costs by all passes, and by those of each turn; None if no prompt leaves room for so many tokens, or if the run
     was cancelled."""
     sampling = dataclasses.replace(comparison.sampling, max_new_tokens=TOKENS, ignore_eos=True, stop=())
-    probe = Comparison(comparison.pair, comparison.prompts, [ALONE], sampling, cancelled=comparison.cancelled)
+    probe = Measurement(comparison.pair, comparison.prompts, [AUTOREGRESSIVE], sampling, cancelled=comparison.cancelled)
     room = min(runner.context for runner in (probe.models.target, probe.models.draft) if runner) - TOKENS
     readable = [prompt for prompt in first_turns(comparison.prompts) if not probe.refusal(prompt)]
     able = [prompt for prompt in readable if len(probe.tokens(prompt)) <= room]
@@ -90,10 +90,14 @@ def weighed(comparison: Comparison, on_progress: OnProgress = unheard) -> tuple[
     return costs_from([trace for turn in turns for trace in turn]), [costs_from(turn) for turn in turns]
 
 
-def _turn(probe: Comparison, number: int) -> Turn:
+def _turn(probe: Measurement, number: int) -> Turn:
     """Decode a sample with drafts of every length and one without."""
-    prompt, alone = probe.prompts[number % len(probe.prompts)], Recorder()
+    prompt, undrafted = probe.prompts[number % len(probe.prompts)], Recorder()
     lengths = every_length(number, LENGTHS)
     source = EveryLength(lengths) if probe.models.draft else AnyTokens(lengths)
-    probe.decode(Key(ALONE, prompt, 0), alone, dataclasses.replace(probe.sampling, max_new_tokens=ALONE_TOKENS))
-    return [drafted(probe, prompt, source), alone.events]
+    probe.decode(
+        SampleKey(AUTOREGRESSIVE, prompt, 0),
+        undrafted,
+        dataclasses.replace(probe.sampling, max_new_tokens=UNDRAFTED_TOKENS),
+    )
+    return [drafted(probe, prompt, source), undrafted.events]

@@ -23,19 +23,19 @@ AGAIN = 3  # times that the best is run to correct its promise
 SHOWN = 4  # strategies that run at each load, beside the baseline
 
 
-def settings(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> Iterator[Choice]:
+def settings(has_classifier: bool, judges_copies: bool = False, *, is_undrafted: bool = False) -> Iterator[Choice]:
     """Settings that a plan predicts by replay."""
     for choice in planned():
         spec = choice.spec
         needs = spec.prices_rounds or (choice.sees == "estimate" and not has_classifier)
-        needs = needs or (choice.judges_copies and not judges_copies) or (spec.needs_draft and is_alone)
+        needs = needs or (choice.judges_copies and not judges_copies) or (spec.needs_draft and is_undrafted)
         if spec.can_replay and not needs:
             yield choice
 
 
-def confirmed(has_classifier: bool, judges_copies: bool = False, *, is_alone: bool = False) -> set[str]:
+def confirmed(has_classifier: bool, judges_copies: bool = False, *, is_undrafted: bool = False) -> set[str]:
     """Kinds of choices that a plan runs to test its predictions."""
-    found = settings(has_classifier, judges_copies, is_alone=is_alone)
+    found = settings(has_classifier, judges_copies, is_undrafted=is_undrafted)
     return {BASELINE, *(choice.kind for choice in found if choice.spec.role == "ranked")}
 
 
@@ -49,9 +49,9 @@ def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]
     ]
 
 
-def samples_of_probe(prompts: int, *, classifiers: int, is_alone: bool = False) -> int:
+def samples_of_probe(prompts: int, *, classifiers: int, is_undrafted: bool = False) -> int:
     """Samples that measure the costs of passes; fewer of a target alone."""
-    with_draft = 0 if is_alone else len(MIXED) + len(GROWN) + 1 + classifiers
+    with_draft = 0 if is_undrafted else len(MIXED) + len(GROWN) + 1 + classifiers
     return min(PROMPTS, prompts) * (len(UNAIDED) + VARIED + with_draft)
 
 
@@ -67,7 +67,7 @@ def samples_at_load(users: Sequence[int], prompts: int) -> int:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class StudyRecipe:
     """All that decides how many samples a study decodes."""
 
     prompts: int
@@ -76,32 +76,32 @@ class Recipe:
     further: int = 0  # prompts of another set
     has_classifier: bool = False
     judges_copies: bool = False
-    is_alone: bool = False  # nothing is drafted
+    is_undrafted: bool = False  # nothing is drafted
     has_both_placements: bool = True  # the draft can work beside the target
 
 
-def of_recordings(recipe: Recipe) -> int:
+def of_recordings(recipe: StudyRecipe) -> int:
     """Samples of a study that records each prompt once."""
     return recipe.prompts
 
 
-def of_proof(recipe: Recipe) -> int:
+def of_proof(recipe: StudyRecipe) -> int:
     """Samples of a proof: with and without speculation, here and on the other engine."""
     return 4 * recipe.prompts
 
 
-def of_plan(recipe: Recipe) -> int:
+def of_plan(recipe: StudyRecipe) -> int:
     """Samples of a plan at most."""
     return sum(phases_of_plan(recipe).values())
 
 
-def phases_of_plan(of: Recipe) -> dict[str, int]:
+def phases_of_plan(of: StudyRecipe) -> dict[str, int]:
     """Samples of each phase of a plan."""
-    ahead = [] if of.is_alone else planned_ahead(of.sampling, has_classifier=of.has_classifier)
-    runs = len(confirmed(of.has_classifier, of.judges_copies, is_alone=of.is_alone)) + len(ahead)
+    ahead = [] if of.is_undrafted else planned_ahead(of.sampling, has_classifier=of.has_classifier)
+    runs = len(confirmed(of.has_classifier, of.judges_copies, is_undrafted=of.is_undrafted)) + len(ahead)
     return {
         RECORDING: of.prompts,
-        COSTS: samples_of_probe(of.prompts, classifiers=int(of.has_classifier), is_alone=of.is_alone),
+        COSTS: samples_of_probe(of.prompts, classifiers=int(of.has_classifier), is_undrafted=of.is_undrafted),
         AHEAD: samples_ahead(of.prompts, ahead, has_both_placements=of.has_both_placements),
         CONFIRMING: runs * of.prompts,
         **({JOINTLY: 0, AT_LOAD: samples_at_load(of.users, of.prompts)} if of.users else {}),

@@ -8,13 +8,13 @@ for random tokens (`backups`) and for the n-gram draft (`policy.ssd_policy.ngram
 from __future__ import annotations
 
 from decoding.drafting.source import Copying, Judges
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.strategies.suffix import SuffixDecoding
 
 SURE = 0.3  # least probability that all copied tokens are accepted
 
 
-def copier(settings: Settings, judge: Judges | None = None) -> Copying | None:
+def copier(settings: SpeculatorSettings, judge: Judges | None = None) -> Copying | None:
     """Make the source of a backup that copies: it proposes what follows the longest repeated context, if it is likely
     to be accepted. It looks beyond the draft that the target verifies, to the next one. `judge` estimates each copied
     token in place of the formula."""

@@ -27,36 +27,36 @@ class Budget(Chain):
 
     @property
     def rests(self) -> bool:
-        return self.crowd.costs is not None and not self.crowd.pays
+        return self.batch.costs is not None and not self.batch.speculation_pays
 
     def begin(self, view: View) -> None:
         self._survival, self._seen = [1.0], []
-        self.lookahead = int(self.crowd.tries()) if self.rests else self._cap
+        self.lookahead = int(self.batch.probe()) if self.rests else self._cap
 
     def stops(self, seen: float) -> bool:
         self._seen.append(seen)
         self._survival.append(self._survival[-1] * self._recalibration.corrected(seen))
-        crowd = self.crowd
-        if not self._stops_drafting or not crowd.costs:
+        batch = self.batch
+        if not self._stops_drafting or not batch.costs:
             return False
-        depth, worth = len(self._survival) - 1, self._survival[-1] * crowd.follows
-        if worth >= crowd.price(0):
-            crowd.wants(depth)
-        return worth < crowd.price(depth)
+        depth, worth = len(self._survival) - 1, self._survival[-1] * batch.follows
+        if worth >= batch.price(0):
+            batch.request_step(depth)
+        return worth < batch.price(depth)
 
     def keeps(self, drafted: int) -> int:
         """Leave out the tail that is not worth its rows. What each token's own estimate says does not count for it."""
-        if not self._trims or not self.crowd.costs:
+        if not self._trims or not self.batch.costs:
             return drafted
-        row = self.crowd.row
-        worth = [self.crowd.first, *(before * self.crowd.follows for before in self._survival[1:drafted])]
+        row = self.batch.row
+        worth = [self.batch.first, *(before * self.batch.follows for before in self._survival[1:drafted])]
         return next((depth for depth, gain in enumerate(worth) if gain < row), drafted)
 
     def judged(self, judgement: Judgement) -> None:
         drafted, accepted = len(judgement.draft.tokens), judgement.accepted
         self._recalibration.learn(self._seen[:drafted], accepted)
-        if self.crowd.costs:
-            self.crowd.learn(drafted, accepted)
+        if self.batch.costs:
+            self.batch.learn(drafted, accepted)
 
 
 STRATEGY = Strategy(

@@ -9,7 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from decoding.drafting.params import Param, Value
 from decoding.drafting.source import Copying, Given, Judges, Match
-from decoding.drafting.strategy import JUDGE, JUDGED, LONGEST, NEWEST, Export, Former, Looks, Settings, Slider, Strategy
+from decoding.drafting.strategy import (
+    JUDGE,
+    JUDGED,
+    LONGEST,
+    NEWEST,
+    EngineSetting,
+    Former,
+    Looks,
+    Settings,
+    Slider,
+    Strategy,
+)
 from decoding.drafting.suffixes import Suffixes
 from decoding.errors import BadStrategy
 from decoding.strategies.suffix import usual_estimate
@@ -93,17 +104,17 @@ def _grid() -> Iterator[Settings]:
         yield from ({**own, "ngram": ngram} for ngram in (2, 3))
 
 
-def _exports(params: Settings) -> Iterator[Export]:
+def _exports(params: Settings) -> Iterator[EngineSetting]:
     if params["classifier"]:
         return
     tokens, ngram = int(params["lookahead"]), int(params["ngram"])
-    yield Export(
+    yield EngineSetting(
         "transformers",
         f"generate(prompt_lookup_num_tokens={tokens}, max_matching_ngram_size={ngram})",
         "For 1 text at a time: generate copies for a batch of one only.",
     )
     vllm = {"method": "ngram", "num_speculative_tokens": tokens, "prompt_lookup_max": ngram, "prompt_lookup_min": 1}
-    yield Export("vLLM", f"--speculative-config '{json.dumps(vllm)}'")
+    yield EngineSetting("vLLM", f"--speculative-config '{json.dumps(vllm)}'")
 
 
 STRATEGY = Strategy(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from decoding.drafting.engine_settings import llama_cpp, sglang, transformers, vllm
 from decoding.drafting.params import Param, Value
 from decoding.drafting.source import Chain, View
-from decoding.drafting.strategy import Export, Looks, Settings, Strategy
+from decoding.drafting.strategy import EngineSetting, Looks, Settings, Strategy
 from decoding.errors import BadStrategy
 
 MOST_STEPS = 16
@@ -39,7 +39,7 @@ class Scheduled(Chain):
         self._steps = steps_of(table)
 
     def begin(self, view: View) -> None:
-        fitting = (lookahead for most, lookahead in self._steps if self.crowd.running <= most)
+        fitting = (lookahead for most, lookahead in self._steps if self.batch.running <= most)
         self.lookahead = next(fitting, self._steps[-1][1])
 
 
@@ -47,7 +47,7 @@ def _check(params: Mapping[str, Value]) -> None:
     steps_of(str(params["table"]))
 
 
-def _exports(params: Settings) -> Iterator[Export]:
+def _exports(params: Settings) -> Iterator[EngineSetting]:
     """A schedule for vLLM, and for engines that have none, its lookahead for few texts. Without any gain there is
     nothing to set: vLLM refuses a config without drafts."""
     steps = steps_of(str(params["table"]))

@@ -6,7 +6,7 @@ from typing import Any
 
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.params import Param, Value
-from decoding.drafting.ssd_settings import Settings as SpeculatorSettings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.strategy import LOOKAHEAD, Looks, Settings, Slider, Strategy
 from decoding.errors import BadStrategy
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from decoding.drafting.params import Param, Value
-from decoding.drafting.ssd_settings import Settings as SpeculatorSettings
-from decoding.drafting.ssd_settings import WantedBackup
+from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.drafting.strategy import CAP, CLASSIFIER, Looks, Settings, Strategy
 from decoding.strategies.ssd import AUTO, BRANCHES, PLACEMENT, counted, near
 

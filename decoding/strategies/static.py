@@ -6,7 +6,7 @@ from decoding.drafting.source import Chain
 from decoding.drafting.strategy import (
     LONGEST,
     LOOKAHEAD,
-    Export,
+    EngineSetting,
     Looks,
     Settings,
     Slider,
@@ -19,7 +19,7 @@ class SameLength(Chain):
         self.lookahead = lookahead
 
 
-def _exports(params: Settings) -> Iterator[Export]:
+def _exports(params: Settings) -> Iterator[EngineSetting]:
     lookahead = int(params["lookahead"])
     yield transformers(lookahead)
     yield vllm({"method": "draft_model", "model": "DRAFT", "num_speculative_tokens": lookahead})

@@ -76,7 +76,7 @@ class SuffixDecoding(Copying):
         return tokens
 
 
-class Memory:
+class RecentTexts:
     """The latest texts, by their prompts."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class Remembering(SuffixDecoding):
 
     remembers = True
 
-    def __init__(self, threshold: float, cap: int, memory: Memory, judge: Judges | None = None) -> None:
+    def __init__(self, threshold: float, cap: int, memory: RecentTexts, judge: Judges | None = None) -> None:
         super().__init__(threshold, cap, judge)
         self._memory = memory
         self._others: list[Suffixes] | None = None
@@ -126,7 +126,7 @@ def _source(given: Given, threshold: float, cap: int, memory: bool, classifier: 
     judge = given.judge
     threshold = threshold or (judge.threshold if judge else 0.0)
     if memory:
-        return Remembering(threshold, cap, given.memory.setdefault("suffix", Memory()), judge)
+        return Remembering(threshold, cap, given.memory.setdefault("suffix", RecentTexts()), judge)
     return SuffixDecoding(threshold, cap, judge)
 
 

@@ -9,7 +9,7 @@ from decoding.drafting.source import Chain, Given, Judgement
 from decoding.drafting.strategy import (
     CAP,
     LONGEST,
-    Export,
+    EngineSetting,
     Looks,
     Settings,
     Slider,
@@ -76,7 +76,7 @@ def _grid() -> Iterator[Settings]:
     return ({"threshold": step / 20, "cap": cap} for step in range(1, 20) for cap in (8, LONGEST))
 
 
-def _exports(params: Settings) -> Iterator[Export]:
+def _exports(params: Settings) -> Iterator[EngineSetting]:
     if not params["adaptive"]:
         cap, threshold = int(params["cap"]), float(params["threshold"])
         yield transformers(cap, threshold)

@@ -11,14 +11,14 @@ A place's own estimate comes from the draft's likeliest token and not from the t
 
 from collections.abc import Sequence
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.drafting.params import Param
 from decoding.drafting.recalibration import Recalibration
 from decoding.drafting.source import Chain, Judgement, View
 from decoding.drafting.strategy import LOOKAHEAD, Looks, Strategy
 
 
-class Ranking:
+class AdmittedScores:
     """The scores of all texts' places, this round's and the last one's. The draft's highest probability is the estimate
     of acceptance, corrected by the verdicts of all texts."""
 
@@ -28,17 +28,17 @@ class Ranking:
         self._round = 0
         self._scores: list[float] = []
 
-    def note(self, crowd: Crowd, scores: Sequence[float]) -> None:
-        if crowd.round != self._round:
-            self.cut = self._cheapest_cut(crowd) if self._scores else 0.0
-            self._round, self._scores = crowd.round, []
+    def note(self, batch: BatchState, scores: Sequence[float]) -> None:
+        if batch.round != self._round:
+            self.cut = self._cheapest_cut(batch) if self._scores else 0.0
+            self._round, self._scores = batch.round, []
         self._scores += scores
 
-    def _cheapest_cut(self, crowd: Crowd) -> float:
+    def _cheapest_cut(self, batch: BatchState) -> float:
         """Find the number of places that brings the most tokens per second, and return the score of the last one."""
-        if not crowd.costs:
+        if not batch.costs:
             return 0.0
-        costs, texts = crowd.costs, crowd.running
+        costs, texts = batch.costs, batch.running
         drafting = costs.drafted(texts, len(self._scores) / texts) + costs.fixed(texts)
         tokens, cut = float(texts), 2.0  # a score above all: none is admitted
         best = tokens / (drafting + costs.verify(texts, texts))
@@ -66,16 +66,16 @@ class AdaptiveVerification(Chain):
         return False
 
     def keeps(self, drafted: int) -> int:
-        ranking = self.crowd.common(Ranking)
+        ranking = self.batch.common(AdmittedScores)
         scores: list[float] = []
         for peak in self._peaks[:drafted]:
             scores.append((scores[-1] if scores else 1.0) * ranking.estimates.corrected(peak))
-        ranking.note(self.crowd, scores)
+        ranking.note(self.batch, scores)
         return sum(score >= ranking.cut for score in scores)
 
     def judged(self, judgement: Judgement) -> None:
         peaks = self._peaks[: len(judgement.draft.tokens)]
-        self.crowd.common(Ranking).estimates.learn(peaks, judgement.accepted)
+        self.batch.common(AdmittedScores).estimates.learn(peaks, judgement.accepted)
 
 
 STRATEGY = Strategy(

@@ -19,8 +19,8 @@ TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns", "answering_ns", "steppi
 _NAMES = {"neural": "the draft model", "ngram": "the n-gram", "copy": "the copy", "random": "random tokens"}
 
 
-class Round(Protocol):
-    """The parts of `accounting.Round` that count here."""
+class AnsweredRound(Protocol):
+    """The parts of `accounting.AnsweredRound` that count here."""
 
     @property
     def free_ns(self) -> int: ...
@@ -51,7 +51,7 @@ class Answers:
     joint: int = 0  # rounds in which several texts were verified together
 
     @classmethod
-    def of(cls, rounds: Iterable[Round], preparing_ns: int) -> Answers:
+    def of(cls, rounds: Iterable[AnsweredRound], preparing_ns: int) -> Answers:
         answered = [(each, draft, _answer(draft)) for each in rounds if (draft := each.draft) and _answer(draft)]
         found = cls(
             verifying_ns=sum(each.verdict.end_ns - each.verdict.start_ns for each, _, _ in answered),
@@ -68,7 +68,7 @@ class Answers:
             found._note(each, answer, in_use)
         return found
 
-    def _note(self, each: Round, answer: str, in_use: str) -> None:
+    def _note(self, each: AnsweredRound, answer: str, in_use: str) -> None:
         gained = each.verdict.accepted + 1
         self.rounds[answer] += 1
         self.tokens[answer] += gained

@@ -18,7 +18,7 @@ StopReason = Literal[
     "early",  # the verdict that it was prepared for came first
     "match",  # nothing more could be copied
 ]
-Source = Literal[
+Origin = Literal[
     "none",  # no draft
     "fresh",  # drafted now
     "copied",  # copied from the text; the last `passes` tokens, if any, were drafted after that
@@ -63,7 +63,7 @@ class Drafted:
     confidence: tuple[float, ...]  # the draft's own probability of each token
     estimate: tuple[float, ...]  # the stop rule's estimate that each is accepted; empty if it makes none
     stop: StopReason
-    source: Source
+    source: Origin
     passes: int  # of the draft model for it
     start_ns: int
     end_ns: int
@@ -179,7 +179,7 @@ class Recorder:
         self.events.append(event)
 
 
-class Silence:
+class NullSink:
     """Sink that keeps nothing, to measure what tracing costs."""
 
     def emit(self, event: Event) -> None:

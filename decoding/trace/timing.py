@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass
-class Pauses:
+class StoppedTime:
     """Time in which clocks were stopped."""
 
     total: int = 0  # ns
@@ -21,7 +21,7 @@ class Clock:
 
     def __init__(self, beside: Clock | None = None) -> None:
         """A clock beside another stops whenever that one stops: their samples are decoded together."""
-        self._pauses: Pauses = beside._pauses if beside else Pauses()
+        self._pauses: StoppedTime = beside._pauses if beside else StoppedTime()
         self._zero = time.perf_counter_ns() - self._pauses.total
 
     def now(self) -> int:

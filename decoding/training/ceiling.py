@@ -11,12 +11,12 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.source import Sight
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.replay.oracle import lookaheads
-from decoding.replay.planning import ALONE, CAP, HEURISTIC, ORACLE, Study, price_of_a_token, static
+from decoding.replay.planning import AUTOREGRESSIVE, CAP, HEURISTIC, ORACLE, RecordedSet, price_of_a_token, static
 from decoding.strategies.disco import Priced
 from decoding.words import percent
 
@@ -62,7 +62,7 @@ class Ceiling:
     by_variance: Sequence[Third]
 
 
-def ceiling(validation: Study, test: Study, costs: CostModel, classifier: Classifier) -> Ceiling:
+def ceiling(validation: RecordedSet, test: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> Ceiling:
     stand = _standings(validation, test, classifier)
     measured = stand("as measured", costs)
     free = dataclasses.replace(costs, target={1: [(1, costs.verify(1, 1))]})
@@ -85,25 +85,27 @@ def drafting_at(share: float, costs: CostModel) -> CostModel:
     return dataclasses.replace(costs.with_drafting(by), decision=by * costs.decision)
 
 
-def thirds(test: Study) -> list[Study]:
+def thirds(test: RecordedSet) -> list[RecordedSet]:
     """Split the prompts into thirds, from the least to the most variation in the oracle's lookahead."""
     order = sorted(range(len(test.records)), key=lambda i: statistics.pstdev(lookaheads(test.records[i])))
     cuts = [round(len(order) * third / 3) for third in range(4)]
     parts = [[test.recordings[i] for i in order[low:high]] for low, high in itertools.pairwise(cuts)]
-    return [Study(part, test.words) for part in parts if part]
+    return [RecordedSet(part, test.words) for part in parts if part]
 
 
-def _spread(study: Study) -> tuple[float, float]:
+def _spread(study: RecordedSet) -> tuple[float, float]:
     """Deviation and mean of the oracle's lookahead within a text, averaged over texts."""
     found = [lookaheads(record) for record in study.records]
     return statistics.mean(map(statistics.pstdev, found)), statistics.mean(map(statistics.mean, found))
 
 
-def _standings(validation: Study, test: Study, classifier: Classifier) -> Callable[[str, CostModel], Standing]:
+def _standings(
+    validation: RecordedSet, test: RecordedSet, classifier: DraftClassifier
+) -> Callable[[str, CostModel], Standing]:
     """Return a function from costs to a standing. Replays that do not depend on costs run once, here."""
     chosen_among = {n: validation.play(static(n)) for n in range(1, CAP + 1)}
     statics = {n: test.play(static(n)) for n in chosen_among}
-    baseline, heuristic, oracle = map(test.play, (ALONE, HEURISTIC, ORACLE))
+    baseline, heuristic, oracle = map(test.play, (AUTOREGRESSIVE, HEURISTIC, ORACLE))
     estimates = test.estimates(classifier)
 
     def stand(name: str, costs: CostModel) -> Standing:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from decoding.backends.alone import lacks_draft
+from decoding.backends.without_draft import lacks_draft
 from decoding.disco import features, judging, training
 from decoding.disco.cards import OURS, PAPER, SOURCES
-from decoding.disco.classifier import Classifier, Layers
+from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.disco.copies import with_copies
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled, Progress
@@ -45,11 +45,11 @@ class How:
     """Design to train, and another pair's classifier to begin from."""
 
     design: str = OURS
-    start: Classifier | None = None
+    start: DraftClassifier | None = None
 
-    def networks(self, *, is_alone: bool = False) -> tuple[Network, ...]:
+    def networks(self, *, is_undrafted: bool = False) -> tuple[Network, ...]:
         """Return the candidates. On a target alone there is one: nothing is drafted."""
-        return (OF_COPIES,) if is_alone else NETWORKS[self.design]
+        return (OF_COPIES,) if is_undrafted else NETWORKS[self.design]
 
     def looks_at(self, network: Network) -> list[str]:
         """Return the features that a classifier with this network sees."""
@@ -75,12 +75,12 @@ class How:
         drafts, copies = _by_kind(labelled)
         return drafts if len(drafts.rows) else copies
 
-    def check(self, is_alone: bool = False) -> None:
+    def check(self, is_undrafted: bool = False) -> None:
         """Refuse a start of another design, and on a target alone a design that learns from drafts only."""
-        if is_alone and self.design != SOURCES:
+        if is_undrafted and self.design != SOURCES:
             what = lacks_draft(f"A classifier of the design {self.design}")
             raise BadPair(f"{what} Take the design {SOURCES}, which learns from copies too.")
-        known = (OF_COPIES,) if is_alone else (*NETWORKS[self.design], OF_COPIES)
+        known = (OF_COPIES,) if is_undrafted else (*NETWORKS[self.design], OF_COPIES)
         if self.start and (
             self.start.knows_copies is not (self.design == SOURCES) or not any(map(self._start_of, known))
         ):
@@ -96,7 +96,7 @@ class How:
         part: Labelled,
         held_out: Labelled,
         on_progress: Callable[[Progress], None] = lambda progress: None,
-    ) -> Classifier:
+    ) -> DraftClassifier:
         [made] = self.train_each([network], part, held_out, on_progress)
         return made
 
@@ -106,7 +106,7 @@ class How:
         part: Labelled,
         held_out: Labelled,
         on_progress: Callable[[Progress], None] = lambda progress: None,
-    ) -> list[Classifier]:
+    ) -> list[DraftClassifier]:
         """Train these networks. With the design `sources`, train one for copied tokens too, and give it to each.
         `on_progress` follows the first network."""
         first, *others = networks
@@ -117,7 +117,7 @@ class How:
         drafted = [self._train(first, drafts, held_drafts, on_progress)]
         drafted += (self._train(network, drafts, held_drafts) for network in others)
         copied = self._train(OF_COPIES, copies, held_copies)
-        return [Classifier(each.drafted, copied.drafted) for each in drafted]
+        return [DraftClassifier(each.drafted, copied.drafted) for each in drafted]
 
     def _train(
         self,
@@ -125,7 +125,7 @@ class How:
         part: Labelled,
         held_out: Labelled,
         on_progress: Callable[[Progress], None] = lambda progress: None,
-    ) -> Classifier:
+    ) -> DraftClassifier:
         return training.train(
             part,
             held_out,

@@ -8,38 +8,38 @@ from typing import Any
 
 from decoding.disco import metrics
 from decoding.disco.cards import PAYS
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
 from decoding.drafting.source import Sight
 from decoding.measure.intervals import Interval, ratio_interval, ratio_intervals
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
-from decoding.replay.planning import ALONE, Study
+from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet
 
 FEWEST, POINTS = 8, 6  # prompts of the smallest part; parts
 
 Labels = Callable[[Sequence[Recording]], Labelled]
-Learns = Callable[[Labelled], Classifier]
+Learns = Callable[[Labelled], DraftClassifier]
 
 
 @dataclass(frozen=True)
-class Judge:
+class TestBench:
     """Test prompts, and the replay and prices that judge every part alike."""
 
-    test: Study
+    test: RecordedSet
     labelled: Labelled  # the test prompts' tokens
     costs: CostModel
-    play: Callable[[Classifier], Counts]  # the strategy that asks the classifier
+    play: Callable[[DraftClassifier], Counts]  # the strategy that asks the classifier
     sees: Sight
 
-    def seconds(self, classifier: Classifier) -> list[float]:
+    def seconds(self, classifier: DraftClassifier) -> list[float]:
         return [self.costs.seconds(part, self.sees) for part in self.play(classifier).parts]
 
-    def alone(self) -> list[float]:
-        return [self.costs.seconds(part) for part in self.test.play(ALONE).parts]
+    def undrafted(self) -> list[float]:
+        return [self.costs.seconds(part) for part in self.test.play(AUTOREGRESSIVE).parts]
 
-    def auc(self, classifier: Classifier) -> float:
+    def auc(self, classifier: DraftClassifier) -> float:
         return metrics.area_under_roc(classifier(self.labelled.rows), self.labelled.accepted)
 
 
@@ -47,22 +47,22 @@ def curve(
     recordings: Sequence[Recording],
     label: Labels,
     can_teach: Callable[[Labelled], bool],
-    whole: Classifier,
+    whole: DraftClassifier,
     learns: Learns,
-    judge: Judge,
+    judge: TestBench,
 ) -> dict[str, Any]:
     """Train on half of the recordings, a quarter and so on. `whole` has learnt from all of them."""
     parts = {count: label(_evenly(recordings, count)) for count in _counts(len(recordings))}
     trained = {count: learns(part) for count, part in parts.items() if can_teach(part)}
     counts, found = [*trained, len(recordings)], [*trained.values(), whole]
-    alone, seconds = judge.alone(), [judge.seconds(classifier) for classifier in found]
-    columns = {number: dict(enumerate(each)) for number, each in enumerate((alone, *seconds))}
+    undrafted, seconds = judge.undrafted(), [judge.seconds(classifier) for classifier in found]
+    columns = {number: dict(enumerate(each)) for number, each in enumerate((undrafted, *seconds))}
     intervals = ratio_intervals(columns, [(0, number) for number in range(1, len(columns))]).values()
     points = [
         {
             "prompts": count,
             "auc": judge.auc(classifier),
-            "speedup": sum(alone) / sum(each),
+            "speedup": sum(undrafted) / sum(each),
             "low": low,
             "high": high,
         }

@@ -14,14 +14,14 @@ from typing import Any
 
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.core.loop import never
 from decoding.dice.chance import CHANCE_VERSION
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, metrics, training
 from decoding.disco.calibration import GREEDY, Calibration
 from decoding.disco.cards import rule_of
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_of
 from decoding.disco.prices import COPIED, PRICED
 from decoding.disco.texts import Texts
@@ -31,13 +31,13 @@ from decoding.errors import Cancelled
 from decoding.measure.definitions import DEFINITIONS_VERSION
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
-from decoding.replay.planning import Study
-from decoding.replay.scribes import Scribes, copies_for
+from decoding.replay.planning import RecordedSet
+from decoding.replay.recording_workers import RecordingWorkers, copies_for
 from decoding.strategies.disco import RULES, Priced
 from decoding.training.designs import USUAL, How, Network
-from decoding.training.learning import Judge, curve
+from decoding.training.learning import TestBench, curve
 from decoding.training.splits import Splits
 
 # Other sets of features. If a single number does as well as the network, the card shows it.
@@ -60,7 +60,7 @@ ABLATION_HIDDEN = 32  # enough for all features; only measured, never used live
 
 
 @dataclass(frozen=True)
-class Step:
+class TrainingStep:
     """Progress: `done` of `due` in this phase."""
 
     phase: str
@@ -70,29 +70,29 @@ class Step:
     numbers: Mapping[str, float] = field(default_factory=dict)  # for pages that draw the progress
 
 
-OnProgress = Callable[[Step], None]
+OnProgress = Callable[[TrainingStep], None]
 
 
 @dataclass(frozen=True)
-class Recorded:
-    training: Study
-    validation: Study
-    test: Study
-    others: Mapping[str, Study]  # by the name of their prompt set
-    greedy: Study | None  # the validation prompts, if all others were recorded at a temperature
+class RecordedSplits:
+    training: RecordedSet
+    validation: RecordedSet
+    test: RecordedSet
+    others: Mapping[str, RecordedSet]  # by the name of their prompt set
+    greedy: RecordedSet | None  # the validation prompts, if all others were recorded at a temperature
 
 
 def make_classifier(
-    pair: Pair,
+    pair: ModelPair,
     material: Splits,
     sampling: Sampling,
     *,
-    others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
+    others: Mapping[str, Sequence[PromptItem]] = MappingProxyType({}),
     texts: Texts = MappingProxyType({}),
     how: How = USUAL,
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
-) -> Classifier:
+) -> DraftClassifier:
     """Make the classifier and fill in its card; the caller stores it. `others` are further prompt sets, by name, to
     test it on. `texts` are texts that earlier runs have written. Raise `Cancelled` if the recording is cancelled."""
     how.check(pair.draft is None)
@@ -105,26 +105,26 @@ def make_classifier(
 
 
 def record(
-    pair: Pair,
+    pair: ModelPair,
     material: Splits,
     sampling: Sampling,
     *,
-    others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
+    others: Mapping[str, Sequence[PromptItem]] = MappingProxyType({}),
     texts: Texts = MappingProxyType({}),
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
-) -> Recorded:
+) -> RecordedSplits:
     """Record all prompts before anything is timed: copies of the pair would disturb the timing."""
     parts = [material.training, material.validation, material.test, *others.values()]
-    with Scribes(pair, copies_for(pair, sum(map(len, parts)))) if pair.draft else nullcontext() as scribes:
+    with RecordingWorkers(pair, copies_for(pair, sum(map(len, parts)))) if pair.draft else nullcontext() as workers:
 
         def one(
             name: str,
-            prompts: Sequence[Prompt],
+            prompts: Sequence[PromptItem],
             tails: bool = True,
             sampling: Sampling = sampling,
             texts: Texts = texts,
-        ) -> Study:
+        ) -> RecordedSet:
             hears = partial(_recorded, on_progress, name, len(prompts))
             return planning.study(
                 pair,
@@ -133,11 +133,11 @@ def record(
                 tails=tails,
                 on_progress=hears,
                 cancelled=cancelled,
-                scribes=scribes,
+                workers=workers,
                 texts=texts,
             )
 
-        return Recorded(
+        return RecordedSplits(
             one("training", material.training, tails=False),
             one("validation", material.validation),
             one("test", material.test),
@@ -149,13 +149,13 @@ def record(
 
 
 def learn(
-    pair: Pair,
-    recorded: Recorded,
+    pair: ModelPair,
+    recorded: RecordedSplits,
     material: Splits,
     sampling: Sampling,
     on_progress: OnProgress = lambda step: None,
     how: How = USUAL,
-) -> Classifier:
+) -> DraftClassifier:
     labelled = [how.label(part.recordings) for part in (recorded.training, recorded.validation, recorded.test)]
     network, classifier, costs = _fastest_network(pair, recorded, labelled, material, sampling, how, on_progress)
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
@@ -190,11 +190,11 @@ def learn(
 
 
 def _tested(
-    recorded: Recorded,
+    recorded: RecordedSplits,
     held_out: Labelled,
     judged: Sequence[Labelled],
     costs: CostModel,
-    classifier: Classifier,
+    classifier: DraftClassifier,
     thresholds: dict[str, float],
     network: Network,
     how: How,
@@ -203,9 +203,9 @@ def _tested(
     """Return the parts of the card that say how well it judges."""
     test = recorded.test
     of_copies = {COPIED: planning.sweep_of_copies(test, costs, classifier)} if COPIED in thresholds else {}
-    judge = Judge(test, judged[2], costs, *_asking(test, thresholds, rule_of(how.design)))
+    judge = TestBench(test, judged[2], costs, *_asking(test, thresholds, rule_of(how.design)))
     return {
-        "ablations": _ablations(judged, ABLATIONS_OF_COPIES if test.is_alone else ABLATIONS, on_progress),
+        "ablations": _ablations(judged, ABLATIONS_OF_COPIES if test.is_undrafted else ABLATIONS, on_progress),
         "learning": curve(
             recorded.training.recordings,
             how.label,
@@ -219,13 +219,15 @@ def _tested(
             name: _elsewhere(study, how.judged(how.label(study.recordings)), costs, classifier, thresholds)
             for name, study in recorded.others.items()
         },
-        "sweep": (of_copies if test.is_alone else planning.sweep(test, costs, classifier) | of_copies),
+        "sweep": (of_copies if test.is_undrafted else planning.sweep(test, costs, classifier) | of_copies),
     }
 
 
-def _asking(test: Study, thresholds: dict[str, float], rule: str) -> tuple[Callable[[Classifier], Counts], Sight]:
+def _asking(
+    test: RecordedSet, thresholds: dict[str, float], rule: str
+) -> tuple[Callable[[DraftClassifier], Counts], Sight]:
     """Return the replay of the strategy that asks a classifier, and what the strategy sees."""
-    if test.is_alone:
+    if test.is_undrafted:
         choice = planning.judged(thresholds[COPIED])
         return lambda classifier: test.play(choice, judge=judge_of(classifier)), "nothing"
     stop = partial(RULES[rule], thresholds[rule], planning.CAP)
@@ -233,16 +235,16 @@ def _asking(test: Study, thresholds: dict[str, float], rule: str) -> tuple[Calla
 
 
 def _fastest_network(
-    pair: Pair,
-    recorded: Recorded,
+    pair: ModelPair,
+    recorded: RecordedSplits,
     labelled: Sequence[Labelled],
     material: Splits,
     sampling: Sampling,
     how: How,
     on_progress: OnProgress,
-) -> tuple[Network, Classifier, CostModel]:
+) -> tuple[Network, DraftClassifier, CostModel]:
     """Train every network of the design, and keep the one that replay finds fastest at this machine's prices."""
-    networks = how.networks(is_alone=pair.draft is None)
+    networks = how.networks(is_undrafted=pair.draft is None)
     candidates = how.train_each(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
     for network, candidate in zip(networks, candidates, strict=True):
         pair.hold(network.name, candidate)
@@ -255,10 +257,12 @@ def _fastest_network(
     return network, classifier, costs
 
 
-def fastest(study: Study, candidates: Sequence[tuple[Classifier, CostModel]]) -> tuple[Classifier, CostModel]:
+def fastest(
+    study: RecordedSet, candidates: Sequence[tuple[DraftClassifier, CostModel]]
+) -> tuple[DraftClassifier, CostModel]:
     """Return the candidate with which the priced rule is fastest in replay. Each candidate's own cost counts."""
 
-    def speed(candidate: tuple[Classifier, CostModel]) -> float:
+    def speed(candidate: tuple[DraftClassifier, CostModel]) -> float:
         classifier, costs = candidate
         price = planning.price_of_a_token(study, costs, classifier)
         counts = study.count(lambda: Priced(price, planning.CAP), study.estimates(classifier))
@@ -268,7 +272,7 @@ def fastest(study: Study, candidates: Sequence[tuple[Classifier, CostModel]]) ->
 
 
 def _elsewhere(
-    study: Study, labelled: Labelled, costs: CostModel, classifier: Classifier, thresholds: dict[str, float]
+    study: RecordedSet, labelled: Labelled, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
 ) -> dict[str, Any]:
     found = _measured(classifier, labelled)
     return {
@@ -279,37 +283,39 @@ def _elsewhere(
     }
 
 
-def _digest(prompts: Sequence[Prompt]) -> str:
+def _digest(prompts: Sequence[PromptItem]) -> str:
     """Hash of the prompts' ids and texts."""
     return hashlib.sha256(json.dumps([[prompt.id, prompt.content] for prompt in prompts]).encode()).hexdigest()
 
 
 def _recorded(on_progress: OnProgress, name: str, due: int, done: int) -> None:
-    on_progress(Step(f"recording {name}", done, due))
+    on_progress(TrainingStep(f"recording {name}", done, due))
 
 
 def _measuring(on_progress: OnProgress, done: int, due: int) -> None:
-    on_progress(Step("measuring costs", done, due))
+    on_progress(TrainingStep("measuring costs", done, due))
 
 
-def _epoch(progress: training.Progress) -> Step:
+def _epoch(progress: training.Progress) -> TrainingStep:
     losses = f"loss {progress.train_loss:.3f}, held out {progress.held_out_loss:.3f}"
     numbers = {
         "train_loss": progress.train_loss,
         "held_out_loss": progress.held_out_loss,
         "held_out_f1": progress.held_out_f1,
     }
-    return Step("training", progress.epoch, progress.epochs, losses, numbers)
+    return TrainingStep("training", progress.epoch, progress.epochs, losses, numbers)
 
 
-def _tuned(study: Study, costs: CostModel, classifier: Classifier) -> dict[str, float]:
+def _tuned(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> dict[str, float]:
     """Thresholds: the published rule's by search, the priced rule's from its price."""
     predictions = planning.predict(study, costs, classifier)
     searched = planning.best(predictions, "disco", rule="threshold").choice.params["threshold"]
     return {"threshold": float(searched), "priced": planning.price_of_a_token(study, costs, classifier)}
 
 
-def for_greedy(study: Study, sampling: Sampling, costs: CostModel, classifier: Classifier) -> dict[str, Any] | None:
+def for_greedy(
+    study: RecordedSet, sampling: Sampling, costs: CostModel, classifier: DraftClassifier
+) -> dict[str, Any] | None:
     """Return the part of a card that says how the classifier estimates on greedy texts; None if they cannot tell."""
     tokens = training.label(study.recordings)
     if not training.can_teach(tokens):
@@ -328,7 +334,7 @@ def for_greedy(study: Study, sampling: Sampling, costs: CostModel, classifier: C
     )
 
 
-def _measured(classifier: Classifier, part: Labelled) -> metrics.Metrics:
+def _measured(classifier: DraftClassifier, part: Labelled) -> metrics.Metrics:
     return metrics.measure(classifier(part.rows), part.accepted)
 
 
@@ -341,18 +347,18 @@ def _ablations(
             training.train(labelled[0], labelled[1], columns=columns, hidden=ABLATION_HIDDEN), labelled[2]
         )
         rows[name] = {"auc": found.auc, "f1": found.f1, "bce": found.bce}
-        on_progress(Step("ablations", number, len(sets)))
+        on_progress(TrainingStep("ablations", number, len(sets)))
     return rows
 
 
 def _predicted(
-    study: Study, costs: CostModel, classifier: Classifier, thresholds: dict[str, float]
+    study: RecordedSet, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
 ) -> dict[str, float]:
     """Speed-ups over autoregressive at thresholds that were tuned on other prompts; what is called best is chosen on
     these prompts."""
-    if study.is_alone:
+    if study.is_undrafted:
         return planning.copying(study, costs, classifier, thresholds[COPIED])
-    baseline, play = study.play(planning.ALONE), study.play
+    baseline, play = study.play(planning.AUTOREGRESSIVE), study.play
     by_rule = planning.tuned(study, study.estimates(classifier), thresholds)
     return {
         "best static": max(costs.speedup(play(choice), baseline) for choice in planning.STATICS),

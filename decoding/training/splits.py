@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from decoding.errors import BadPrompts
-from decoding.prompts.prompt import Prompt, in_turn
+from decoding.prompts.prompt import PromptItem, in_turn
 
 SPLITS = ("train", "validation", "test")
 DEAL = (0, 2, 0, 1, 0, 0, 2, 0, 1, 0)  # numbers of splits: 6 : 2 : 2, well mixed
@@ -20,19 +20,19 @@ ALIKE = 0.5  # of a prompt's shingles stand in the training prompts: nearly the 
 class Splits:
     """Prompts by purpose."""
 
-    training: Sequence[Prompt]
-    validation: Sequence[Prompt]  # stops the training, calibrates, tunes the thresholds
-    test: Sequence[Prompt]  # measured only
+    training: Sequence[PromptItem]
+    validation: Sequence[PromptItem]  # stops the training, calibrates, tunes the thresholds
+    test: Sequence[PromptItem]  # measured only
     left_out: int = 0  # prompts whose text stands in a later split too
 
     @classmethod
-    def of(cls, prompts: Sequence[Prompt]) -> Splits:
+    def of(cls, prompts: Sequence[PromptItem]) -> Splits:
         """Split prompts by their `split`; if no prompt has one, deal them out 6 : 2 : 2. A text that is in several
         splits stays in the last of them alone, so that no classifier is tested on what it learnt."""
         splits = {name: [p for p in prompts if p.split == name] for name in SPLITS}
         if not any(splits.values()):
             splits = dealt(prompts)
-        kept, seen = dict[str, list[Prompt]](), set[str]()
+        kept, seen = dict[str, list[PromptItem]](), set[str]()
         for name in reversed(SPLITS):
             kept[name] = [prompt for prompt in splits[name] if prompt.content not in seen]
             seen |= {prompt.content for prompt in splits[name]}
@@ -50,15 +50,15 @@ class Splits:
         return {"left_out": self.left_out, **alike}
 
 
-def dealt(prompts: Sequence[Prompt]) -> dict[str, list[Prompt]]:
+def dealt(prompts: Sequence[PromptItem]) -> dict[str, list[PromptItem]]:
     """Deal out prompts by a hash of their text, category by category. Equal texts stay together, and so do the turns of
     a conversation."""
-    by_category: dict[str, dict[str, list[Prompt]]] = {}
-    first: dict[str, Prompt] = {}
+    by_category: dict[str, dict[str, list[PromptItem]]] = {}
+    first: dict[str, PromptItem] = {}
     for prompt in in_turn(prompts):
         first[prompt.id] = start = first.get(prompt.follows, prompt)
         by_category.setdefault(start.category, {}).setdefault(start.content, []).append(prompt)
-    splits: dict[str, list[Prompt]] = {name: [] for name in SPLITS}
+    splits: dict[str, list[PromptItem]] = {name: [] for name in SPLITS}
     turns = itertools.cycle(DEAL)
     for _, by_text in sorted(by_category.items()):
         for text in sorted(by_text, key=_hash):
@@ -70,12 +70,12 @@ def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()
 
 
-def shingles(prompt: Prompt) -> set[tuple[str, ...]]:
+def shingles(prompt: PromptItem) -> set[tuple[str, ...]]:
     """Every eight words of a text that follow each other; of a shorter text, all of its words."""
     words = prompt.content.split()
     return {tuple(words[start : start + SHINGLE]) for start in range(max(1, len(words) - SHINGLE + 1))}
 
 
-def _is_alike(prompt: Prompt, learnt: Iterable[tuple[str, ...]]) -> bool:
+def _is_alike(prompt: PromptItem, learnt: Iterable[tuple[str, ...]]) -> bool:
     own = shingles(prompt)
     return len(own.intersection(learnt)) > ALIKE * len(own)

@@ -11,18 +11,14 @@ from typing import Protocol
 from decoding.choice import Choice
 from decoding.drafting.source import Words
 from decoding.models.runner import ModelRunner
+from decoding.models.tokenizer_files import Tokenizer
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.scores import check_scores, require_scores
-from decoding.vocabularies.shared import Method, Shared
+from decoding.vocabularies.shared import Method, SharedTokens
 from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
 
 
-class Tokenizer(Protocol):
-    def encode(self, text: str) -> list[int]: ...
-    def decode(self, tokens: Sequence[int]) -> str: ...
-
-
-class Tokens(Protocol):
+class HasTokens(Protocol):
     """The part of a loaded model that concerns tokens."""
 
     @property
@@ -38,7 +34,7 @@ class Bridge:
     method: Method
     target: Coder
     draft: Coder
-    shared: Shared
+    shared: SharedTokens
     target_ends: frozenset[int]
     draft_ends: frozenset[int]
     outputs: int  # the target's number of logits
@@ -66,7 +62,9 @@ class Bridge:
         check_scores(self.method, choices)
 
 
-def bridge_of(shared: Shared, method: str, target: Tokens, draft: Tokens, outputs: tuple[int, int]) -> Bridge:
+def bridge_of(
+    shared: SharedTokens, method: str, target: HasTokens, draft: HasTokens, outputs: tuple[int, int]
+) -> Bridge:
     """`method` is one of METHODS; `outputs` are the numbers of logits of target and draft."""
     return Bridge(
         shared.method(method),

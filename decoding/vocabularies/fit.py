@@ -15,18 +15,18 @@ from decoding.errors import BadPair
 from decoding.models.folder import ModelFolder, inspect
 from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
 from decoding.vocabularies.scores import ABOUT_COPIES
-from decoding.vocabularies.shared import Shared, shared
+from decoding.vocabularies.shared import SharedTokens, shared
 from decoding.vocabularies.spelling import spelling_of
 
 KV_BYTES = 4  # on a CPU, in float32; on a GPU half of it
 
 
 @dataclass(frozen=True)
-class Finding:
+class PairFinding:
     level: Literal["fits", "remark", "misfit"]
     topic: str
     sentence: str
-    shared: Shared | None = None  # what the sentence is about
+    shared: SharedTokens | None = None  # what the sentence is about
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class PairReport:
     target: ModelFolder
     draft: ModelFolder | None  # None: a target alone
     context: int  # text length that the memory is counted for
-    findings: tuple[Finding, ...]
+    findings: tuple[PairFinding, ...]
 
     @property
-    def shared(self) -> Shared | None:
+    def shared(self) -> SharedTokens | None:
         """The tokens that both have, if an id does not mean the same to both."""
         return next((finding.shared for finding in self.findings if finding.shared), None)
 
@@ -84,10 +84,10 @@ def check_pair(
     return PairReport(*models, asked, (*findings, _memory(report)))
 
 
-def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, asked: int | None) -> Iterator[Finding]:
+def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, asked: int | None) -> Iterator[PairFinding]:
     if draft is None:
         read_tokenizer(target.path)  # refuses a broken one now, not when a text is to be read
-        yield Finding("remark", "draft", "There is no draft: strategies that need a draft model cannot run.")
+        yield PairFinding("remark", "draft", "There is no draft: strategies that need a draft model cannot run.")
         yield from _ends(target)
         yield from _context_alone(target, longest, asked)
         return
@@ -97,20 +97,20 @@ def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, aske
     yield from _dtypes(target, draft)
 
 
-def _tokenizers(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
+def _tokenizers(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:
     theirs, ours = read_tokenizer(target.path), read_tokenizer(draft.path)
     if theirs.binary or ours.binary:
         if theirs.binary == ours.binary:
-            yield Finding("fits", "tokenizer", "Both have the same tokenizer.model.")
+            yield PairFinding("fits", "tokenizer", "Both have the same tokenizer.model.")
         else:
-            yield Finding(
+            yield PairFinding(
                 "misfit",
                 "tokenizer",
                 "The tokenizers cannot be compared or differ (tokenizer.model). Save both with a tokenizer.json.",
             )
         return
     if difference := _difference(target, draft, theirs, ours):
-        yield Finding("remark", "tokenizer", difference)
+        yield PairFinding("remark", "tokenizer", difference)
         yield _overlap(target, draft, theirs, ours)
     else:
         yield _names(theirs, ours)
@@ -138,17 +138,17 @@ def _difference(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts,
     return ""
 
 
-def _overlap(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts) -> Finding:
+def _overlap(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts) -> PairFinding:
     spellings = spelling_of(theirs, target.vocab_size), spelling_of(ours, draft.vocab_size)
     found = shared(*spellings, target.end_tokens, draft.end_tokens)
-    return Finding("remark" if found.count else "misfit", "shared tokens", found.in_words(), found)
+    return PairFinding("remark" if found.count else "misfit", "shared tokens", found.in_words(), found)
 
 
-def _names(theirs: TokenizerFacts, ours: TokenizerFacts) -> Finding:
+def _names(theirs: TokenizerFacts, ours: TokenizerFacts) -> PairFinding:
     if theirs.ids == ours.ids:
-        return Finding("fits", "tokenizer", f"Both have the same {len(ours.ids):,} tokens.")
+        return PairFinding("fits", "tokenizer", f"Both have the same {len(ours.ids):,} tokens.")
     only = sorted(set(theirs.ids.items()) ^ set(ours.ids.items()), key=lambda item: item[1])
-    return Finding(
+    return PairFinding(
         "remark",
         "tokenizer",
         f"The tokenizers agree wherever both name a token; {len(only):,} tokens are named by one only, "
@@ -165,10 +165,10 @@ def _merges(theirs: TokenizerFacts, ours: TokenizerFacts) -> str:
     )
 
 
-def _padding(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
+def _padding(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:
     if target.vocab_size != draft.vocab_size:
         shared_ids = min(target.vocab_size, draft.vocab_size)
-        yield Finding(
+        yield PairFinding(
             "fits",
             "vocabulary",
             f"The vocabularies differ by padding alone: {_outputs(target, draft)}; {shared_ids:,} are shared.",
@@ -179,38 +179,40 @@ def _outputs(target: ModelFolder, draft: ModelFolder) -> str:
     return f"the target has {target.vocab_size:,} outputs and the draft {draft.vocab_size:,}"
 
 
-def _habits(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts) -> Iterator[Finding]:
+def _habits(
+    target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts
+) -> Iterator[PairFinding]:
     if theirs.cutting is not None and ours.cutting is not None and theirs.cutting != ours.cutting:
-        yield Finding(
+        yield PairFinding(
             "remark",
             "tokenizer",
             "The tokenizers cut text differently before they look tokens up; the target's is used.",
         )
     if theirs.specials != ours.specials:
         odd = ", ".join(sorted(theirs.specials ^ ours.specials)[:3])
-        yield Finding("remark", "special tokens", f"Special tokens differ ({odd}); the target's are used.")
+        yield PairFinding("remark", "special tokens", f"Special tokens differ ({odd}); the target's are used.")
     yield from _ends(target)
     if target.end_tokens != draft.end_tokens:
         ends = " and ".join(str(sorted(model.end_tokens)) for model in (target, draft))
-        yield Finding(
+        yield PairFinding(
             "remark", "special tokens", f"The end tokens differ ({ends}); a text ends where the target ends it."
         )
     if theirs.chat_template != ours.chat_template:
-        yield Finding("remark", "chat template", "The chat templates differ; prompts are written in the target's.")
+        yield PairFinding("remark", "chat template", "The chat templates differ; prompts are written in the target's.")
 
 
-def _ends(target: ModelFolder) -> Iterator[Finding]:
+def _ends(target: ModelFolder) -> Iterator[PairFinding]:
     if strange := sorted(target.named_end_tokens - target.end_tokens):
-        yield Finding(
+        yield PairFinding(
             "remark",
             "special tokens",
             f"The target's end token {strange[0]} is none of its {target.vocab_size:,} tokens: no text ends with it.",
         )
 
 
-def _context_alone(target: ModelFolder, longest: int, asked: int | None) -> Iterator[Finding]:
+def _context_alone(target: ModelFolder, longest: int, asked: int | None) -> Iterator[PairFinding]:
     if asked and asked > longest:
-        yield Finding(
+        yield PairFinding(
             "misfit",
             "context",
             f"A text of {asked:,} tokens was asked for, and the target holds {longest:,}. Ask for less.",
@@ -218,11 +220,11 @@ def _context_alone(target: ModelFolder, longest: int, asked: int | None) -> Iter
     elif target.context != target.made_for:
         yield _growing(target, longest)
     else:
-        yield Finding("fits", "context", f"It was made for {_count(target.context)} tokens.")
+        yield PairFinding("fits", "context", f"It was made for {_count(target.context)} tokens.")
 
 
-def _growing(model: ModelFolder, longest: int) -> Finding:
-    return Finding(
+def _growing(model: ModelFolder, longest: int) -> PairFinding:
+    return PairFinding(
         "remark",
         "context",
         f"The pair holds {longest:,} tokens: past {model.context:,} the rope factors of {model.family} change with the "
@@ -230,9 +232,9 @@ def _growing(model: ModelFolder, longest: int) -> Finding:
     )
 
 
-def _contexts(target: ModelFolder, draft: ModelFolder, longest: int, asked: int | None) -> Iterator[Finding]:
+def _contexts(target: ModelFolder, draft: ModelFolder, longest: int, asked: int | None) -> Iterator[PairFinding]:
     if asked and asked > longest:
-        yield Finding(
+        yield PairFinding(
             "misfit",
             "context",
             f"A text of {asked:,} tokens was asked for, and the pair holds {longest:,} "
@@ -241,42 +243,44 @@ def _contexts(target: ModelFolder, draft: ModelFolder, longest: int, asked: int 
     elif growing := [model for model in (target, draft) if model.context != model.made_for]:
         yield _growing(growing[0], longest)
     elif target.context != draft.context:
-        yield Finding(
+        yield PairFinding(
             "remark",
             "context",
             f"The target was made for {_count(target.context)} tokens and the draft for {_count(draft.context)}; "
             f"together they hold {longest:,}.",
         )
     else:
-        yield Finding("fits", "context", f"Both were made for {_count(target.context)} tokens.")
+        yield PairFinding("fits", "context", f"Both were made for {_count(target.context)} tokens.")
 
 
-def _sizes(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
+def _sizes(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:
     if target.fingerprint == draft.fingerprint:
-        yield Finding(
+        yield PairFinding(
             "remark", "size", "Target and draft are the same model: every draft is accepted, but none saves time."
         )
         return
     ratio = target.parameters / draft.parameters
     sizes = f"{_rounded(target.parameters)} against {_rounded(draft.parameters)} parameters"
     if ratio < 3:
-        yield Finding(
+        yield PairFinding(
             "remark", "size", f"The draft is large for its target ({sizes}): it must be several times smaller to pay."
         )
     else:
-        yield Finding("fits", "size", f"The target has {ratio:.0f} times as many parameters as the draft ({sizes}).")
+        yield PairFinding(
+            "fits", "size", f"The target has {ratio:.0f} times as many parameters as the draft ({sizes})."
+        )
 
 
-def _dtypes(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
+def _dtypes(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:
     if target.dtype == draft.dtype:
-        yield Finding("fits", "dtype", f"Both are stored in {target.dtype}.")
+        yield PairFinding("fits", "dtype", f"Both are stored in {target.dtype}.")
     else:
-        yield Finding("remark", "dtype", f"The target is stored in {target.dtype} and the draft in {draft.dtype}.")
+        yield PairFinding("remark", "dtype", f"The target is stored in {target.dtype} and the draft in {draft.dtype}.")
 
 
-def _memory(report: PairReport) -> Finding:
+def _memory(report: PairReport) -> PairFinding:
     weights = sum(model.weight_bytes for model in report.models)
-    return Finding(
+    return PairFinding(
         "fits",
         "memory",
         f"Weights take {_size(weights)}; with the cache of a text of {report.context:,} tokens "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.drafter import EMPTY, Draft, Drafter
 from decoding.dice.verify import Verdict
 from decoding.drafting.driver import SourceDrafter
@@ -35,8 +35,8 @@ class RetokenisedDrafter(Drafter):
         self._drafted = yield from self.inner.drafting(self._as_draft_reads(text), limit)
         return self._proposal(text, limit)
 
-    def join(self, crowd: Crowd) -> None:
-        self.inner.join(crowd)
+    def join(self, batch: BatchState) -> None:
+        self.inner.join(batch)
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         """Tell the source how many of the draft's own tokens lie in what the target accepted."""

@@ -18,7 +18,7 @@ ENOUGH = 0.8  # of a sample text's tokens: with fewer, SLEM may accept more than
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedTokens:
     """Tokens of a draft that write the same as one of the target's. End tokens count as the same."""
 
     target: Spelling
@@ -79,7 +79,7 @@ def _percent(share: float) -> str:
 
 def shared(
     target: Spelling, draft: Spelling, target_ends: Collection[int] = (), draft_ends: Collection[int] = ()
-) -> Shared:
+) -> SharedTokens:
     ids = target.ids
     found = {number: ids[text] for text, number in draft.ids.items() if text in ids}
     named = {name: number for number, name in target.specials.items()}
@@ -90,7 +90,7 @@ def shared(
         if theirs is not None:
             found[ours] = theirs
             taken.add(theirs)
-    return Shared(target, draft, found)
+    return SharedTokens(target, draft, found)
 
 
 def _share(spelling: Spelling, ids: Collection[int]) -> float:

@@ -19,7 +19,7 @@ from decoding.models.bounds import check_extend, check_fork, check_ids, check_re
 from decoding.models.devices import Facts
 from decoding.models.runner import Branches, Feed, Model, ModelRunner, Tree, Unshared, extend_all
 from decoding.vocabularies.coder import Coder
-from decoding.vocabularies.shared import Shared
+from decoding.vocabularies.shared import SharedTokens
 
 REMEMBERED = 1 << 16  # tokens whose reading is kept
 
@@ -27,7 +27,7 @@ REMEMBERED = 1 << 16  # tokens whose reading is kept
 class Translation:
     """Maps between the ids of a target and of a draft."""
 
-    def __init__(self, shared: Shared, draft: Coder, outputs: int) -> None:
+    def __init__(self, shared: SharedTokens, draft: Coder, outputs: int) -> None:
         """`outputs` is the target's number of logits."""
         self.outputs = outputs
         self._shared = shared
@@ -76,7 +76,7 @@ class Translation:
         return self._tables[device]
 
 
-class Reading(NamedTuple):
+class TranslatedPass(NamedTuple):
     """A pass of the draft that reads tokens of the target."""
 
     feed: Feed | None  # None where the draft has no room for what it reads as several ids
@@ -105,7 +105,7 @@ class TranslatedModel:
         found = iter(extend_all([reading.feed for reading in readings if reading.feed]))
         return [self._logits(reading, found, reader.device) for reading, reader in zip(readings, readers, strict=True)]
 
-    def _logits(self, reading: Reading, found: Iterator[Tensor], device: torch.device) -> Tensor:
+    def _logits(self, reading: TranslatedPass, found: Iterator[Tensor], device: torch.device) -> Tensor:
         if reading.feed is None:
             return self.translation.nothing(len(reading.rows), device)
         logits = next(found)
@@ -142,19 +142,19 @@ class TranslatedRunner:
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
         return self.model.extend_all([(self, tokens, need)])[0]
 
-    def take(self, tokens: Sequence[int] | Tensor, need: int) -> Reading:
+    def take(self, tokens: Sequence[int] | Tensor, need: int) -> TranslatedPass:
         """Note the tokens, and return what the draft must read. A pass must follow."""
         if isinstance(tokens, Tensor) and tokens.device.type != "cpu":
             self._unread.append(tokens.clone())
-            return Reading((self.inner, self.model.translation.ids(tokens), need), [*range(need)])
+            return TranslatedPass((self.inner, self.model.translation.ids(tokens), need), [*range(need)])
         new: list[int] = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
         check_extend(len(self.tokens), len(new), need, self.inner.context)
         check_ids(new, self.vocab_size)
         self.note(new)
         rows = [end - self._ends[-need] for end in self._ends[-need:]]
         if len(self._ids) > self.inner.context:
-            return Reading(None, rows)
-        return Reading((self.inner, self._ids[len(self.inner.tokens) :], rows[-1] + 1), rows)
+            return TranslatedPass(None, rows)
+        return TranslatedPass((self.inner, self._ids[len(self.inner.tokens) :], rows[-1] + 1), rows)
 
     def rewind(self, length: int) -> None:
         check_rewind(len(self.tokens), length)
@@ -219,14 +219,14 @@ class TranslatedBranches:
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
         return self.model.extend_all([(self, tokens, len(tokens))])[0]
 
-    def take(self, tokens: Sequence[int] | Tensor, need: int) -> Reading:
+    def take(self, tokens: Sequence[int] | Tensor, need: int) -> TranslatedPass:
         """Note the tokens, and return what the draft must read. A pass must follow."""
         if not isinstance(tokens, Tensor):
             check_ids(tokens, self._runner.vocab_size)
         fed = torch.as_tensor(tokens, device=self.device)
         self._fed.append(fed.clone())
         feed = (self._inner, self.model.translation.ids(fed), len(fed)) if self._inner else None
-        return Reading(feed, [*range(len(fed))])
+        return TranslatedPass(feed, [*range(len(fed))])
 
     def adopt(self, row: int) -> None:
         length, chain = self._lengths[row], [int(tokens[row]) for tokens in self._fed]

@@ -20,7 +20,7 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.source import Nothing, View
 from decoding.errors import BrokenModel
 from decoding.models.fast.runner import FastRunner
-from decoding.models.runner import run_alone
+from decoding.models.runner import run_one
 from decoding.trace.events import Recorder, Verified
 from tests.decoding.models import LLAMA, fast_runner, save
 from tests.decoding.rehearsal import captured_runner, on_a_gpu, rehearse
@@ -99,13 +99,13 @@ def test_the_next_pass_begins_before_the_host_has_read_the_choice(tmp_path: Path
     world, begun = World(runner, runner), []
     sampling = Sampling(max_new_tokens=12, ignore_eos=True)
     sequence = world.sequence(ALONE, TEXT[:6], sampling, 1, None, Recorder())
-    weigh = sequence.weigh
+    weigh = sequence.launch_verdict
 
     def looked(logits: torch.Tensor) -> None:
         begun.append(bool(runner.cache.values[:, :, :, len(sequence.text)].any()))
         weigh(logits)
 
-    sequence.weigh = looked  # type: ignore[method-assign]
+    sequence.launch_verdict = looked  # type: ignore[method-assign]
     batch = Batch()
     with torch.inference_mode():
         batch.admit(sequence)
@@ -197,9 +197,9 @@ def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(
         while sequence.is_reading:
             batch.step()
         for _ in range(8):
-            run_alone(sequence.drafting())
+            run_one(sequence.drafting())
             reader, tokens, need = sequence.ask()
             with refusing_waits() if len(sequence.text) > 6 else nullcontext():
-                sequence.weigh(reader.extend(tokens, need))
-            sequence.settle(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
+                sequence.launch_verdict(reader.extend(tokens, need))
+            sequence.commit_verdict(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
     assert len(sequence.text) == 6 + 8

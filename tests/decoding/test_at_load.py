@@ -8,7 +8,7 @@ import json
 import pytest
 
 from decoding.choice import choose
-from decoding.core.crowd import TRIAL, Crowd
+from decoding.core.batch_state import TRIAL, BatchState
 from decoding.core.load import Load
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
@@ -21,8 +21,15 @@ from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import play
 from decoding.replay.plan_at_load import document
-from decoding.replay.planning import ALONE, Study, study
-from decoding.replay.planning_at_load import AtLoad, Material, crossovers, predict_at_load, schedule, worth_running
+from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet, study
+from decoding.replay.planning_at_load import (
+    PlanInputs,
+    PredictionAtLoad,
+    crossovers,
+    predict_at_load,
+    schedule,
+    worth_running,
+)
 from decoding.replay.player import RecordedDraft
 from decoding.strategies.budget import Budget
 from decoding.strategies.schedule import Scheduled
@@ -124,8 +131,8 @@ def test_speculation_pays_for_one_user_and_not_for_many_if_rows_are_dear() -> No
 @pytest.mark.parametrize(("running", "lookahead"), [(1, 5), (4, 5), (5, 2), (16, 2), (17, 0), (500, 0)])
 def test_a_schedule_takes_the_lookahead_of_the_texts_that_run(running: int, lookahead: int) -> None:
     policy = Scheduled("4:5/16:2/64:0")
-    policy.crowd = Crowd()
-    policy.crowd.running = running
+    policy.batch = BatchState()
+    policy.batch.running = running
     policy.begin(View())
     assert policy.lookahead == lookahead
 
@@ -146,10 +153,10 @@ def test_a_schedule_is_exported_as_vllm_reads_it() -> None:
     assert config["num_speculative_tokens"] == 5
 
 
-def settled(policy: Chain, costs: CostModel, running: int) -> Crowd:
-    policy.crowd = crowd = Crowd(costs)
-    crowd.begin(running)
-    return crowd
+def settled(policy: Chain, costs: CostModel, running: int) -> BatchState:
+    policy.batch = batch = BatchState(costs)
+    batch.begin(running)
+    return batch
 
 
 def test_a_budget_drafts_up_to_the_cap_where_tokens_cost_nearly_nothing() -> None:
@@ -163,14 +170,14 @@ def test_a_budget_drafts_up_to_the_cap_where_tokens_cost_nearly_nothing() -> Non
 
 def test_where_a_row_costs_more_than_it_brings_a_budget_drafts_nothing_and_one_text_tries_again_now_and_then() -> None:
     policies = [Budget("stop", 6) for _ in range(16)]
-    crowd = settled(policies[0], DEAR, 16)
+    batch = settled(policies[0], DEAR, 16)
     lengths = []
     for _ in range(3 * TRIAL + 2):
         for policy in policies:
-            policy.crowd = crowd
+            policy.batch = batch
             policy.begin(View())
         drafted = [policy.lookahead for policy in policies]
-        crowd.played(drafted)
+        batch.note_round(drafted)
         lengths.append(drafted)
     assert [sum(drafted) for drafted in lengths] == [0] * TRIAL + [1] + [0] * 2 * TRIAL + [1], "ever more rarely"
     assert {drafted.index(1) for drafted in lengths if any(drafted)} == {0}, "always the same text"
@@ -181,41 +188,41 @@ def test_a_budget_drafts_where_several_tokens_pay_together_though_the_first_alon
     begin: float, rests: bool
 ) -> None:
     costs, policy = dataclasses.replace(CHEAP, begin=[(1, begin)]), Budget("stop", 6)
-    policy.crowd = Crowd(costs)
-    policy.crowd.begin(1)
+    policy.batch = BatchState(costs)
+    policy.batch.begin(1)
     alone = costs.fixed(1) + costs.verify(1, 1)
-    assert (1 + policy.crowd.first) / (costs.fixed(1) + costs.drafted(1, 1) + costs.verify(1, 2)) < 1 / alone
+    assert (1 + policy.batch.first) / (costs.fixed(1) + costs.drafted(1, 1) + costs.verify(1, 2)) < 1 / alone
     assert policy.rests == rests
 
 
 def test_a_draft_that_is_never_right_costs_a_full_batch_two_rounds() -> None:
     policies = [Budget("stop", 6) for _ in range(16)]
-    crowd = settled(policies[0], CHEAP, 16)
+    batch = settled(policies[0], CHEAP, 16)
     rounds = 0
     while not policies[0].rests:
         for policy in policies:
-            policy.crowd = crowd
+            policy.batch = batch
             policy.begin(View())
             policy.stops(0.95)
             policy.judged(verdict_on(RecordedDraft((0,)), 0))
         rounds += 1
-        crowd.begin(16)
+        batch.begin(16)
     assert rounds <= 2
 
 
 def test_texts_take_a_step_together_that_would_pay_for_none_of_them_alone() -> None:
     wide = {n: [(rows, 0.010 + 0.0002 * rows) for rows in (n, 4 * n)] for n in SIZES}
     policies = [Budget("stop", 6) for _ in range(16)]
-    crowd = settled(policies[0], CostModel(wide, {n: [(n, 0.005)] for n in SIZES}, rest=[(1, 0.001)]), 16)
-    assert crowd.costs and crowd.pace * crowd.costs.draft(1) > 1, "more than a token"
+    batch = settled(policies[0], CostModel(wide, {n: [(n, 0.005)] for n in SIZES}, rest=[(1, 0.001)]), 16)
+    assert batch.costs and batch.pace * batch.costs.draft(1) > 1, "more than a token"
     for _ in range(40):
         drafted = []
         for policy in policies:
-            policy.crowd = crowd
+            policy.batch = batch
             policy.begin(View())
             drafted.append(1 + (not policy.stops(0.95)))
-        crowd.played(drafted)
-        crowd.begin(16)
+        batch.note_round(drafted)
+        batch.begin(16)
     assert drafted == [2] * 16
 
 
@@ -232,20 +239,20 @@ def test_looks_at_drafted_tokens_are_priced_text_by_text() -> None:
 
 
 def test_a_second_is_worth_the_tokens_of_the_best_fixed_lookahead_whatever_the_clock_says() -> None:
-    crowd = settled(Budget("stop", 6), CHEAP, 1)
+    batch = settled(Budget("stop", 6), CHEAP, 1)
     for accepted in (0, 1, 2, 3) * 40:
-        crowd.learn(3, accepted)
-    gains = [1 + sum(crowd.first * crowd.follows**i for i in range(k)) for k in range(9)]
-    assert crowd.pace == pytest.approx(max(gain / (0.012 + 0.002 * k) for k, gain in enumerate(gains)))
+        batch.learn(3, accepted)
+    gains = [1 + sum(batch.first * batch.follows**i for i in range(k)) for k in range(9)]
+    assert batch.pace == pytest.approx(max(gain / (0.012 + 0.002 * k) for k, gain in enumerate(gains)))
 
 
 def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None:
     policy = Budget("stop", 6)
-    crowd = settled(policy, DEAR, 16)
+    batch = settled(policy, DEAR, 16)
     _, draft = tables(3, seed=5, sharpness=0.7, noise=1.2)
     runner = TableRunner(draft)
     drafter = SourceDrafter(policy, View(), dice_for(Sampling(), 3, 0), runner)
-    drafter.join(crowd)
+    drafter.join(batch)
     drafter.prepare([1, 2, 1, 0])
     assert not runner.tokens
     drafter.join(settled(policy, CHEAP, 16))
@@ -256,12 +263,12 @@ def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None
 def test_adaptive_verification_pays_for_the_likeliest_places_and_for_fewer_where_rows_are_dear() -> None:
     def kept(costs: CostModel) -> list[int]:
         policies = [AdaptiveVerification(4) for _ in range(4)]
-        crowd = Crowd(costs)
+        batch = BatchState(costs)
         for _ in range(2):  # the second round's budget comes from the first round's scores
-            crowd.begin(4)
+            batch.begin(4)
             lengths = []
             for policy, peak in zip(policies, (0.99, 0.9, 0.5, 0.1), strict=True):
-                policy.crowd = crowd
+                policy.batch = batch
                 policy.begin(View())
                 assert not any(policy.stops(peak) for _ in range(4))
                 lengths.append(policy.keeps(4))
@@ -273,10 +280,10 @@ def test_adaptive_verification_pays_for_the_likeliest_places_and_for_fewer_where
 
 def test_adaptive_verification_learns_how_far_the_drafts_probabilities_can_be_trusted() -> None:
     def kept(accepted: int) -> int:
-        policy, crowd = AdaptiveVerification(4), Crowd(DEAR)
-        policy.crowd = crowd
+        policy, batch = AdaptiveVerification(4), BatchState(DEAR)
+        policy.batch = batch
         for _ in range(100):
-            crowd.begin(1)
+            batch.begin(1)
             policy.begin(View())
             assert not any(policy.stops(0.9) for _ in range(4))
             length = policy.keeps(4)
@@ -301,46 +308,46 @@ def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_
 
 
 @pytest.fixture(scope="module")
-def recorded() -> Study:
+def recorded() -> RecordedSet:
     return study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True)
 
 
-def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops_paying(recorded: Study) -> None:
-    material = Material(recorded, like_one(CHEAP), some_classifier())
+def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops_paying(recorded: RecordedSet) -> None:
+    material = PlanInputs(recorded, like_one(CHEAP), some_classifier())
     found = predict_at_load(material, (1, 16))
     for rows in found.values():
         speeds = [row.tokens_per_s_device for row in rows]
         assert speeds == sorted(speeds, reverse=True)
         assert {row.choice.strategy for row in rows} >= {"autoregressive", "static", "disco", "budget"}
-        [alone] = [row for row in rows if row.choice.strategy == ALONE.strategy]
+        [alone] = [row for row in rows if row.choice.strategy == AUTOREGRESSIVE.strategy]
         assert alone.speedup == pytest.approx(1)
     assert found[1][0].speedup > found[16][0].speedup
 
 
-def test_a_plan_at_load_plays_what_copies_and_what_copies_or_drafts(recorded: Study) -> None:
+def test_a_plan_at_load_plays_what_copies_and_what_copies_or_drafts(recorded: RecordedSet) -> None:
     judged = {"suffix:classifier=newest", "lookup:classifier=newest", "hybrid:classifier=newest"}
     for classifier, more in ((None, set[str]()), (some_classifier(), judged)):
-        [rows] = predict_at_load(Material(recorded, like_one(CHEAP), classifier), (4,)).values()
+        [rows] = predict_at_load(PlanInputs(recorded, like_one(CHEAP), classifier), (4,)).values()
         kinds = {row.choice.kind for row in rows}
         assert kinds >= {"lookup", "suffix", "suffix:memory=true", "hybrid"} and kinds & judged == more
         assert "best-source" not in kinds, "a bound"
 
 
-def test_a_copy_costs_its_rows_and_no_pass_of_the_draft(recorded: Study) -> None:
+def test_a_copy_costs_its_rows_and_no_pass_of_the_draft(recorded: RecordedSet) -> None:
     slow = dataclasses.replace(CHEAP, steps={n: [(n, 9.0)] for n in SIZES}, prompts=[(0, 0.0), (10, 9.0)])
     copies = choose("lookup", {"lookahead": 4, "ngram": 1})
-    fast, dear = (Material(recorded, like_one(costs)).run(copies, 4) for costs in (CHEAP, slow))
+    fast, dear = (PlanInputs(recorded, like_one(costs)).run(copies, 4) for costs in (CHEAP, slow))
     assert fast.tokens_per_s_device == dear.tokens_per_s_device
     rounds = [one for request in fast.requests for one in request.rounds]
     assert any(one.drafted for one in rounds) and not any(one.passes for one in rounds)
 
 
-def test_a_plan_says_how_other_engines_copy_where_that_is_a_gain_at_any_load(recorded: Study) -> None:
+def test_a_plan_says_how_other_engines_copy_where_that_is_a_gain_at_any_load(recorded: RecordedSet) -> None:
     copies = choose("lookup", {"lookahead": 4, "ngram": 2})
 
     def exported(*speedups: float) -> list[dict[str, str]]:
         best = {
-            users: [AtLoad(copies.at(Load(users)), 1.0, speedup)]
+            users: [PredictionAtLoad(copies.at(Load(users)), 1.0, speedup)]
             for users, speedup in zip((1, 4), speedups, strict=True)
         }
         return document(best, {}, choose("schedule", {"table": "4:0"}))["elsewhere"]
@@ -352,8 +359,8 @@ def test_a_plan_says_how_other_engines_copy_where_that_is_a_gain_at_any_load(rec
     assert "the best for 4 at once, without a draft model" in found["vLLM"]["note"]
 
 
-def test_the_planned_schedule_drafts_less_for_more_users(recorded: Study) -> None:
-    found = predict_at_load(Material(recorded, like_one(DEAR)), (1, 16))
+def test_the_planned_schedule_drafts_less_for_more_users(recorded: RecordedSet) -> None:
+    found = predict_at_load(PlanInputs(recorded, like_one(DEAR)), (1, 16))
     planned = schedule(found, {})
     lookaheads = [int(step.partition(":")[2]) for step in str(planned.params["table"]).split("/")]
     assert lookaheads == sorted(lookaheads, reverse=True)
@@ -362,8 +369,8 @@ def test_the_planned_schedule_drafts_less_for_more_users(recorded: Study) -> Non
     assert schedule(found, lost).params["table"] == "16:0", "what was measured wins over what was predicted"
 
 
-def test_a_plan_runs_the_strategies_that_come_closest_to_the_best_at_any_load(recorded: Study) -> None:
-    found = predict_at_load(Material(recorded, like_one(CHEAP), some_classifier()), (1, 16))
+def test_a_plan_runs_the_strategies_that_come_closest_to_the_best_at_any_load(recorded: RecordedSet) -> None:
+    found = predict_at_load(PlanInputs(recorded, like_one(CHEAP), some_classifier()), (1, 16))
     run = worth_running(found, 3)
     assert len(run) == 3 and "autoregressive" not in run
     for rows in found.values():

@@ -12,7 +12,7 @@ import torch
 
 from decoding.backends.registry import Parts, build
 from decoding.choice import Choice, choose, parse_choices
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.drafter import Drafter
 from decoding.core.load import Load
 from decoding.core.loop import Batch
@@ -23,12 +23,12 @@ from decoding.disco.recording import Recording, record
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
 from decoding.prices.fit import costs_from
-from decoding.replay.at_load import Run, play, stream
-from decoding.replay.planning import Study
-from decoding.replay.what_if.ahead import ahead_of, stood
-from decoding.replay.what_if.at_load import AtLoad, simulate_at_load
-from decoding.replay.what_if.places import Places
-from decoding.replay.what_if.recorded import Recorded as WhatIf
+from decoding.replay.at_load import PlayedRun, play, stream
+from decoding.replay.planning import RecordedSet
+from decoding.replay.what_if.ahead import ssd_tracks_of, stood
+from decoding.replay.what_if.at_load import SimulationAtLoad, simulate_at_load
+from decoding.replay.what_if.places import TracedText
+from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.trace.events import Drafted, Event, Recorder, Verified, to_dict
 from tests.decoding.worlds import World
 from tests.kit.copies import chain, chained
@@ -60,13 +60,13 @@ def recorded(made: World, number: int, prompt: Sequence[int], sampling: Sampling
 
 
 def requests(made: World, sampling: Sampling) -> list[RecordedText]:
-    study = Study([recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)])
+    study = RecordedSet([recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)])
     return study.texts(study.confidences)
 
 
 def live(made: World, make: Make, sampling: Sampling, asked: Sequence[RecordedText]) -> list[Rounds]:
     """Decode these texts with several users. As in a comparison, requests that do not count fill the machine."""
-    batch, growing, done = Batch(Crowd(CHEAP)), dict[LiveText, int | None](), dict[int, Rounds]()
+    batch, growing, done = Batch(BatchState(CHEAP)), dict[LiveText, int | None](), dict[int, Rounds]()
     queue, numbers = deque(stream(asked, USERS)), {id(request): number for number, request in enumerate(asked)}
     with torch.inference_mode():
         while len(done) < len(asked):
@@ -106,7 +106,7 @@ def played(source: Callable[[], Source], asked: Sequence[RecordedText]) -> list[
     return rounds_in(play(asked, source, CHEAP, USERS))
 
 
-def rounds_in(run: Run) -> list[Rounds]:
+def rounds_in(run: PlayedRun) -> list[Rounds]:
     return [[(one.drafted, one.accepted, _hit(one.source)) for one in request.rounds] for request in run.requests]
 
 
@@ -139,7 +139,7 @@ def test_where_traces_leave_a_trees_path_open_the_live_batch_lies_between_both_c
     assert most >= sum(map(len, ran)) >= least
 
 
-def asked_and_run(choice: Choice, sampling: Sampling) -> tuple[AtLoad, list[Rounds]]:
+def asked_and_run(choice: Choice, sampling: Sampling) -> tuple[SimulationAtLoad, list[Rounds]]:
     """What-if's answer from traces of one user, and the rounds of a live batch."""
     made, memory = World.of_tables(12, 3, noise=0.5), dict[str, Any]()
     asked = [
@@ -151,13 +151,13 @@ def asked_and_run(choice: Choice, sampling: Sampling) -> tuple[AtLoad, list[Roun
     return found, live(made, make, sampling, asked)
 
 
-def traced(made: World, sampling: Sampling) -> WhatIf:
+def traced(made: World, sampling: Sampling) -> RecordedComparison:
     """Facts about these texts from traces of one user."""
     texts, priced, ahead = [], [], []
     for number, prompt in enumerate(PROMPTS):
         runs = [made.run(choice, prompt, sampling, number) for choice in (choose("autoregressive"), *KNOWN)]
         tokens = runs[0][0].tokens
-        places = Places.of(len(tokens), LENGTH, False, tokens=tokens)
+        places = TracedText.of(len(tokens), LENGTH, False, tokens=tokens)
         places.prompt_tokens = prompt
         for _, recorder in runs:
             places.learn(to_dict(event, seq) for seq, event in enumerate(recorder.events))
@@ -165,5 +165,5 @@ def traced(made: World, sampling: Sampling) -> WhatIf:
         ahead.append(runs[3][1].events)
         texts.append((tokens, places, stood(ahead[-1])))
     costs = costs_from(priced)
-    found = ahead_of(texts, priced, ahead, lambda tokens: tokens * 1e-5, is_beside=False)
-    return WhatIf([places for _, places, _ in texts], len(texts), costs, {1: costs.widest}, ahead=found)
+    found = ssd_tracks_of(texts, priced, ahead, lambda tokens: tokens * 1e-5, is_beside=False)
+    return RecordedComparison([places for _, places, _ in texts], len(texts), costs, {1: costs.widest}, ahead=found)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from decoding.dice import chance
-from decoding.dice.dice import NOISE_BLOCK, Dice, dice_for, weighed_together
+from decoding.dice.dice import NOISE_BLOCK, Dice, dice_for, pending_verdicts
 from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
 from tests.decoding.rehearsal import on_a_gpu
@@ -215,11 +215,11 @@ def test_verdicts_on_several_texts_take_one_choice_and_are_those_of_each_alone(
     random = torch.Generator().manual_seed(2)
     rows = [torch.randn(len(draft.tokens) + 1, 8, generator=random).to(device) for draft in drafts]
     asked = [(dice([n], seed=n, **settings), rows[n], draft) for n, draft in enumerate(drafts)]
-    found = [weighing.verdict() for weighing in weighed_together(asked)]
+    found = [weighing.verdict() for weighing in pending_verdicts(asked)]
     assert found == [made.judge(logits, draft) for made, logits, draft in asked]
     made, logits, draft = asked[0]
     with refusing_waits():
-        broken, whole = weighed_together([(made, logits * math.nan, draft), asked[1]])
+        broken, whole = pending_verdicts([(made, logits * math.nan, draft), asked[1]])
     assert whole.verdict() == found[1]
     with pytest.raises(BrokenModel, match="NaN or infinite"):
         broken.verdict()
@@ -249,6 +249,6 @@ def test_a_verdict_is_launched_without_a_stop(settings: dict[str, Any], device: 
     on_device = logits.to(device)
     with refusing_waits():
         on_gpu.commit([6])
-        weighing = on_gpu.weigh(on_device, draft)
+        weighing = on_gpu.launch_verdict(on_device, draft)
     on_cpu.commit([6])
     assert weighing.verdict() == on_cpu.judge(logits, draft)

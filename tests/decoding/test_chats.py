@@ -22,13 +22,13 @@ from decoding.choice import Choice, parse_choices
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadCheckpoint, BadPrompt, BadPrompts
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
 from decoding.measure.worst import lines, ranked_by_loss
-from decoding.models.checkpoints import Tokenizer as Encoder
+from decoding.models.checkpoints import LoadedTokenizer as Encoder
 from decoding.prompts.chat.renderer import MEMORY, SANDBOX, Renderer
 from decoding.prompts.chat.template import template_of
-from decoding.prompts.prompt import Prompt, decode, read_prompts
+from decoding.prompts.prompt import PromptItem, decode, read_prompts
 from tests.kit.pairs import comparison, pair
 
 FILES = Path(__file__).parent / "prompt_files"
@@ -48,7 +48,7 @@ WITH_MARKS = """{{ bos_token }}
 {%- if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"""
 
 
-def read(name: str) -> list[Prompt]:
+def read(name: str) -> list[PromptItem]:
     return read_prompts(decode((FILES / name).read_bytes(), name), name)
 
 
@@ -58,7 +58,7 @@ def refusal(row: Any, name: str = "mine.jsonl", form: str | None = None) -> str:
     return str(caught.value)
 
 
-def said(prompt: Prompt) -> list[tuple[str, str]]:
+def said(prompt: PromptItem) -> list[tuple[str, str]]:
     assert prompt.chat
     return [(message["role"], message["content"]) for message in prompt.chat.messages]
 
@@ -305,7 +305,7 @@ TALK = '{"id": "t", "turns": ["b", "c", "d"]}\n{"id": "o", "turns": ["ee"]}\n{"i
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[Comparison]:
+def talk(tmp_path: Path) -> Iterator[Measurement]:
     """Conversations on a world of the letters a to l: `user` and `assistant` begin with `u`, so the template has none
     of them."""
     (tmp_path / "chat_template.jinja").write_text(
@@ -317,14 +317,14 @@ def talk(tmp_path: Path) -> Iterator[Comparison]:
     made.close()
 
 
-def by_prompt(samples: list[Sample]) -> dict[str, dict[str, Sample]]:
-    found: dict[str, dict[str, Sample]] = {}
+def by_prompt(samples: list[SampleResult]) -> dict[str, dict[str, SampleResult]]:
+    found: dict[str, dict[str, SampleResult]] = {}
     for sample in samples:
         found.setdefault(sample.prompt, {})[sample.strategy] = sample
     return found
 
 
-def test_every_strategy_continues_the_baselines_answers(talk: Comparison) -> None:
+def test_every_strategy_continues_the_baselines_answers(talk: Measurement) -> None:
     talk.warm_up()
     found = by_prompt([sample for group in talk.run() for sample in group])
     assert list(found) == ["t", "t#2", "t#3", "o", "u", "u#2"]
@@ -340,7 +340,7 @@ def test_every_strategy_continues_the_baselines_answers(talk: Comparison) -> Non
 
 @pytest.mark.parametrize("load", [Load(), Load(2)], ids=str)
 def test_a_conversation_begins_with_its_first_turn_wherever_the_order_of_prompts_begins(
-    talk: Comparison, load: Load
+    talk: Measurement, load: Load
 ) -> None:
     talk.prompts = [*talk.prompts[2:], *talk.prompts[:2]]
     talk.choices = [choice.at(load) for choice in parse_choices("autoregressive,static:2")]
@@ -349,7 +349,7 @@ def test_a_conversation_begins_with_its_first_turn_wherever_the_order_of_prompts
     assert not talk.left_out
 
 
-def test_turns_also_follow_the_baseline_where_dice_give_other_texts(talk: Comparison) -> None:
+def test_turns_also_follow_the_baseline_where_dice_give_other_texts(talk: Measurement) -> None:
     talk.sampling = Sampling(max_new_tokens=5, temperature=1.0, dice="ratio")
     found = by_prompt([sample for group in talk.run() for sample in group])
     assert len({sample.text for sample in found["t"].values()}) > 1
@@ -357,7 +357,7 @@ def test_turns_also_follow_the_baseline_where_dice_give_other_texts(talk: Compar
 
 
 @pytest.mark.parametrize("load", [Load(2), Load(rate=400)], ids=str)
-def test_under_load_a_turn_comes_after_the_one_whose_answer_it_follows(talk: Comparison, load: Load) -> None:
+def test_under_load_a_turn_comes_after_the_one_whose_answer_it_follows(talk: Measurement, load: Load) -> None:
     alone = {s.prompt: s.tokens for group in talk.run() for s in group if s.strategy == "autoregressive"}
     talk.choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
     talk.__post_init__()
@@ -366,7 +366,7 @@ def test_under_load_a_turn_comes_after_the_one_whose_answer_it_follows(talk: Com
     assert all(sample.tokens == alone[sample.prompt] for sample in samples)
 
 
-def test_each_repeat_follows_its_own_answers(talk: Comparison) -> None:
+def test_each_repeat_follows_its_own_answers(talk: Measurement) -> None:
     talk.sampling, talk.repeats = Sampling(max_new_tokens=5, temperature=1.0), 2
     talk.choices = list(parse_choices("autoregressive"))
     samples = [sample for group in talk.run() for sample in group]
@@ -377,7 +377,7 @@ def test_each_repeat_follows_its_own_answers(talk: Comparison) -> None:
         assert talk.reading.text(key.prompt, key.repeat) == f"kbl{answer.text}kcl"
 
 
-def test_a_turn_that_no_longer_fits_is_left_out_with_the_turns_after_it(talk: Comparison) -> None:
+def test_a_turn_that_no_longer_fits_is_left_out_with_the_turns_after_it(talk: Measurement) -> None:
     talk.pair.target.context = 12  # type: ignore[misc]
     samples = [sample for group in talk.run() for sample in group]
     assert {sample.prompt for sample in samples} == {"t", "t#2", "o", "u", "u#2"}
@@ -385,7 +385,7 @@ def test_a_turn_that_no_longer_fits_is_left_out_with_the_turns_after_it(talk: Co
     assert why.startswith("Prompt t#3 has") and "leaves no room" in why
 
 
-def test_an_answer_ends_before_its_end_token(talk: Comparison) -> None:
+def test_an_answer_ends_before_its_end_token(talk: Measurement) -> None:
     talk.pair.end_tokens = frozenset({int(talk.pair.tokenizer.encode("k")[0])})
     talk.choices, talk.sampling = list(parse_choices("autoregressive")), Sampling(max_new_tokens=40, temperature=1.5)
     samples = [sample for group in talk.run() for sample in group]
@@ -395,7 +395,7 @@ def test_an_answer_ends_before_its_end_token(talk: Comparison) -> None:
     assert later.rendered == f"kfl{first.answer}kgl"
 
 
-def test_each_repeat_begins_elsewhere_and_asks_turns_in_order(talk: Comparison) -> None:
+def test_each_repeat_begins_elsewhere_and_asks_turns_in_order(talk: Measurement) -> None:
     talk.repeats, talk.choices = 3, list(parse_choices("autoregressive"))
     asked = [(key.repeat, key.prompt) for group in talk.schedule() for key in group]
     firsts = [next(prompt.id for repeat, prompt in asked if repeat == wanted) for wanted in range(3)]
@@ -407,14 +407,14 @@ def test_each_repeat_begins_elsewhere_and_asks_turns_in_order(talk: Comparison) 
     assert len([sample for group in talk.run() for sample in group]) == len(asked) and not talk.left_out
 
 
-def test_a_server_that_does_not_say_what_it_accepted_is_ranked_by_its_time(talk: Comparison) -> None:
+def test_a_server_that_does_not_say_what_it_accepted_is_ranked_by_its_time(talk: Measurement) -> None:
     [base, *_] = [[s for s in group if s.strategy == "autoregressive"] for group in talk.run()]
     silent = [dataclasses.replace(sample, num_draft_tokens=None, num_accepted_draft_tokens=None) for sample in base]
     [loss] = ranked_by_loss(silent, base)
     assert (loss.speedup, loss.draft_acceptance_rate) == (1, None)
 
 
-def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Comparison) -> None:
+def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Measurement) -> None:
     samples = [sample for group in talk.run() for sample in group]
     base = [sample for sample in samples if sample.strategy == "autoregressive"]
     slow = {"t#3": 4, "o": 2}  # how many times as long
@@ -435,14 +435,14 @@ def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Comparison) -
 
 
 def test_the_worst_plain_prompts_are_read_again_as_they_were() -> None:
-    prompts = [Prompt("x", "ab", "letters", "", "c")]
+    prompts = [PromptItem("x", "ab", "letters", "", "c")]
     [group] = comparison(prompts=prompts, choices=list(parse_choices("autoregressive"))).run()
     [line] = lines(ranked_by_loss(group, group), prompts, group)
     assert read_prompts(line, "worst.jsonl") == prompts
 
 
 def test_a_logged_request_gets_no_more_tokens_than_it_asked_for() -> None:
-    prompts = [Prompt("short", "ab", max_tokens=3), Prompt("long", "ab", max_tokens=90)]
+    prompts = [PromptItem("short", "ab", max_tokens=3), PromptItem("long", "ab", max_tokens=90)]
     choices: list[Choice] = list(parse_choices("autoregressive,static:3"))
     samples = [s for group in comparison(prompts=prompts, choices=choices).run() for s in group]
     assert [len(sample.tokens) for sample in samples] == [3, 3, 12, 12]

@@ -12,7 +12,7 @@ from decoding.backends.registry import Parts
 from decoding.choice import Choice, choose
 from decoding.core.drafter import Drafter
 from decoding.dice.choosing import Choosing, Choosings, Look
-from decoding.dice.dice import Shared, dice_for
+from decoding.dice.dice import SharedDice, dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.estimating import estimate_of
@@ -142,7 +142,7 @@ def test_a_captured_choice_is_launched_without_a_stop(device: torch.device) -> N
     sampling = Sampling(temperature=0.9, repetition_penalty=1.4)
     choosing = Choosing(sampling, 97, device, looking_at(features.GLANCE).glance)
     dice = dice_for(sampling, 97, 3)
-    assert isinstance(dice, Shared)
+    assert isinstance(dice, SharedDice)
     dice.commit([1, 2])
     logits = torch.randn(1, 97, device=device)
     choosing.begin(dice).launch(logits)

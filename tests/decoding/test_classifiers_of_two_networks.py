@@ -9,7 +9,7 @@ import torch
 
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, training
-from decoding.disco.classifier import Classifier, Layers, load_classifier
+from decoding.disco.classifier import DraftClassifier, Layers, load_classifier
 from decoding.disco.copies import judge_of, row_of
 from decoding.disco.judging import read_judge
 from decoding.drafting.source import Match
@@ -27,8 +27,8 @@ def labelled() -> training.Labelled:
     return How("sources").label([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(12)])
 
 
-def both_of(of_drafts: Classifier, of_copies: Classifier) -> Classifier:
-    return Classifier(of_drafts.drafted, of_copies.drafted)
+def both_of(of_drafts: DraftClassifier, of_copies: DraftClassifier) -> DraftClassifier:
+    return DraftClassifier(of_drafts.drafted, of_copies.drafted)
 
 
 @pytest.mark.parametrize("network", OF_DRAFTS)
@@ -89,21 +89,21 @@ def test_a_training_begins_from_a_classifier_of_its_own_design_only() -> None:
     of_copies = of_size(of_copies, OF_COPIES.hidden)
     both = both_of(of_drafts, of_copies)
     How("sources", both).check()
-    How("sources", both).check(is_alone=True)
+    How("sources", both).check(is_undrafted=True)
     How("ours", of_drafts).check()
     one_for_both = looking_at((*features.QUICK, *judging.MATCHES))  # as earlier versions trained it
     refused = [("ours", both, False), ("sources", of_drafts, False), ("sources", of_drafts, True)]
-    for design, start, is_alone in [*refused, ("sources", one_for_both, False)]:
+    for design, start, is_undrafted in [*refused, ("sources", one_for_both, False)]:
         with pytest.raises(BadStrategy, match="start from a classifier of that design, trained by this version"):
-            How(design, start).check(is_alone)
+            How(design, start).check(is_undrafted)
 
 
-def of_size(classifier: Classifier, count: int) -> Classifier:
+def of_size(classifier: DraftClassifier, count: int) -> DraftClassifier:
     """Give it so many units."""
     hidden, hidden_bias, out, out_bias = classifier.drafted
     repeats = -(-count // len(hidden))
     units = (hidden.repeat(repeats, 1)[:count], hidden_bias.repeat(repeats)[:count])
-    return Classifier(Layers(*units, out.repeat(1, repeats)[:, :count], out_bias))
+    return DraftClassifier(Layers(*units, out.repeat(1, repeats)[:, :count], out_bias))
 
 
 def test_a_card_judges_by_drafted_tokens_and_on_a_target_alone_by_copied_ones(labelled) -> None:  # type: ignore[no-untyped-def]

@@ -19,11 +19,11 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, OutOfMemory
 from decoding.measure.comparison import Warmed
-from decoding.measure.sample import Sample
-from decoding.measure.schedule import Key, order
+from decoding.measure.sample import SampleResult
+from decoding.measure.schedule import SampleKey, order
 from decoding.measure.summary import report
 from decoding.models.table import TableRunner
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, EventSink, Finished, Recorder
 from tests.decoding import models
 from tests.decoding.rehearsal import Rehearsal, rehearse
@@ -57,7 +57,7 @@ def test_each_repeat_begins_at_another_prompt() -> None:
 
 
 def test_every_sample_is_there_once_and_audited() -> None:
-    told: list[Sample] = []
+    told: list[SampleResult] = []
     groups = list(comparison(repeats=2).run(told.append))
     assert [len(group) for group in groups] == [4] * 6
     assert len({(s.strategy, s.prompt, s.repeat) for group in groups for s in group}) == len(told) == 24
@@ -75,7 +75,7 @@ def test_sampled_texts_are_compared_only_where_the_dice_fix_them(dice: str, outc
 
 def test_each_prompt_and_repeat_has_luck_of_its_own_and_a_second_run_the_same() -> None:
     sampling = Sampling(temperature=1.0, max_new_tokens=12)
-    same_prompt = [Prompt(name, "ab") for name in "xyz"]
+    same_prompt = [PromptItem(name, "ab") for name in "xyz"]
     runs = [
         {
             (s.prompt, s.repeat): s.text
@@ -91,7 +91,7 @@ def test_each_prompt_and_repeat_has_luck_of_its_own_and_a_second_run_the_same() 
 def test_the_sink_of_a_sample_gets_its_whole_trace_and_the_warm_up_gets_none() -> None:
     sinks: dict[tuple[str, str], Recorder] = {}
 
-    def sink_for(key: Key) -> EventSink:
+    def sink_for(key: SampleKey) -> EventSink:
         return sinks.setdefault((key.choice.label, key.prompt.id), Recorder())
 
     made = comparison(sink_for=sink_for)
@@ -133,7 +133,7 @@ def test_after_a_gpus_warm_up_no_sample_has_to_capture(tmp_path: Path) -> None:
     runners = [models.fast_runner(folder, static=True) for folder in folders]
     rehearsals = [rehearse(runner) for runner in runners]
     ready = dataclasses.replace(pair(), target=runners[0], draft=runners[1], dtype=torch.float32)
-    texts = [Prompt(str(length), "ab" * length) for length in (120, 2, 60)]
+    texts = [PromptItem(str(length), "ab" * length) for length in (120, 2, 60)]
     sampling = Sampling(max_new_tokens=100, ignore_eos=True)
     made = comparison(sampling, pair=ready, prompts=texts, choices=parse_choices("autoregressive,static:2"))
     made.warm_up(is_thorough=True)
@@ -165,7 +165,7 @@ def test_after_a_gpus_warm_up_no_text_of_a_batch_has_to_capture(tmp_path: Path) 
         for folder, rehearsal in zip(folders, rehearsals, strict=True)
     )
     ready = dataclasses.replace(pair(), target=target, draft=draft, dtype=torch.float32)
-    texts = [Prompt(str(length), "ab" * length) for length in (110, 2, 36, 34, 50, 5)]
+    texts = [PromptItem(str(length), "ab" * length) for length in (110, 2, 36, 34, 50, 5)]
     choices = [choice.at(Load(3)) for choice in parse_choices("autoregressive,static:2,threshold:0.1")]
     sampling = Sampling(max_new_tokens=60, ignore_eos=True)
     made = comparison(sampling, pair=ready, prompts=texts, choices=choices)
@@ -176,7 +176,7 @@ def test_after_a_gpus_warm_up_no_text_of_a_batch_has_to_capture(tmp_path: Path) 
 
 
 def test_cancelling_stops_at_once_and_keeps_what_is_done() -> None:
-    told: list[Sample] = []
+    told: list[SampleResult] = []
     made = comparison(cancelled=lambda: len(told) >= 6)
     groups = list(made.run(told.append))
     assert (len(groups), len(told)) == (1, 6)
@@ -184,11 +184,11 @@ def test_cancelling_stops_at_once_and_keeps_what_is_done() -> None:
 
 @pytest.mark.parametrize(
     ("prompt", "sentence"),
-    [(Prompt("hollow", ""), "Prompt hollow is empty"), (Prompt("vast", "ab" * 8), "Prompt vast has 16 tokens")],
+    [(PromptItem("hollow", ""), "Prompt hollow is empty"), (PromptItem("vast", "ab" * 8), "Prompt vast has 16 tokens")],
 )
-def test_a_prompt_that_cannot_be_decoded_is_named_and_left_out(prompt: Prompt, sentence: str) -> None:
+def test_a_prompt_that_cannot_be_decoded_is_named_and_left_out(prompt: PromptItem, sentence: str) -> None:
     made = comparison(
-        pair=pair(context=16), prompts=[prompt, Prompt("good", "ab")], sampling=Sampling(max_new_tokens=4)
+        pair=pair(context=16), prompts=[prompt, PromptItem("good", "ab")], sampling=Sampling(max_new_tokens=4)
     )
     assert {sample.prompt for group in made.run() for sample in group} == {"good"}
     assert {key.prompt.id for key, _ in made.left_out} == {prompt.id} and sentence in str(made.left_out[0][1])
@@ -225,7 +225,7 @@ def test_memory_that_runs_out_under_way_is_told_with_its_prompt_and_strategy() -
 def test_memory_that_runs_out_on_one_prompt_costs_the_samples_of_that_prompt_alone() -> None:
     """It used to cost a command all its samples."""
     own, _ = tables(len(LETTERS), 7)
-    prompts = [*PROMPTS, Prompt("long", LETTERS, "x")]
+    prompts = [*PROMPTS, PromptItem("long", LETTERS, "x")]
     made = comparison(Sampling(max_new_tokens=4), pair=pair(Hungry(own, 4096, state_of)), prompts=prompts)
     assert [len(group) for group in made.run()] == [len(CHOICES)] * 3 + [0]
     assert {(key.prompt.id, type(error)) for key, error in made.left_out} == {("long", OutOfMemory)}

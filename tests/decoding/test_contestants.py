@@ -15,7 +15,7 @@ from decoding.choice import choose, parse_choices
 from decoding.core.ending import Ending
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.measure.summary import report
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Finished, Recorder, Started
@@ -80,7 +80,7 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlugIn]
 def test_a_new_file_is_a_contestant_with_samples_audits_and_a_row_in_the_report(plug_in: PlugIn) -> None:
     plug_in(PARROT)
     choices = parse_choices("autoregressive,static:3,parrot")
-    run = Comparison(pair(), PROMPTS, choices, Sampling(max_new_tokens=12))
+    run = Measurement(pair(), PROMPTS, choices, Sampling(max_new_tokens=12))
     run.pair.begin(choices)
     run.warm_up()
     samples = [sample for group in run.run() for sample in group]
@@ -97,7 +97,7 @@ def test_a_new_file_is_a_contestant_with_samples_audits_and_a_row_in_the_report(
 def test_a_contestants_draws_are_its_own_so_only_its_greedy_texts_are_audited(plug_in: PlugIn) -> None:
     plug_in(PARROT)
     sampling = Sampling(temperature=1.0, max_new_tokens=12)
-    groups = Comparison(pair(), PROMPTS, parse_choices("autoregressive,static:3,parrot"), sampling).run()
+    groups = Measurement(pair(), PROMPTS, parse_choices("autoregressive,static:3,parrot"), sampling).run()
     outcomes = {s.strategy: s.audit.outcome for group in groups for s in group if s.audit}
     assert outcomes == {"autoregressive": "identical", "static:3": "identical", "parrot": "not_compared"}
 

@@ -15,11 +15,11 @@ from decoding.drafting.records import Record, RecordedText
 from decoding.prices.cost_model import CostModel, on_line
 from decoding.prices.fit import costs_from, counted, decision_cost, drafting_is_clear, with_mixes
 from decoding.replay.confirming import Confirmed, repriced
-from decoding.replay.planning import Prediction, Study, static
+from decoding.replay.planning import Prediction, RecordedSet, static
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
 from decoding.trace.accounting import rounds
-from decoding.trace.events import Drafted, Event, Finished, Source, Started, Verified
+from decoding.trace.events import Drafted, Event, Finished, Origin, Started, Verified
 from tests.decoding.worlds import some_classifier, stopped_by
 from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
 
@@ -47,7 +47,7 @@ def test_a_plan_replays_its_settings_at_the_prices_of_the_runs_that_confirm_it()
     ends = [max(e.end_ns for e in events if isinstance(e, Verified)) for _, events in runs]
     promised = [Prediction(choose("oracle"), 9.0, 9.0), *(Prediction(choice, 9.0, 9.0) for choice in choices[1:])]
     probed = CostModel.of_one((0.0, 9.0), draft=9.0, draft_round=9.0, catch_up=9.0, round=9.0)
-    again = Study([recorded(made, sampling)])
+    again = RecordedSet([recorded(made, sampling)])
     found = repriced(Confirmed({choice.label: {} for choice in choices}, runs), promised, again, probed, None)
     assert found == pytest.approx({c.label: ends[0] / end for c, end in zip(choices[1:], ends[1:], strict=True)})
     assert repriced(Confirmed({}, []), promised, again, probed, None) == {}
@@ -142,7 +142,7 @@ def test_weighing_two_sources_costs_what_its_rounds_take_beyond_their_passes() -
     for number, (count, passes, accepted, seconds) in enumerate(rounds, start=1):
         end = now + round((seconds + costs.fixed(1) + 40e-6) * 1e9)
         if count:
-            source: Source = "fresh" if passes else "copied"
+            source: Origin = "fresh" if passes else "copied"
             trace.append(Drafted(number, 1, count, (1,) * count, (), (), "rule", source, passes, now, now))
         trace.append(Verified(number, accepted, 1, "correction", 0, now, end))
         now = end

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.disco import features, training
 from decoding.disco.cards import DESIGNS, learning_sentence, rule_of
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.errors import BadStrategy
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.training.designs import NETWORKS, How
 from decoding.training.learning import enough
 from decoding.training.making import make_classifier
@@ -22,7 +22,7 @@ from tests.kit.recordings import SAMPLINGS, many
 
 
 @pytest.fixture(scope="module")
-def published() -> tuple[Pair, Classifier]:
+def published() -> tuple[ModelPair, DraftClassifier]:
     ready = pair()
     made = make_classifier(ready, Splits.of(ALL), SHARED, how=How("paper"))
     ready.hold("published", made)
@@ -44,7 +44,7 @@ def test_the_published_design_sees_the_published_features_and_says_so_on_its_car
 def test_a_run_by_the_published_design_has_the_targets_text(published) -> None:  # type: ignore[no-untyped-def]
     ready, _ = published
     choices = [choose("autoregressive"), choose("disco", {"rule": "threshold", "classifier": "published"})]
-    groups = list(Comparison(ready, ALL[-4:], choices, SHARED).run())
+    groups = list(Measurement(ready, ALL[-4:], choices, SHARED).run())
     assert {s.audit.outcome for group in groups for s in group if s.audit} == {"identical"}
 
 

@@ -14,9 +14,9 @@ from safetensors.torch import load_file, save_file
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, training
-from decoding.disco.classifier import Classifier, load_classifier
+from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.disco.copies import judge_of, row_of, with_copies
-from decoding.disco.judging import MATCHES, Judge, read_judge
+from decoding.disco.judging import MATCHES, CopyJudge, read_judge
 from decoding.disco.prices import COPIED
 from decoding.drafting.estimates import Knowledge
 from decoding.drafting.source import Copying, Given, Match
@@ -24,7 +24,7 @@ from decoding.drafting.suffixes import Suffixes
 from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
-from decoding.replay.planning import Study, best_for_copies, predict, sweep_of_copies
+from decoding.replay.planning import RecordedSet, best_for_copies, predict, sweep_of_copies
 from decoding.replay.player import replay
 from decoding.strategies import STRATEGIES
 from decoding.strategies.hybrid import Estimated
@@ -40,8 +40,8 @@ COSTS = CostModel.of_one((0.0, *(10.0 + rows / 2 for rows in range(30))), 2.0, 1
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
-    return Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(12)])
+def study() -> RecordedSet:
+    return RecordedSet([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(12)])
 
 
 def test_each_copied_token_is_labelled_as_a_live_run_would_judge_it() -> None:
@@ -59,7 +59,7 @@ def test_each_copied_token_is_labelled_as_a_live_run_would_judge_it() -> None:
         assert judged and copied[: len(judged)] == judged
 
 
-def test_a_classifier_of_the_design_sources_tells_good_copies_from_bad_ones(study: Study) -> None:
+def test_a_classifier_of_the_design_sources_tells_good_copies_from_bad_ones(study: RecordedSet) -> None:
     how = How("sources")
     labelled = how.label(study.recordings)
     made = how.train(how.networks()[0], labelled, labelled)
@@ -73,13 +73,13 @@ def test_a_classifier_that_learned_from_drafts_alone_is_refused() -> None:
         judge_of(looking_at(features.QUICK))
 
 
-def deciding() -> Classifier:
+def deciding() -> DraftClassifier:
     classifier = some_classifier()
     classifier.card = {"thresholds": {"copied": 0.1, "priced": 0.3, "threshold": 0.5}, "features": features.NAMES}
     return classifier
 
 
-def judging() -> Judge:
+def judging() -> CopyJudge:
     return judge_of(deciding())
 
 
@@ -92,7 +92,7 @@ def test_a_replay_ends_copies_where_a_live_run_does(slug: str) -> None:
     choice = judged(slug, 0.05)
     for seed in range(4):
         live = World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events
-        counts = Study([recorded(World.of_tables(5, seed), GREEDY, seed)]).play(choice, judge=judging())
+        counts = RecordedSet([recorded(World.of_tables(5, seed), GREEDY, seed)]).play(choice, judge=judging())
         assert counts.drafted > 0 and counts == counted(live)
 
 
@@ -139,7 +139,7 @@ def test_a_file_that_holds_no_judge_is_refused(spoil: Any, says: str, tmp_path: 
         read_judge(*spoil(weights, card))
 
 
-def test_a_plan_prices_copies_that_the_classifier_ends_only_where_it_knows_copies(study: Study) -> None:
+def test_a_plan_prices_copies_that_the_classifier_ends_only_where_it_knows_copies(study: RecordedSet) -> None:
     planned = {p.choice.kind for p in predict(study, COSTS, deciding())}
     without = {p.choice.kind for p in predict(study, COSTS, looking_at(features.QUICK))}
     assert planned - without == {"lookup:classifier=newest", "suffix:classifier=newest", "hybrid:classifier=newest"}
@@ -188,7 +188,7 @@ def test_the_hybrid_asks_the_classifier_about_copies_and_drafts_live_and_replaye
     drafts = [event for events in live for event in events if isinstance(event, Drafted)]
     # Over all texts: the machine's times decide where it copies and where it drafts.
     assert any(event.source == "copied" for event in drafts) and any(event.passes for event in drafts)
-    study = Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(4)])
+    study = RecordedSet([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(4)])
     asked: list[float] = []
 
     class Spied(Estimated):
@@ -202,13 +202,13 @@ def test_the_hybrid_asks_the_classifier_about_copies_and_drafts_live_and_replaye
     assert {*asked} <= {each for text in rows for row in text for each in row}
 
 
-def test_the_threshold_for_copies_is_the_one_that_replay_finds_fastest(study: Study) -> None:
+def test_the_threshold_for_copies_is_the_one_that_replay_finds_fastest(study: RecordedSet) -> None:
     found = best_for_copies(study, COSTS, some_classifier())
     speeds = [COSTS.tokens_per_s(study.play(judged("suffix", at), judge=judging())) for at in (found, 0.05, 0.95)]
     assert speeds[0] == max(speeds)
 
 
-def test_the_sweep_of_copies_moves_the_threshold_of_the_strategy_that_pages_compare(study: Study) -> None:
+def test_the_sweep_of_copies_moves_the_threshold_of_the_strategy_that_pages_compare(study: RecordedSet) -> None:
     [strategy] = [slug for slug, each in STRATEGIES.items() if COPIED in each.swept]
     points = sweep_of_copies(study, COSTS, some_classifier())
     for point in points[::6]:

@@ -8,13 +8,15 @@ import pytest
 import torch
 
 from decoding.disco import features, metrics, training
-from decoding.disco.classifier import Classifier, load_classifier
+from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.errors import BadStrategy
 from tests.decoding.worlds import some_classifier
 from tests.kit.recordings import SAMPLINGS, many
 
 
-def trained(columns: Sequence[str] = features.NAMES) -> tuple[Classifier, training.Labelled, list[training.Progress]]:
+def trained(
+    columns: Sequence[str] = features.NAMES,
+) -> tuple[DraftClassifier, training.Labelled, list[training.Progress]]:
     told: list[training.Progress] = []
     parts = [training.label(many(SAMPLINGS[1], seeds)) for seeds in (range(60), range(60, 90), range(90, 120))]
     return training.train(parts[0], parts[1], columns=columns, on_progress=told.append), parts[2], told

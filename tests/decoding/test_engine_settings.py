@@ -22,7 +22,7 @@ from jsonschema import Draft202012Validator
 from transformers import GenerationConfig
 
 from decoding.choice import choose
-from decoding.drafting.strategy import Export
+from decoding.drafting.strategy import EngineSetting
 from decoding.strategies import STRATEGIES
 from decoding.strategies.schedule import STRATEGY as SCHEDULE
 
@@ -30,7 +30,7 @@ TABLES = ("1:7/4:3/16:1/64:0", "8:4", "1:2/2:5/64:1", "1:0/4:0", "1:0/8:3")
 LLAMA_SERVER = os.environ.get("DRAFTHOUSE_LLAMA_SERVER") or shutil.which("llama-server")
 
 
-def exports() -> Iterator[Export]:
+def exports() -> Iterator[EngineSetting]:
     for spec in STRATEGIES.values():
         for params in [spec.read({}), *spec.grid()]:
             choice = choose(spec.slug, params)
@@ -39,12 +39,12 @@ def exports() -> Iterator[Export]:
         yield from scheduled(table)
 
 
-def scheduled(table: str) -> list[Export]:
+def scheduled(table: str) -> list[EngineSetting]:
     choice = choose(SCHEDULE.slug, {"table": table})
     return list(choice.spec.exports(choice.params))
 
 
-def of(engine: str) -> list[Export]:
+def of(engine: str) -> list[EngineSetting]:
     found = [export for export in exports() if export.engine == engine]
     assert found
     return found
@@ -55,12 +55,12 @@ def is_valid(engine: str, given: Any) -> None:
     Draft202012Validator(schema).validate(given)
 
 
-def options(export: Export) -> dict[str, str]:
+def options(export: EngineSetting) -> dict[str, str]:
     words = shlex.split(export.setting)
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-def vllm(export: Export) -> dict[str, Any]:
+def vllm(export: EngineSetting) -> dict[str, Any]:
     [(name, config)] = options(export).items()
     assert name == "--speculative-config"
     return json.loads(config)

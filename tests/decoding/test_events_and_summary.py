@@ -9,7 +9,7 @@ import pytest
 from decoding.choice import choose
 from decoding.measure.crossover import across_loads
 from decoding.measure.definitions import DEFINITIONS
-from decoding.measure.sample import Audit, Sample, sample_from_events
+from decoding.measure.sample import Audit, SampleResult, sample_from_events
 from decoding.measure.speedups import speedup
 from decoding.measure.summary import judge, repeated_8grams, report
 from decoding.measure.verdict import doubt, verdict
@@ -63,7 +63,7 @@ def test_an_event_with_other_fields_is_refused(change, sentence) -> None:  # typ
         from_dict(record)
 
 
-def folded() -> Sample:
+def folded() -> SampleResult:
     return sample_from_events(
         TWO_ROUNDS,
         choice=choose("static", {"lookahead": 3}),
@@ -95,8 +95,8 @@ def test_a_round_that_ended_within_the_prefill_is_not_timed() -> None:
     assert sample.num_spec_steps == 2
 
 
-def sample(strategy: str, prompt: str, speed: float, repeat: int = 0, outcome: str = "identical") -> Sample:
-    return Sample(
+def sample(strategy: str, prompt: str, speed: float, repeat: int = 0, outcome: str = "identical") -> SampleResult:
+    return SampleResult(
         strategy, prompt, "c", repeat, 5, (1,) * 10, "", "length", 0, round(10e9 / speed), 10, 0, 0,
         1, 1, 1, 1, 1, (0, 1), (1,), (1,), Audit(outcome),  # type: ignore[arg-type]
     )  # fmt: skip
@@ -124,19 +124,19 @@ def test_one_prompt_gives_no_interval_and_no_pair_no_speedup() -> None:
     assert speedup([sample("static:4", "a", 200)], [sample("autoregressive", "z", 100)]) is None
 
 
-def rows(*samples: Sample, labels: str = "static:4") -> list[dict[str, object]]:
+def rows(*samples: SampleResult, labels: str = "static:4") -> list[dict[str, object]]:
     choices = [choose("autoregressive"), choose("static", {"lookahead": 4})]
     return report(choices, {choice.label: "table" for choice in choices}, samples)
 
 
-def ranked(samples: Sequence[Sample]) -> dict[str, Any]:
+def ranked(samples: Sequence[SampleResult]) -> dict[str, Any]:
     """The ranking of static:4 beside autoregressive."""
     judged = judge([choose("autoregressive"), choose("static", {"lookahead": 4})], samples)
     found: dict[str, Any] = across_loads(rows(*samples), judged)["loads"][0]["ranking"]
     return found
 
 
-def pairs(speeds: list[float], outcome: str = "identical") -> list[Sample]:
+def pairs(speeds: list[float], outcome: str = "identical") -> list[SampleResult]:
     base = [sample("autoregressive", str(i), 100) for i in range(len(speeds))]
     return base + [sample("static:4", str(i), speed, outcome=outcome) for i, speed in enumerate(speeds)]
 
@@ -169,7 +169,7 @@ def test_a_strategy_that_is_surely_slower_is_called_slower() -> None:
     assert words.startswith("Every strategy is slower than autoregressive; static:4 comes closest at 0.77 times")
 
 
-def prefilled(one: Sample, milliseconds: float) -> Sample:
+def prefilled(one: SampleResult, milliseconds: float) -> SampleResult:
     return dataclasses.replace(one, prefill_ns=round(milliseconds * 1e6))
 
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.models.checkpoints import Loaded, load
+from decoding.models.checkpoints import LoadedModel, load
 from decoding.models.gguf.writing import export_of, write
 from tests.decoding.bpe import CUTS, HARD, save_with_bpe
 from tests.decoding.llama_server import VARIABLE, LlamaServer, llama_server, program
@@ -58,14 +58,14 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @contextmanager
-def both(folder: Path, at: Path, dtype: str = "float32") -> Iterator[tuple[LlamaServer, Loaded]]:
+def both(folder: Path, at: Path, dtype: str = "float32") -> Iterator[tuple[LlamaServer, LoadedModel]]:
     assert BINARY is not None
     write(export_of(folder), at / "model.gguf", dtype)
     with llama_server(BINARY, at / "model.gguf", at / "log", "-t", "1", *EXACT_CACHE) as server:
         yield server, load(folder, dtype="float32")
 
 
-def difference(server: LlamaServer, ours: Loaded, prompt: list[int]) -> float:
+def difference(server: LlamaServer, ours: LoadedModel, prompt: list[int]) -> float:
     """Largest difference of the 40 likeliest tokens' log probabilities. The server tells none after a token that is
     part of a letter, so a prompt that is followed by one is cut."""
     while not (told := server.complete(prompt, 1, n_probs=40).get("completion_probabilities")):
@@ -78,7 +78,7 @@ def difference(server: LlamaServer, ours: Loaded, prompt: list[int]) -> float:
     return max(abs(entry["logprob"] - float(wanted[entry["id"]])) for entry in likeliest)
 
 
-def greedy(ours: Loaded, prompt: list[int], count: int) -> list[int]:
+def greedy(ours: LoadedModel, prompt: list[int], count: int) -> list[int]:
     ours.runner.rewind(0)
     found = [int(ours.runner.extend(prompt)[-1].argmax())]
     while len(found) < count:

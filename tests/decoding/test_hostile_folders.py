@@ -15,15 +15,15 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadCheckpoint, BadPrompt
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.models.checkpoints import load
 from decoding.models.folder import inspect
 from decoding.models.tokenizer_files import read_tokenizer
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.vocabularies.fit import check_pair
 from tests.decoding.models import LLAMA, OTHERS, save
 
@@ -304,9 +304,9 @@ def test_a_rope_that_changes_with_the_length_ends_the_context_where_it_does(
     assert any("The pair holds 40 tokens: past 40" in said for said in check_pair(folder, draft).sentences)
 
     choices = parse_choices("autoregressive,static:4,threshold:0.1")
-    pair = Pair(target.runner, other.runner, target.tokenizer, frozenset(), torch.float32)
-    texts = [Prompt(str(n), f"w{n} w{n + 5} w3") for n in range(3)]
-    comparison = Comparison(pair, texts, choices, Sampling(max_new_tokens=100, ignore_eos=True), 1)
+    pair = ModelPair(target.runner, other.runner, target.tokenizer, frozenset(), torch.float32)
+    texts = [PromptItem(str(n), f"w{n} w{n + 5} w3") for n in range(3)]
+    comparison = Measurement(pair, texts, choices, Sampling(max_new_tokens=100, ignore_eos=True), 1)
     for group in comparison.run(lambda sample: None):
         assert {len(sample.tokens) for sample in group} == {37}
         assert len({tuple(sample.tokens) for sample in group}) == 1

@@ -24,7 +24,7 @@ from decoding.drafting.source import Asking, Foresee, Given, Judgement, Source, 
 from decoding.models.runner import align
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.player import Player, RecordedDraft, replay
 from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
@@ -211,7 +211,7 @@ COSTS = CostModel.of_one((0.0, *(10.0 + rows / 10 for rows in range(30))), 2.0, 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
 def test_a_replay_copies_and_drafts_what_a_live_run_does(sampling: Sampling) -> None:
     for seed in range(4):
-        study = Study([recorded(World.of_tables(5, seed), sampling, seed)])
+        study = RecordedSet([recorded(World.of_tables(5, seed), sampling, seed)])
         live = counted(World.of_tables(5, seed).run(chained, [3, 1], sampling, seed)[1].events)
         played = replay(study.texts(study.confidences), chain, COSTS)
         assert played.drafted > played.draft_passes > 0
@@ -236,7 +236,7 @@ def test_a_replay_shows_the_leads_that_a_live_draft_has(sampling: Sampling) -> N
     World.of_tables(5, 1).run(lambda parts: Spied(Knowledge()), [3, 1], sampling, 1)
     live = [*shown]
     shown.clear()
-    study = Study([recorded(World.of_tables(5, 1), sampling, 1)])
+    study = RecordedSet([recorded(World.of_tables(5, 1), sampling, 1)])
     replay(study.texts(study.shown("lead")), lambda: Spied(Knowledge()), COSTS)
     assert shown == pytest.approx(live, abs=1e-5) and len({*shown}) > 5
     assert all(0.5 <= lead <= 1.0 for lead in shown)
@@ -262,7 +262,7 @@ def test_after_a_copy_a_live_draft_has_the_estimates_that_a_replay_has_there(see
     for seed in range(6):
         shown.clear()
         World.of_tables(5, seed).run(lambda parts: parts.drafter(Spied(Knowledge()), classifier), [3, 1], GREEDY)
-        study = Study([recorded(World.of_tables(5, seed), GREEDY)])
+        study = RecordedSet([recorded(World.of_tables(5, seed), GREEDY)])
         [recording], [rows] = study.recordings, study.estimates(classifier)
         for start, copy, estimates in shown:
             place = start + len(copy)
@@ -282,7 +282,7 @@ def test_a_lead_is_the_same_on_every_device(token: int) -> None:
 
 
 def test_the_replayed_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sources() -> None:
-    study = Study([recorded(World.of_tables(4, 1), GREEDY)])
+    study = RecordedSet([recorded(World.of_tables(4, 1), GREEDY)])
     played = study.play(BOUND, costs=COSTS)
     assert played.drafted > played.draft_passes > 0
     drafted = sum(count * rounds for count, rounds in played.rounds.items())
@@ -290,7 +290,7 @@ def test_the_replayed_bound_drafts_no_token_behind_one_that_is_refused_and_uses_
 
 
 def test_a_replayed_hybrid_learns_from_earlier_texts_and_pays_for_what_the_model_must_read_late() -> None:
-    study = Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(6)])
+    study = RecordedSet([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(6)])
     counts = study.play(HYBRID, costs=COSTS)
     assert counts.tokens == sum(len(each.matches) for each in study.recordings)
     assert counts.drafted > counts.draft_passes > 0 and counts.late_rows > 0
@@ -307,7 +307,7 @@ def test_a_replayed_bound_decides_by_times_as_a_live_one(sampling: Sampling, dra
     stage = Stage(BOUND, sampling, target, draft, clock, prompts=[prompt])
     stage.run(1)
     costs = CostModel.of_one([0.0, *(1e-6 * (20 + rows) for rows in range(1, 65))], 1e-6 * (draft_us + 1))
-    played = Study([recorded(world, sampling, prompt=prompt)]).play(BOUND, costs=costs)
+    played = RecordedSet([recorded(world, sampling, prompt=prompt)]).play(BOUND, costs=costs)
     live = counted(stage.sequences[0].sink.events)  # type: ignore[attr-defined]
     assert (played.rounds, played.accepted, played.draft_passes) == (live.rounds, live.accepted, live.draft_passes)
     assert played.drafted > played.draft_passes > 0
@@ -331,7 +331,7 @@ def test_a_replayed_bound_foresees_no_more_than_the_model_could_draft() -> None:
 
 
 def test_a_replayed_hybrid_and_its_bound_pay_for_weighing_their_sources() -> None:
-    study, dear = Study([recorded(World.of_tables(5, 1), GREEDY)]), replace(COSTS, mixing=2.0)
+    study, dear = RecordedSet([recorded(World.of_tables(5, 1), GREEDY)]), replace(COSTS, mixing=2.0)
     for choice in (HYBRID, BOUND):
         counts = study.play(choice, costs=COSTS)
         assert dear.seconds(counts) - COSTS.seconds(counts) == pytest.approx(2.0 * counts.target_passes)

@@ -12,7 +12,7 @@ from decoding.choice import Choice, choose
 from decoding.core.load import ONE, Load
 from decoding.measure.crossover import across_loads
 from decoding.measure.intervals import Column, Interval, fewest_rows, ratio_interval, ratio_intervals
-from decoding.measure.sample import Audit, Sample
+from decoding.measure.sample import Audit, SampleResult
 from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.summary import ENDED, Stage, is_heavy, judge, report
 
@@ -114,8 +114,8 @@ def test_an_interval_surrounds_its_ratio_and_is_that_of_the_inverse_turned_over(
 
 def sample(
     strategy: str, prompt: int, speed: float, load: Load = ONE, outcome: Any = "identical", repeat: int = 0
-) -> Sample:
-    return Sample(
+) -> SampleResult:
+    return SampleResult(
         strategy, str(prompt), "c", repeat, 5, (1,) * 10, "", "length", 0, round(10e9 / speed), 10, 0, 0,
         1, 1, 1, 1, 1, (0, 1), (1,), (1,), Audit(outcome), load=load,
     )  # fmt: skip
@@ -148,7 +148,7 @@ def compared(
 
 
 def found(
-    choices: Sequence[Choice], samples: Sequence[Sample], baseline: str, stage: Stage, **asked: Any
+    choices: Sequence[Choice], samples: Sequence[SampleResult], baseline: str, stage: Stage, **asked: Any
 ) -> dict[str, Any]:
     judged = judge(choices, samples, baseline, stage=stage, **asked)
     rows = report(choices, {choice.label: "table" for choice in choices}, samples, baseline, judged=judged)
@@ -341,9 +341,9 @@ def test_one_users_speed_up_does_not_depend_on_which_other_loads_ran() -> None:
     choices = [choose("autoregressive"), slow_to_read]
     loaded = [choice.at(more) for choice in choices]
 
-    def samples(every: Sequence[Choice]) -> list[Sample]:
+    def samples(every: Sequence[Choice]) -> list[SampleResult]:
         return [
-            Sample(
+            SampleResult(
                 **{**_fields(sample(c.label, p, 200 if c.strategy == "static" else 100, c.load)), "prefill_ns": read}
             )
             for c, read in zip(every, [20_000_000, 80_000_000] * (len(every) // 2), strict=True)
@@ -357,8 +357,8 @@ def test_one_users_speed_up_does_not_depend_on_which_other_loads_ran() -> None:
     assert both["static:4 @2"]["speedup"]["ratio"] == pytest.approx(120 / 130)
 
 
-def _fields(sample: Sample) -> dict[str, Any]:
-    return {name: getattr(sample, name) for name in Sample.__slots__}
+def _fields(sample: SampleResult) -> dict[str, Any]:
+    return {name: getattr(sample, name) for name in SampleResult.__slots__}
 
 
 def test_under_load_the_order_and_what_may_be_as_fast_are_about_whole_requests() -> None:
@@ -368,7 +368,7 @@ def test_under_load_the_order_and_what_may_be_as_fast_are_about_whole_requests()
     reads = {"autoregressive": 0, "static:1": 300, "static:2": 10}
     decodes = {"autoregressive": 100.0, "static:1": 190.0, "static:2": 150.0}
     samples = [
-        Sample(
+        SampleResult(
             **{
                 **_fields(sample(c.label, p, decodes[c.settings] * dice.lognormvariate(0, 0.02), load)),
                 "prefill_ns": reads[c.settings] * 10**6,

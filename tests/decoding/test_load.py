@@ -13,27 +13,27 @@ from decoding.backends.contestants import ours
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.ours import SHARE_FOR_CACHES
 from decoding.backends.joint_probing import ROOM, measure
-from decoding.backends.serving import Place, Places, serve
+from decoding.backends.serving import CachePool, TextCaches, serve
 from decoding.choice import choose, parse_choices
 from decoding.core.ending import Ending
-from decoding.core.load import ONE, Arrived, Load, Queue, loads
+from decoding.core.load import ONE, Arrived, Load, RequestQueue, loads
 from decoding.core.loop import PIECE, Batch, never
 from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadLoad, BadStrategy, BrokenModel
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.measure.crossover import across_loads
 from decoding.measure.latency import Objective, figures, parse_objective
 from decoding.measure.request_times import Timing
-from decoding.measure.sample import Sample, sample_from_dict
+from decoding.measure.sample import SampleResult, sample_from_dict
 from decoding.measure.schedule import blocks, stints
 from decoding.measure.speedups import Race
-from decoding.measure.summary import Judged, judge, report
+from decoding.measure.summary import RaceResults, judge, report
 from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
 from decoding.prices.cost_model import Context, CostModel
 from decoding.prompts.chat.messages import Chat
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Recorder, Started
 from decoding.trace.timing import Clock
 from tests.decoding.worlds import World, state_of
@@ -89,15 +89,15 @@ def test_a_waiting_request_says_how_long_it_waited() -> None:
     requests = [Request(choose("autoregressive"), [1], SAMPLINGS["greedy"], 0, Ending(frozenset())) for _ in range(4)]
     recorders = {request: Recorder() for request in requests}
     world = World.of_tables(12, 7)
-    places = Places(world.target.model, world.draft.model)
+    places = CachePool(world.target.model, world.draft.model)
 
-    def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
+    def begin(arrived: Arrived[Request], place: TextCaches, clock: Clock, waited_ns: int) -> Sequence:
         recorder = recorders[arrived.request]
         made = world.sequence(arrived.request.choice, [1], SAMPLINGS["greedy"], 0, None, recorder)
         made.arrived_ns, made.queued_ns = arrived.at_ns, waited_ns
         return made
 
-    assert len(list(serve(Queue(requests, Load(4)), places, 1, begin, never))) == 4
+    assert len(list(serve(RequestQueue(requests, Load(4)), places, 1, begin, never))) == 4
     started = [event for request in requests for event in recorders[request].events if isinstance(event, Started)]
     waits = [event.queued_ns for event in started]
     assert waits == sorted(waits) and waits[0] < waits[3]
@@ -120,7 +120,7 @@ def test_requests_wait_where_memory_holds_too_few_caches_and_the_comparison_says
 
 def test_caches_hold_the_longest_text_of_the_comparison_and_grow_for_a_longer_one() -> None:
     world = World.of_tables(12, 7)
-    places = Places(world.target.model, world.draft.model)
+    places = CachePool(world.target.model, world.draft.model)
     short, again = places.take(2, 100), places.take(2, 100)
     assert short and again and short.target.context == again.draft.context == 100  # type: ignore[union-attr]
     for place in (short, again):
@@ -136,7 +136,7 @@ def test_caches_hold_the_longest_text_of_the_comparison_and_grow_for_a_longer_on
 
 def test_prices_of_shared_passes_are_measured_in_small_caches() -> None:
     world = pair()
-    places = Places(world.target.model, world.draft.model if world.draft else None)
+    places = CachePool(world.target.model, world.draft.model if world.draft else None)
     assert measure(world, 2, SAMPLINGS["greedy"], places=places).target.keys() == {1, 2}
     place = places.take(2, ROOM)
     assert place and place.target.context == ROOM < world.target.context
@@ -149,12 +149,12 @@ def test_prices_of_shared_passes_are_for_texts_as_long_as_those_of_one_text() ->
 
 
 def test_a_conversation_whose_answers_are_not_known_yet_has_room_for_the_whole_context() -> None:
-    first = Prompt("1", "ab")
-    asked = partial(Comparison, pair(), choices=[choose("static").at(Load(2))], sampling=Sampling(max_new_tokens=5))
-    assert asked(prompts=[first, Prompt("2", "abc")]).longest == 3 + 5
+    first = PromptItem("1", "ab")
+    asked = partial(Measurement, pair(), choices=[choose("static").at(Load(2))], sampling=Sampling(max_new_tokens=5))
+    assert asked(prompts=[first, PromptItem("2", "abc")]).longest == 3 + 5
     assert (
         asked(
-            prompts=[first, Prompt("2", "c", chat=Chat(({"role": "user", "content": "c"},), turn=2, follows="1"))]
+            prompts=[first, PromptItem("2", "c", chat=Chat(({"role": "user", "content": "c"},), turn=2, follows="1"))]
         ).longest
         == 0
     )
@@ -165,7 +165,7 @@ def test_memory_that_is_free_now_is_what_caches_may_take() -> None:
     assert "memory holds the caches of 1 text" in endless.hardware_of(two)
 
 
-def at_once(samples: abc.Sequence[Sample]) -> int:
+def at_once(samples: abc.Sequence[SampleResult]) -> int:
     """The most samples that were decoded at one moment."""
     spans = [(at := s.timing.arrived_ns + s.timing.queued_ns, at + s.prefill_ns + s.decode_ns) for s in samples]
     return max(sum(start <= at < end for start, end in spans) for at, _ in spans)
@@ -194,7 +194,7 @@ def test_caches_that_are_there_already_take_no_room_from_later_blocks() -> None:
 def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: Load) -> None:
     choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
     sound = [prompt for prompt in PROMPTS if "k" not in prompt.text]
-    made = Comparison(fragile(), [sound[0], Prompt("bad", "k"), *sound[1:]], choices, Sampling(max_new_tokens=6))
+    made = Measurement(fragile(), [sound[0], PromptItem("bad", "k"), *sound[1:]], choices, Sampling(max_new_tokens=6))
     samples = [sample for group in made.run() for sample in group]
     assert Counter(sample.prompt for sample in samples) == {prompt.id: 2 for prompt in sound}
     assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
@@ -205,14 +205,14 @@ def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: L
 
 
 def test_a_strategy_that_writes_no_text_at_all_ends_the_comparison() -> None:
-    bad = [Prompt(str(number), "k") for number in range(4)]
-    made = Comparison(fragile(), bad, [choose("static").at(Load(2))], Sampling(max_new_tokens=6))
+    bad = [PromptItem(str(number), "k") for number in range(4)]
+    made = Measurement(fragile(), bad, [choose("static").at(Load(2))], Sampling(max_new_tokens=6))
     with pytest.raises(BrokenModel, match="NaN"):
         list(made.run())
 
 
 def test_cancelling_a_full_batch_ends_it_at_once() -> None:
-    told: list[Sample] = []
+    told: list[SampleResult] = []
     made = comparison(choices=[choose("static").at(Load(4))], prompts=PROMPTS, cancelled=lambda: len(told) >= 2)
     assert list(made.run(told.append)) == []
     assert 2 <= len(told) < len(PROMPTS)
@@ -221,7 +221,7 @@ def test_cancelling_a_full_batch_ends_it_at_once() -> None:
 def test_under_load_strategies_take_turns_block_by_block() -> None:
     choices = [choice.at(Load(1)) for choice in parse_choices("autoregressive,static:2")]
     loaded = [choice.at(Load(2)) for choice in choices]
-    prompts = [Prompt(str(n), "a") for n in range(16)]
+    prompts = [PromptItem(str(n), "a") for n in range(16)]
     groups = list(comparison(choices=[*choices, *loaded], prompts=prompts).schedule())
     assert [len(group) for group in groups] == [2] * 16 + [16, 16]
     assert [[stint[0].choice.label for stint in stints(group)] for group in groups[-2:]] == [
@@ -235,7 +235,7 @@ def test_under_load_strategies_take_turns_block_by_block() -> None:
 
 
 def arrivals(load: Load, until: int) -> list[int]:
-    queue = Queue(iter(int, 1), load)
+    queue = RequestQueue(iter(int, 1), load)
     queue.arrive(until)
     found = []
     while not queue.is_empty:
@@ -251,7 +251,7 @@ def test_an_open_loop_sends_requests_at_its_rate_whether_they_are_answered_or_no
 
 
 def test_a_user_of_a_closed_loop_asks_again_when_he_has_his_answer() -> None:
-    queue = Queue("abcd", Load(2))
+    queue = RequestQueue("abcd", Load(2))
     queue.arrive(5)
     assert [queue.take().request, queue.take().request] == ["a", "b"]
     queue.arrive(6)
@@ -338,7 +338,7 @@ def test_goodput_counts_the_tokens_of_the_requests_that_kept_the_objective() -> 
     assert found["tokens_per_s_device"] == pytest.approx(2 * (long.count + 1) / 10)
 
 
-def answered(arrived_s: float, took_s: float) -> Sample:
+def answered(arrived_s: float, took_s: float) -> SampleResult:
     [sample, *_] = decoded([choose("static").at(Load(rate=100))], SAMPLINGS["greedy"])
     took, timing = round(took_s * 1e9), Timing(round(arrived_s * 1e9), 0, 0)
     return replace(sample, load=Load(rate=2), prefill_ns=0, decode_ns=took, timing=timing)
@@ -362,11 +362,11 @@ def gain(ratio: float, low: float, high: float) -> dict[str, float]:
     return {"ratio": ratio, "low": low, "high": high, "median": ratio, "prompts": 40}
 
 
-def judged_at(loads: abc.Iterable[Load]) -> Judged:
+def judged_at(loads: abc.Iterable[Load]) -> RaceResults:
     """static:4 beside autoregressive at each load; the rows say how fast it was."""
     base = {load: f"autoregressive{load.suffix}" for load in loads}
     races = [Race(load, {label: {"p": 1.0}, f"static:4{load.suffix}": {"p": 1.0}}, 40) for load, label in base.items()]
-    return Judged(races, base, {}, {}, frozenset())
+    return RaceResults(races, base, {}, {}, frozenset())
 
 
 def test_the_crossover_lies_between_the_last_sure_gain_and_the_first_sure_loss() -> None:
@@ -415,20 +415,20 @@ AUDIT = ("identical", "tie", "divergent", "not_compared")
 
 def test_a_request_that_cannot_begin_gives_its_place_back() -> None:
     world = World.of_tables(12, 7)
-    places = Places(world.target.model, world.draft.model)
+    places = CachePool(world.target.model, world.draft.model)
     request = Request(choose("static"), [1], SAMPLINGS["greedy"], 0, Ending(frozenset()))
 
-    def refuse(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
+    def refuse(arrived: Arrived[Request], place: TextCaches, clock: Clock, waited_ns: int) -> Sequence:
         raise BadStrategy("there is no classifier")
 
     for _ in range(3):
         with pytest.raises(BadStrategy):
-            list(serve(Queue([request] * 2, Load(2)), places, 2, refuse, never))
+            list(serve(RequestQueue([request] * 2, Load(2)), places, 2, refuse, never))
     assert places.take(2) and places.take(2)
 
 
-def logged(*seconds: float) -> list[Prompt]:
-    return [Prompt(str(number), "ab", at=1e9 + at) for number, at in enumerate(seconds)]
+def logged(*seconds: float) -> list[PromptItem]:
+    return [PromptItem(str(number), "ab", at=1e9 + at) for number, at in enumerate(seconds)]
 
 
 def test_a_log_has_a_rate_and_a_speed_multiplies_it() -> None:

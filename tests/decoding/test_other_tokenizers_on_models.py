@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from decoding.backends.contestants.base import Request
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadStrategy
-from decoding.measure.comparison import Comparison
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
 from decoding.models.checkpoints import load
-from decoding.prompts.prompt import Prompt, decode, read_prompts
+from decoding.prompts.prompt import PromptItem, decode, read_prompts
 from decoding.replay import planning
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
 from decoding.trace.events import Drafted, Recorder, Verified
 from decoding.vocabularies.fit import check_pair
@@ -34,7 +34,7 @@ PROMPT_FILE = STARTER.parent / "prompts" / "code.jsonl"
 
 
 @pytest.fixture(scope="module")
-def prompts() -> list[Prompt]:
+def prompts() -> list[PromptItem]:
     read = read_prompts(decode(PROMPT_FILE.read_bytes(), PROMPT_FILE.name), PROMPT_FILE.name)
     return [prompt for prompt in read if prompt.split == "test"][:2]
 
@@ -45,7 +45,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     return {kept: foreign_draft(root / str(kept), kept) for kept in (4096, 1500)}
 
 
-def made(folder: Path, method: str, target: Path = STARTER / "target") -> Pair:
+def made(folder: Path, method: str, target: Path = STARTER / "target") -> ModelPair:
     report = check_pair(target, folder)
     return pair_of(
         load(target),
@@ -57,14 +57,18 @@ def made(folder: Path, method: str, target: Path = STARTER / "target") -> Pair:
     )
 
 
-def run(pair: Pair, choice: Choice, prompt: Prompt, sampling: Sampling = SAMPLING) -> tuple[list[int], Recorder]:
+def run(
+    pair: ModelPair, choice: Choice, prompt: PromptItem, sampling: Sampling = SAMPLING
+) -> tuple[list[int], Recorder]:
     recorder = Recorder()
-    return Comparison(pair, [prompt], [choice], sampling).decode(Key(choice, prompt, 0), recorder).tokens, recorder
+    return Measurement(pair, [prompt], [choice], sampling).decode(
+        SampleKey(choice, prompt, 0), recorder
+    ).tokens, recorder
 
 
 @pytest.mark.parametrize("method", ["tli", "slem"])
 def test_greedy_text_is_the_targets_and_positions_are_its_tokens(
-    folders: dict[int, Path], prompts: list[Prompt], method: str
+    folders: dict[int, Path], prompts: list[PromptItem], method: str
 ) -> None:
     pair = made(folders[1500], method)
     pair.fingerprints = None  # the classifier was trained with the starter's own draft
@@ -81,7 +85,7 @@ def test_greedy_text_is_the_targets_and_positions_are_its_tokens(
 
 @pytest.mark.parametrize("method", ["tli", "slem"])
 def test_texts_of_a_batch_share_passes_of_a_draft_with_another_tokenizer(
-    folders: dict[int, Path], prompts: list[Prompt], method: str
+    folders: dict[int, Path], prompts: list[PromptItem], method: str
 ) -> None:
     pair = made(folders[1500], method)
     choice = choose("static", {"lookahead": 3})
@@ -105,7 +109,7 @@ def told_of(recorder: Recorder, prompt: list[int], tokens: list[int]) -> int:
 
 
 def test_a_draft_with_the_same_tokens_in_another_order_drafts_as_the_starters_own(
-    folders: dict[int, Path], prompts: list[Prompt]
+    folders: dict[int, Path], prompts: list[PromptItem]
 ) -> None:
     plain, turned = made(STARTER / "draft", "auto"), made(folders[4096], "auto")
     assert plain.bridge is None and turned.bridge and turned.bridge.method == "tli"
@@ -119,24 +123,24 @@ def test_a_draft_with_the_same_tokens_in_another_order_drafts_as_the_starters_ow
 
 
 def test_a_replay_of_a_translated_draft_counts_the_passes_of_the_run(
-    folders: dict[int, Path], prompts: list[Prompt]
+    folders: dict[int, Path], prompts: list[PromptItem]
 ) -> None:
     pair = made(folders[1500], "tli")
     found = planning.study(pair, prompts, SAMPLING, tails=True)
-    assert isinstance(found, Study)
+    assert isinstance(found, RecordedSet)
     static = choose("static", {"lookahead": 4})
     counted = replay(found.texts(), static.source)
     rounds = [e for p in prompts for e in run(pair, static, p)[1].events if isinstance(e, Verified)]
     assert (counted.target_passes, counted.accepted) == (len(rounds), sum(e.accepted for e in rounds))
 
 
-def test_a_recording_is_refused_where_text_is_matched(folders: dict[int, Path], prompts: list[Prompt]) -> None:
+def test_a_recording_is_refused_where_text_is_matched(folders: dict[int, Path], prompts: list[PromptItem]) -> None:
     with pytest.raises(BadStrategy, match=r"A recording needs .* \(SLEM\)"):
         planning.study(made(folders[1500], "slem"), prompts, SAMPLING, tails=False)
 
 
 def test_ssd_drafts_beside_the_target_with_another_tokenizer(
-    folders: dict[int, Path], prompts: list[Prompt], tmp_path: Path
+    folders: dict[int, Path], prompts: list[PromptItem], tmp_path: Path
 ) -> None:
     """The draft's process finds out for itself what the two share."""
     pair = made(shutil.copytree(folders[1500], tmp_path / "draft"), "tli")

@@ -11,10 +11,10 @@ import pytest
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import Drawn
+from decoding.papers.figure import FigurePart
 from decoding.papers.figures import FIGURES, base, ssd_4_speed, ssd_theory
 from decoding.papers.files.plate import look
-from decoding.papers.outcomes import Outcomes, Tally, total
+from decoding.papers.outcomes import Outcomes, OutcomeTally, total
 from decoding.papers.settings import BRANCHES_EACH
 from decoding.prices.cost_model import CostModel
 from decoding.words import signed
@@ -35,7 +35,7 @@ def evidence(outcomes: list[Outcomes], step_s: float) -> Any:
     """A machine without a second core. A step over any branches takes `step_s`, a verification about 1 s."""
     return SimpleNamespace(
         outcomes=lambda temperature: outcomes,
-        alone=COSTS,
+        single=COSTS,
         prices=replace(COSTS, branches=[(1, step_s)]),
         simulated=lambda lookaheads: {lookahead: Estimate(1.0) for lookahead in lookaheads},
         has_second_core=False,
@@ -43,7 +43,7 @@ def evidence(outcomes: list[Outcomes], step_s: float) -> Any:
     )
 
 
-def drawn_by_name(drawn: Drawn) -> dict[str, dict[float, float]]:
+def drawn_by_name(drawn: FigurePart) -> dict[str, dict[float, float]]:
     return {each.name: {point.x: point.y for point in each.points} for each in drawn.series}
 
 
@@ -82,7 +82,7 @@ def test_random_tokens_as_backup_are_drawn_at_the_hit_rate_of_a_text_without_end
 
 
 def test_a_text_that_never_misses_has_a_hit_rate_without_end_too() -> None:
-    assert ssd_theory._endless(Tally(hits=5, after_model=5, hits_after_model=5)) == 1.0
+    assert ssd_theory._endless(OutcomeTally(hits=5, after_model=5, hits_after_model=5)) == 1.0
 
 
 def test_a_geometric_way_shares_out_as_many_branches_as_a_uniform_one(outcomes: list[Outcomes]) -> None:

@@ -16,8 +16,8 @@ from decoding.papers.figure import Point, Series
 from decoding.papers.figures import ssd_6_devices, ssd_7, ssd_theorem_17
 from decoding.papers.runs import Ran
 from decoding.papers.settings import BATCHES, LONGEST_TOGETHER
-from decoding.papers.simulation import Simulation
-from decoding.papers.together import Together
+from decoding.papers.simulation import SimulatedBatches
+from decoding.papers.together import MergedRuns
 from decoding.prices.cost_model import CostModel
 from decoding.replay.planning import study
 from decoding.replay.ssd.recording import track_of
@@ -48,21 +48,21 @@ def test_the_fastest_of_a_kind_is_taken_at_its_own_batch_size() -> None:
 
     fast, random = together.plain(2)[1], together.ahead(4, "random")[0]
     runs = [ran(2, {label(fast): 30.0}), ran(4, {label(random): 20.0})]
-    found = Together.of(runs)
+    found = MergedRuns.of(runs)
     assert label(found.plain(2)) == label(fast) and found.plain(4).load.concurrency == 4
-    assert found.ratio(found.plain(2), found.alone(2)).value == 3.0
+    assert found.ratio(found.plain(2), found.undrafted(2)).value == 3.0
     assert label(found.ahead(4)) == label(random)
     assert found.ahead(4, "neural").params["backup"] == "neural"
 
 
 def test_a_gain_is_over_one_text_without_a_draft() -> None:
-    found = Together.of([ran(1, {"autoregressive": 5.0}), ran(8, {})])
-    assert found.gain(found.alone(8)).value == 2.0
+    found = MergedRuns.of([ran(1, {"autoregressive": 5.0}), ran(8, {})])
+    assert found.gain(found.undrafted(8)).value == 2.0
 
 
 def test_a_verification_is_compared_with_one_of_a_fixed_lookahead_of_as_many_tokens() -> None:
     plain, ahead = together.plain(8)[1], together.ahead(8, "neural")[1]
-    found = Together(Ran({}, verifying={plain.label: 0.004, ahead.label: 0.006}))
+    found = MergedRuns(Ran({}, verifying={plain.label: 0.004, ahead.label: 0.006}))
     assert found.slower(ahead) == pytest.approx(1.5)
 
 
@@ -85,16 +85,16 @@ def test_hits_are_counted_over_all_texts() -> None:
     choice = together.ahead(2, "neural")[0]
     answers = {"tokens": {}, "in_use_tokens": {}, "in_use_ns": {}, "verifying_ns": 1, "preparing_ns": 0}
     counted = [{"answers": {**answers, "drafting_ns": 0, "rounds": {"hit": n, "neural": 2}}} for n in (3, 5)]
-    assert Together(Ran({}, {choice.label: counted})).hit_rate(choice) == pytest.approx(8 / 12)
+    assert MergedRuns(Ran({}, {choice.label: counted})).hit_rate(choice) == pytest.approx(8 / 12)
 
 
 def test_preparing_costs_what_its_passes_took_in_the_run_less_what_slowed_down_everything() -> None:
-    plain, ahead, alone = together.plain(2)[1], together.ahead(2, "neural")[1], together.alone(2)
-    took = {alone.label: 2 * CHEAP.verify(2, 2), plain.label: 0.004, ahead.label: 0.006}
+    plain, ahead, undrafted = together.plain(2)[1], together.ahead(2, "neural")[1], together.undrafted(2)
+    took = {undrafted.label: 2 * CHEAP.verify(2, 2), plain.label: 0.004, ahead.label: 0.006}
     hits = [{"passes": passes, "busy_ns": passes * 8_000_000} for passes in (3, 5)]
-    found = Together(Ran({}, {ahead.label: hits}, verifying=took)).preparing(ahead, CHEAP)
+    found = MergedRuns(Ran({}, {ahead.label: hits}, verifying=took)).preparing(ahead, CHEAP)
     assert found and found.branches == [(10, pytest.approx(0.004))] and found.slower == pytest.approx(1.5)
-    nothing = Together(Ran({}, {ahead.label: []}, verifying=took))
+    nothing = MergedRuns(Ran({}, {ahead.label: []}, verifying=took))
     assert nothing.preparing(ahead, CHEAP) is None
 
 
@@ -102,15 +102,15 @@ Prices = Callable[[Choice], CostModel]
 
 
 @pytest.fixture(scope="module")
-def simulated() -> Callable[[Prices], Simulation]:
+def simulated() -> Callable[[Prices], SimulatedBatches]:
     recorded = study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True)
     tracks = [*map(track_of, recorded.recordings)]
-    return lambda prices: Simulation(tracks, CHEAP, pair().vocab, prices)
+    return lambda prices: SimulatedBatches(tracks, CHEAP, pair().vocab, prices)
 
 
 @pytest.mark.parametrize("texts", [1, 4])
 def test_simulated_ssd_gains_less_the_more_preparing_costs_and_has_an_interval(
-    simulated: Callable[[Prices], Simulation], texts: int
+    simulated: Callable[[Prices], SimulatedBatches], texts: int
 ) -> None:
     def gain(pass_s: float, slower: float = 1.0) -> Estimate:
         found = simulated(lambda choice: replace(CHEAP, branches=[(10, pass_s)], slower=slower))
@@ -122,7 +122,7 @@ def test_simulated_ssd_gains_less_the_more_preparing_costs_and_has_an_interval(
 
 
 def test_a_simulation_has_every_point_of_figure_7_and_either_backup_of_theorem_17(
-    simulated: Callable[[Prices], Simulation],
+    simulated: Callable[[Prices], SimulatedBatches],
 ) -> None:
     asked: list[Choice] = []
 
@@ -131,8 +131,8 @@ def test_a_simulation_has_every_point_of_figure_7_and_either_backup_of_theorem_1
         return replace(CHEAP, branches=[(10, 0.001)])
 
     found = simulated(prices)
-    ssd, plain, alone = ([gain.value for gain in gains] for gains in ssd_7._found(found))
-    assert alone[0] == 1.0 and all(a > b for a, b in itertools.pairwise(alone))  # of a user, by texts at once
+    ssd, plain, undrafted = ([gain.value for gain in gains] for gains in ssd_7._found(found))
+    assert undrafted[0] == 1.0 and all(a > b for a, b in itertools.pairwise(undrafted))  # of a user, by texts at once
     assert plain[0] > 1.0 and len(ssd) == len(plain) == len(BATCHES)
     ratios = dict(ssd_theorem_17._ratios(found))
     assert ratios[1].value > 1.0 and [*ratios] == [*BATCHES]
@@ -140,7 +140,7 @@ def test_a_simulation_has_every_point_of_figure_7_and_either_backup_of_theorem_1
     assert {c.params["backup"] for c in asked} == {"neural", "random"}
 
 
-def test_more_devices_prepare_more_branches_in_the_same_time(simulated: Callable[[Prices], Simulation]) -> None:
+def test_more_devices_prepare_more_branches_in_the_same_time(simulated: Callable[[Prices], SimulatedBatches]) -> None:
     found = simulated(lambda choice: replace(CHEAP, branches=[(10, 0.001)]))
     speeds = [ssd_6_devices._simulated(found.on(devices)).value for devices in (1, 2, 8)]
     assert speeds == sorted(speeds) and speeds[0] < speeds[-1]

@@ -13,29 +13,29 @@ import pytest
 import torch
 from transformers import GenerationConfig
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.disco import metrics, rules
 from decoding.disco.calibration import under
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.training import Labelled, label, train
 from decoding.errors import BadPrompts, BadStrategy, Cancelled
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.prices.cost_model import CostModel
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import CAP, Study, best, predict, price_of_a_token, study
+from decoding.replay.planning import CAP, RecordedSet, best, predict, price_of_a_token, study
 from decoding.replay.probing import probe
 from decoding.strategies.disco import Priced
-from decoding.training.making import Step, fastest, make_classifier
+from decoding.training.making import TrainingStep, fastest, make_classifier
 from decoding.training.splits import Splits
 from tests.kit.pairs import ALL, SHARED, pair, prompts
 
 
 @pytest.fixture(scope="module")
-def made() -> tuple[Pair, list[Step], dict[str, float]]:
-    ready, told = pair(), list[Step]()
+def made() -> tuple[ModelPair, list[TrainingStep], dict[str, float]]:
+    ready, told = pair(), list[TrainingStep]()
     classifier = make_classifier(ready, Splits.of(ALL), SHARED, on_progress=told.append)
     ready.hold("ours", classifier)
     return ready, told, json.loads(json.dumps(classifier.card))  # a card is JSON through and through
@@ -78,7 +78,7 @@ def test_a_greedy_run_asks_the_classifier_as_it_is_calibrated_for_it(made) -> No
     for sampling in (SHARED, greedy):
         recorded, asked = study(ready, ALL[-5:], sampling, tails=True), ready.classifier("ours", sampling)
         counts = recorded.count(lambda: Priced(asked.tuned("priced"), 20), recorded.estimates(asked))  # noqa: B023
-        live = [s for group in Comparison(ready, ALL[-5:], [choice], sampling).run() for s in group]
+        live = [s for group in Measurement(ready, ALL[-5:], [choice], sampling).run() for s in group]
         assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
         assert counts.drafted == sum(s.num_draft_tokens for s in live)
 
@@ -108,14 +108,14 @@ def test_a_card_says_what_moving_the_threshold_would_do(made) -> None:  # type: 
 def test_a_run_with_the_classifier_has_the_targets_text(made) -> None:  # type: ignore[no-untyped-def]
     ready, _, _ = made
     choices = [choose("autoregressive"), choose("disco", {"classifier": "ours"}), choose("static")]
-    groups = list(Comparison(ready, ALL[-4:], choices, SHARED).run())
+    groups = list(Measurement(ready, ALL[-4:], choices, SHARED).run())
     assert {s.audit.outcome for group in groups for s in group if s.audit} == {"identical"}
 
 
 def test_predictions_count_what_a_live_run_does(made) -> None:  # type: ignore[no-untyped-def]
     ready, _, _ = made
     recorded = study(ready, ALL[-5:], SHARED, tails=True)
-    live = [s for group in Comparison(ready, ALL[-5:], [choose("threshold")], SHARED).run() for s in group]
+    live = [s for group in Measurement(ready, ALL[-5:], [choose("threshold")], SHARED).run() for s in group]
     counts = recorded.play(choose("threshold"))
     assert counts.target_passes == sum(s.num_target_passes for s in live)
     assert counts.draft_passes == sum(s.num_draft_passes for s in live)
@@ -128,7 +128,7 @@ def test_trees_of_likeliest_paths_are_planned_where_the_recording_grew_them(made
     grown, plain = (study(ready, ALL[-5:], SHARED, tails=True, trees=trees) for trees in (True, False))
     planned, left_out = ({p.choice.label for p in predict(each, costs)} for each in (grown, plain))
     assert planned - left_out == {f"tree:{depth}x{width}" for depth in (2, 3, 4, 6) for width in (2, 4)}
-    live = [s for group in Comparison(ready, ALL[-5:], [paths], SHARED).run() for s in group]
+    live = [s for group in Measurement(ready, ALL[-5:], [paths], SHARED).run() for s in group]
     counts = grown.play(paths)
     assert counts.target_passes == sum(s.num_target_passes for s in live)
     assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
@@ -154,7 +154,7 @@ def test_a_confirmation_copies_nothing_from_an_earlier_one() -> None:
 
 
 @pytest.fixture(scope="module")
-def labelled() -> tuple[Study, list[Labelled]]:
+def labelled() -> tuple[RecordedSet, list[Labelled]]:
     """The recorded validation prompts, and what is learnt from: the training and the validation prompts."""
     training, validation = (study(pair(), part, SHARED, tails=True) for part in (ALL[:40], ALL[40:60]))
     return validation, [label(part.recordings) for part in (training, validation)]
@@ -182,7 +182,7 @@ def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> No
     validation, examples = labelled
     knowing, blunt = (train(*examples, columns=columns) for columns in (QUICK, ("position",)))
 
-    def kept(decision: float) -> Classifier:
+    def kept(decision: float) -> DraftClassifier:
         prices = [
             CostModel.of_one((0.0, *[1.0 + 0.05 * rows for rows in range(CAP + 1)]), 0.2, 0.0, 0.0, 0.0, decision=each)
             for each in (decision, 1e-6)
@@ -224,7 +224,7 @@ def test_a_training_that_is_cancelled_while_it_records_ends_without_a_classifier
 
 def test_a_pair_without_a_classifier_says_so() -> None:
     with pytest.raises(BadStrategy, match="disco needs a classifier"):
-        list(Comparison(pair(), ALL[:1], [choose("disco")], SHARED).run())
+        list(Measurement(pair(), ALL[:1], [choose("disco")], SHARED).run())
 
 
 def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:

@@ -8,16 +8,16 @@ from functools import partial
 
 import pytest
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison
-from decoding.prompts.prompt import Prompt
+from decoding.measure.comparison import Measurement
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.confirming import best_of_each, to_run
 from decoding.replay.planning import Prediction, study
 from decoding.replay.planning_ahead import (
-    Measured,
-    Runs,
+    CorrectedPrices,
+    ShortRuns,
     Simulating,
     left_out,
     predict_ahead,
@@ -34,11 +34,11 @@ from tests.kit.pairs import LETTERS, pair
 from tests.kit.processes import LINUX
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
-PROMPTS = [Prompt(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(6)]
+PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(6)]
 
 
 @pytest.fixture(scope="module")
-def planned() -> tuple[Pair, list[int], list[Prediction]]:
+def planned() -> tuple[ModelPair, list[int], list[Prediction]]:
     ready, done = pair(), list[int]()
     ready.hold("ours", some_classifier())
     recorded = study(ready, PROMPTS, SHARED, tails=True)
@@ -72,7 +72,7 @@ def test_every_strategy_that_the_dice_keep_out_of_a_plan_is_named_with_the_reaso
     missing, fixed = (left_out(sampling, recorded) for sampling in (ratio, SHARED))
     assert missing.keys() - fixed.keys() == ahead and not planned_ahead(ratio, has_classifier=True)
     assert all("greedy or shared dice" in missing[slug] for slug in ahead)
-    assert not left_out(ratio, dataclasses.replace(recorded, is_alone=True))
+    assert not left_out(ratio, dataclasses.replace(recorded, is_undrafted=True))
 
 
 def test_a_plan_names_the_trees_that_its_draft_cannot_read_at_once() -> None:
@@ -88,7 +88,7 @@ def test_the_best_of_each_is_run_with_the_others(planned) -> None:  # type: igno
     ready, _, predictions = planned
     best = best_of_each(predictions)
     assert {prediction.choice.strategy for prediction in best} == {"ssd", "ssd-disco"}
-    samples = [s for group in Comparison(ready, PROMPTS[:2], to_run(best), SHARED).run() for s in group]
+    samples = [s for group in Measurement(ready, PROMPTS[:2], to_run(best), SHARED).run() for s in group]
     assert {s.audit.outcome for s in samples if s.audit} == {"identical"}
 
 
@@ -122,8 +122,8 @@ def test_a_simulated_setting_counts_the_passes_of_a_live_run() -> None:
     recorded = study(ready, PROMPTS, SHARED, tails=True)
     simulating = Simulating(ready, PROMPTS, SHARED, recorded, probe(ready, PROMPTS, SHARED), None)
     choice = choose("ssd", {"lookahead": 3, "branches": 9, "backup": "neural", "placement": "in-turn"})
-    measured = simulating.run([choice], Runs())
-    live = [s for group in Comparison(ready, PROMPTS, [choice], SHARED).run() for s in group]
+    measured = simulating.run([choice], ShortRuns())
+    live = [s for group in Measurement(ready, PROMPTS, [choice], SHARED).run() for s in group]
     assert measured
     counts = simulating.simulated(choice, measured.prices).rates
     assert counts["hit_rate"] == rates([sample.hits for sample in live if sample.hits])["hit_rate"]
@@ -134,7 +134,7 @@ def test_a_promise_is_corrected_on_the_prompts_that_were_run() -> None:
     recorded, choice = study(ready, PROMPTS, SHARED, tails=True), choose("ssd", {"lookahead": 3, "branches": 9})
     costs, names = probe(ready, PROMPTS, SHARED), {prompt.id for prompt in typical(PROMPTS)}
     simulating = Simulating(ready, PROMPTS, SHARED, recorded, costs, None)
-    prices = simulating.run([choice], runs := Runs()).prices
+    prices = simulating.run([choice], runs := ShortRuns()).prices
     assert len(runs.ahead) == len(names) == PROMPTS_RUN < len(PROMPTS)
     those = dataclasses.replace(recorded, recordings=[each for each in recorded.recordings if each.prompt in names])
     alone = Simulating(ready, typical(PROMPTS), SHARED, those, costs, None)
@@ -145,8 +145,8 @@ def test_a_promise_is_corrected_on_the_prompts_that_were_run() -> None:
     assert gain == pytest.approx(
         seconds * played.tokens_per_s_device / sum(len(each.matches) for each in those.recordings)
     )
-    corrected = Measured(prices, 1.0).corrected([1.3, 0.7, 1.4], gain)
-    promised, before = (simulating.predict(choice, measured) for measured in (corrected, Measured(prices, 1.0)))
+    corrected = CorrectedPrices(prices, 1.0).corrected([1.3, 0.7, 1.4], gain)
+    promised, before = (simulating.predict(choice, measured) for measured in (corrected, CorrectedPrices(prices, 1.0)))
     assert promised.speedup == pytest.approx(1.3 / gain * before.speedup), "one slow run used to lower all promises"
 
 

@@ -14,9 +14,9 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in, with_preparing
 from decoding.replay.ahead_at_load import AheadAtLoad
 from decoding.replay.at_load import play
-from decoding.replay.planning import Study, study
+from decoding.replay.planning import RecordedSet, study
 from decoding.replay.planning_ahead import Simulating
-from decoding.replay.planning_at_load import Material, predict_at_load
+from decoding.replay.planning_at_load import PlanInputs, predict_at_load
 from decoding.replay.player import replay
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
@@ -31,14 +31,14 @@ SSD = choose("ssd", {"lookahead": 4, "branches": 12, "backup": "neural", "placem
 
 
 @pytest.fixture(scope="module")
-def recorded() -> Study:
+def recorded() -> RecordedSet:
     return study(pair(), PROMPTS, GREEDY, tails=True)
 
 
 # Trees ----------------------------------------------------------------------------------------------------------------
 
 
-def test_for_one_user_a_tree_takes_the_passes_of_its_replay(recorded: Study) -> None:
+def test_for_one_user_a_tree_takes_the_passes_of_its_replay(recorded: RecordedSet) -> None:
     tree = choose("tree", {"shape": "3/21/1"})
     requests = [replace(text, prompt_tokens=1) for text in recorded.texts()]
     counts = replay(requests, tree.sources())
@@ -49,18 +49,18 @@ def test_for_one_user_a_tree_takes_the_passes_of_its_replay(recorded: Study) -> 
 
 
 @pytest.mark.parametrize(("strategy", "price"), [("tree", "tree"), ("tree", "in_tree"), ("hybrid", "mixing")])
-def test_a_plan_at_load_pays_for_what_texts_do_not_share(recorded: Study, strategy: str, price: str) -> None:
+def test_a_plan_at_load_pays_for_what_texts_do_not_share(recorded: RecordedSet, strategy: str, price: str) -> None:
     costs = replace(COSTS, tree=0.0, in_tree=0.0, mixing=0.0)
     free, paid = (
-        Material(recorded, like_one(CHEAP, each)).run(choose(strategy), 4).tokens_per_s_device
+        PlanInputs(recorded, like_one(CHEAP, each)).run(choose(strategy), 4).tokens_per_s_device
         for each in (costs, replace(costs, **{price: 0.01}))
     )
     assert paid < free
 
 
-def test_the_rows_of_trees_are_paid_at_the_price_for_so_many_users(recorded: Study) -> None:
+def test_the_rows_of_trees_are_paid_at_the_price_for_so_many_users(recorded: RecordedSet) -> None:
     def gain(costs: Any, users: int) -> float:
-        material = Material(recorded, like_one(costs))
+        material = PlanInputs(recorded, like_one(costs))
         tree, chain = choose("tree", {"rows": 16, "depth": 4}), choose("static", {"lookahead": 4})
         return material.run(tree, users).tokens_per_s_device / material.run(chain, users).tokens_per_s_device
 
@@ -141,7 +141,7 @@ def test_counts_of_samples_that_an_earlier_version_took_have_no_time_of_answers(
 
 
 @pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
-def test_more_branches_cost_what_was_measured_for_them(recorded: Study, placement: Any) -> None:
+def test_more_branches_cost_what_was_measured_for_them(recorded: RecordedSet, placement: Any) -> None:
     texts = [*map(track_of, recorded.recordings)]
     plan = plan_of(SSD, pair().vocab, None)
 
@@ -155,11 +155,11 @@ def test_more_branches_cost_what_was_measured_for_them(recorded: Study, placemen
     assert (speed([(12, 0.002)]) > speed([(12, 0.002)], answer=0.001)) is placement.beside
 
 
-def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(recorded: Study) -> None:
+def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(recorded: RecordedSet) -> None:
     models = pair()
     models.hold("", some_classifier())
     simulating = Simulating(models, PROMPTS, GREEDY, recorded, COSTS, "")
-    material = Material(recorded, like_one(CHEAP), some_classifier(), AheadAtLoad(simulating, CHEAP))
+    material = PlanInputs(recorded, like_one(CHEAP), some_classifier(), AheadAtLoad(simulating, CHEAP))
     for users, rows in predict_at_load(material, (1, 4)).items():
         found = [row.choice for row in rows]
         assert {choice.strategy for choice in found} >= {"ssd", "ssd-disco", "tree", "static", "budget"}
@@ -168,6 +168,6 @@ def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(
         assert all(row.tokens_per_s_device > 0 for row in rows)
 
 
-def test_under_ratio_dice_a_plan_at_load_leaves_out_what_no_recording_shows(recorded: Study) -> None:
+def test_under_ratio_dice_a_plan_at_load_leaves_out_what_no_recording_shows(recorded: RecordedSet) -> None:
     simulating = Simulating(pair(), PROMPTS, Sampling(temperature=1.0, dice="ratio"), recorded, COSTS, None)
     assert [*AheadAtLoad(simulating, CHEAP).predict(4)] == []

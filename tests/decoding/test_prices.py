@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
-from decoding.disco.classifier import Classifier
-from decoding.disco.prices import COPIED, PRICED, Price, Prices, about, prices_at
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
-from decoding.measure.schedule import Key
+from decoding.disco.classifier import DraftClassifier
+from decoding.disco.prices import COPIED, PRICED, Prices, RulePrice, about, prices_at
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
+from decoding.measure.schedule import SampleKey
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay import weighing
-from decoding.replay.planning import Study, price_of_a_token, study, sweep
+from decoding.replay.planning import RecordedSet, price_of_a_token, study, sweep
 from decoding.ssd.policy.ssd_policy import TokenPrices
 from decoding.trace.events import Recorder
 from tests.decoding.worlds import some_classifier
@@ -31,12 +31,12 @@ COSTS = CostModel.of_one(
 
 
 @pytest.fixture(scope="module")
-def recorded() -> tuple[Pair, Study]:
+def recorded() -> tuple[ModelPair, RecordedSet]:
     ready = pair()
     return ready, study(ready, prompts(12, seed=4), SHARED, tails=True)
 
 
-def carded(recorded: Study, costs: CostModel) -> Classifier:
+def carded(recorded: RecordedSet, costs: CostModel) -> DraftClassifier:
     """A classifier whose card has the price at these costs."""
     made = some_classifier()
     thresholds = {PRICED: price_of_a_token(recorded, costs, made), COPIED: 0.2, "threshold": 0.5}
@@ -129,7 +129,7 @@ def test_who_prepares_ahead_takes_its_prices_from_the_same_place(recorded) -> No
     found = TokenPrices.of(spoiled.at(COSTS))
     expected = TokenPrices.of(right)
     assert found is not None and expected is not None
-    assert (found.alone, found.beside) == pytest.approx((expected.alone, expected.beside), rel=0.1)
+    assert (found.waiting, found.beside) == pytest.approx((expected.waiting, expected.beside), rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -151,10 +151,10 @@ def test_a_strategy_says_which_price_of_its_classifier_it_uses(label, params, ru
     assert choose(label, params).price_rule == rule
 
 
-def drafted(comparison: Comparison, params: dict[str, object]) -> int | None:
+def drafted(comparison: Measurement, params: dict[str, object]) -> int | None:
     """Tokens that disco drafts in one sample."""
-    key = Key(choose("disco", {"classifier": "ours", **params}), comparison.prompts[0], 0)
-    sample: Sample = comparison.sample(key)
+    key = SampleKey(choose("disco", {"classifier": "ours", **params}), comparison.prompts[0], 0)
+    sample: SampleResult = comparison.sample(key)
     return sample.num_draft_tokens
 
 
@@ -163,9 +163,9 @@ def test_every_sample_of_a_run_and_of_its_resumption_uses_the_prices_that_it_sto
     made = carded(texts, COSTS)
     ready.hold("ours", made)
     priced = choose("disco", {"classifier": "ours"})
-    comparison = Comparison(ready, prompts(3, seed=9), [choose("autoregressive"), priced], SHARED)
+    comparison = Measurement(ready, prompts(3, seed=9), [choose("autoregressive"), priced], SHARED)
     before, as_trained = drafted(comparison, {}), drafted(comparison, {"recalibrate": False})
-    far = Prices({PRICED: Price(made.card["thresholds"][PRICED], 0.99, 0.15)}, COSTS.for_one())
+    far = Prices({PRICED: RulePrice(made.card["thresholds"][PRICED], 0.99, 0.15)}, COSTS.for_one())
     stored = json.loads(json.dumps({"ours": far.to_dict()}))
     assert weighing.settle_prices(comparison, stored) == stored  # nothing is weighed again
     assert ready.classifier("ours").prices == far
@@ -182,8 +182,8 @@ def test_a_run_weighs_what_its_strategies_ask_for_and_nothing_else(recorded) -> 
     ready.hold("ours", carded(texts, COSTS))
     plain, priced = choose("static"), choose("disco", {"classifier": "ours"})
     some = prompts(3, seed=9)
-    assert weighing.settle_prices(Comparison(ready, some, [plain], SHARED), {}) == {}
-    found = weighing.settle_prices(Comparison(ready, some, [plain, priced], SHARED), {})
+    assert weighing.settle_prices(Measurement(ready, some, [plain], SHARED), {}) == {}
+    found = weighing.settle_prices(Measurement(ready, some, [plain, priced], SHARED), {})
     assert set(found) == {"ours"} and set(found["ours"]["rules"]) == {PRICED, COPIED}
     again = Prices.from_dict(json.loads(json.dumps(found["ours"])))
     assert again == ready.classifier("ours").prices
@@ -195,11 +195,11 @@ def test_a_text_stays_the_same_at_any_price(recorded) -> None:
     ready, texts = recorded
     made = carded(texts, COSTS)
     ready.hold("ours", made)
-    key = Key(choose("disco", {"classifier": "ours"}), prompts(1, seed=9)[0], 0)
-    comparison = Comparison(ready, [key.prompt], [key.choice], SHARED)
+    key = SampleKey(choose("disco", {"classifier": "ours"}), prompts(1, seed=9)[0], 0)
+    comparison = Measurement(ready, [key.prompt], [key.choice], SHARED)
     found = set()
     for price in (0.05, 0.5, 0.99):
-        far = Price(made.card["thresholds"][PRICED], price, 0.0)
+        far = RulePrice(made.card["thresholds"][PRICED], price, 0.0)
         ready.hold("ours", dataclasses.replace(made, prices=Prices({PRICED: far}, COSTS.for_one())))
         found.add(tuple(comparison.decode(key, Recorder()).tokens))
     assert len(found) == 1
@@ -211,17 +211,17 @@ def test_a_target_alone_weighs_rows_and_no_draft() -> None:
     texts = study(whole, prompts(4, seed=4), SHARED, tails=True)
     alone.hold("ours", carded(texts, COSTS))
     copying = choose("lookup", {"classifier": "ours"})
-    found = weighing.settle_prices(Comparison(alone, prompts(3, seed=9), [copying], SHARED), {})
+    found = weighing.settle_prices(Measurement(alone, prompts(3, seed=9), [copying], SHARED), {})
     assert set(found["ours"]["rules"]) == {COPIED}
 
 
-def priced_on(ready: Pair, prompt: Prompt, recorded: Study, **settings: Any) -> Comparison:
+def priced_on(ready: ModelPair, prompt: PromptItem, recorded: RecordedSet, **settings: Any) -> Measurement:
     ready.hold("ours", carded(recorded, COSTS))
-    return Comparison(ready, [prompt], [choose("disco", {"classifier": "ours"})], SHARED, **settings)
+    return Measurement(ready, [prompt], [choose("disco", {"classifier": "ours"})], SHARED, **settings)
 
 
 def test_a_prompt_that_breaks_the_model_leaves_the_cards_prices_and_says_so(recorded) -> None:
-    asked, told = priced_on(fragile(), Prompt("bad", "k"), recorded[1]), list[str]()
+    asked, told = priced_on(fragile(), PromptItem("bad", "k"), recorded[1]), list[str]()
     assert weighing.settle_prices(asked, {}, told.append) == {}
     assert asked.models.classifier("ours").prices is None
     assert "so the prices of the classifiers' cards stay in use. " in told[0] and "NaN" in told[0]
@@ -237,6 +237,6 @@ def test_prompts_that_fill_the_context_leave_the_cards_prices(recorded) -> None:
     _, texts = recorded
     short = pair(context=64)
     short.hold("ours", carded(texts, COSTS))
-    asked = Comparison(short, prompts(3), [choose("disco", {"classifier": "ours"})], SHARED)
+    asked = Measurement(short, prompts(3), [choose("disco", {"classifier": "ours"})], SHARED)
     assert weighing.settle_prices(asked, {}) == {}
     assert short.classifier("ours").prices is None

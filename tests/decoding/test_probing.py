@@ -11,9 +11,9 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.estimating import estimate_of
 from decoding.drafting.features import Confidence
 from decoding.drafting.source import Chain
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay import probing
-from decoding.replay.probing import Answers, EveryLength, Timed, TimedRule, every_length
+from decoding.replay.probing import EveryLength, RuleTimes, Timed, TimedRule, every_length
 from decoding.strategies.disco import Priced
 from decoding.trace.events import Drafted
 from tests.decoding.worlds import World, some_classifier, stopped_by
@@ -21,7 +21,7 @@ from tests.kit.pairs import pair
 
 
 def test_every_number_of_rows_from_1_to_24_is_timed() -> None:
-    prompts = [Prompt(f"p{i}", "ab" * (i + 1)) for i in range(3)]
+    prompts = [PromptItem(f"p{i}", "ab" * (i + 1)) for i in range(3)]
     costs = probing.probe(pair(), prompts, Sampling(temperature=1.0, max_new_tokens=120))
     assert costs.widest == 24
     assert all(after >= before > 0 for (_, before), (_, after) in itertools.pairwise(costs.target[1]))
@@ -40,7 +40,7 @@ def test_drafts_have_every_length_and_keep_each_for_a_while(turn: int) -> None:
 
 
 def test_prompts_stand_for_all_by_their_length() -> None:
-    prompts = [Prompt(str(length), "x" * length) for length in (800, 100, 400, 200, 700, 300, 600, 500)]
+    prompts = [PromptItem(str(length), "x" * length) for length in (800, 100, 400, 200, 700, 300, 600, 500)]
     assert [prompt.id for prompt in probing.typical(prompts)] == ["200", "400", "600", "800"]
     assert [prompt.id for prompt in probing.typical(prompts[:2])] == ["100", "800"]
 
@@ -49,7 +49,7 @@ def test_several_classifiers_are_priced_at_one_moment() -> None:
     ready = pair()
     for seed, name in enumerate(("one", "other")):
         ready.hold(name, some_classifier(seed))
-    prompts = [Prompt(f"p{i}", "ab" * (i + 1)) for i in range(2)]
+    prompts = [PromptItem(f"p{i}", "ab" * (i + 1)) for i in range(2)]
     costs = probing.probe_each(ready, prompts, Sampling(temperature=1.0, max_new_tokens=60), ["one", "other"])
     one, other = (dataclasses.replace(each, decision=0.0) for each in costs)
     assert one == other
@@ -65,7 +65,7 @@ def test_on_a_gpu_nothing_is_priced_that_was_captured_and_whole_drafts_price_a_d
         return made[-1]
 
     sampling, rule = Sampling(max_new_tokens=60), TimedRule(busy, Confidence)
-    costs, [price] = probing.probed(pair(), [Prompt("p", "ab")], sampling, [rule], is_launched=True)
+    costs, [price] = probing.probed(pair(), [PromptItem("p", "ab")], sampling, [rule], is_launched=True)
     first, second = made  # both runs ask, and only the second is priced
     assert first.answers and second.answers
     assert price > 0 and costs.draft(1) > 0
@@ -88,13 +88,13 @@ class Busy(Chain):
 
 def test_an_answer_costs_what_it_usually_takes_after_a_first_token_and_after_later_ones() -> None:
     """No busy moment moves it."""
-    assert Answers([30_000, 20_000, 9_000_000], [5_000, 4_000_000, 5_000]).price * 1e9 == pytest.approx(17_500)
-    assert Answers([], [5_000]).price * 1e9 == pytest.approx(5_000)
-    assert Answers().price == 0
+    assert RuleTimes([30_000, 20_000, 9_000_000], [5_000, 4_000_000, 5_000]).price * 1e9 == pytest.approx(17_500)
+    assert RuleTimes([], [5_000]).price * 1e9 == pytest.approx(5_000)
+    assert RuleTimes().price == 0
 
 
 def test_a_rule_that_is_timed_drafts_as_ever_and_every_token_is_answered_for() -> None:
-    world, answers, sampling = World.of_tables(14, 3, noise=0.9), Answers(), Sampling(max_new_tokens=40)
+    world, answers, sampling = World.of_tables(14, 3, noise=0.9), RuleTimes(), Sampling(max_new_tokens=40)
     alone = world.run(stopped_by("priced", 8, some_classifier(), 0.3), [3, 1], sampling)[1].events
     rule = TimedRule(lambda: Priced(0.3, 8), lambda: estimate_of(some_classifier()))
     timed = world.run(lambda parts: Timed(rule, answers), [3, 1], sampling)[1].events

@@ -8,28 +8,28 @@ from typing import Any
 
 import pytest
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.errors import DrafthouseError
 from decoding.prices.cost_model import Context, CostModel
 from decoding.prices.machine_card import Card, published
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from decoding.replay.player import Player
 from decoding.replay.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
 from decoding.replay.projecting.document import document
-from decoding.replay.projecting.lockstep import Step, tokens_per_s
+from decoding.replay.projecting.lockstep import RoundStep, tokens_per_s
 from decoding.replay.projecting.measuring import card_of, rising_by_batch
-from decoding.replay.projecting.projecting import Material, by_batch, project
+from decoding.replay.projecting.projecting import ProjectionInputs, by_batch, project
 from decoding.replay.projecting.texts import acceptance, with_acceptance
 from decoding.strategies import STRATEGIES
 from tests.decoding.worlds import looking_at, some_classifier
 from tests.kit.pairs import LETTERS, pair
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
-PROMPTS = [Prompt(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
+PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
 FLAT = CostModel({1: [(1, 1.0)]}, {1: [(1, 0.1)]}, rest=[(1, 0.0)], source="made up")
 EVEN = Card("even", "made up", "assumed", 1, 1, FLAT)
 
@@ -39,9 +39,9 @@ def with_costs(**prices: Any) -> Card:
 
 
 @pytest.fixture(scope="module")
-def ready() -> tuple[Pair, Material]:
+def ready() -> tuple[ModelPair, ProjectionInputs]:
     found = pair()
-    return found, Material.of(study(found, PROMPTS, SHARED, tails=True), found.vocab, some_classifier())
+    return found, ProjectionInputs.of(study(found, PROMPTS, SHARED, tails=True), found.vocab, some_classifier())
 
 
 def test_a_static_lookahead_takes_the_time_of_its_passes(ready) -> None:  # type: ignore[no-untyped-def]
@@ -70,7 +70,7 @@ def test_a_tree_takes_the_time_of_its_levels_and_rows(batch: int, ready) -> None
 
 def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recorded() -> None:
     found, paths = pair(), choose("tree", {"shape": "4x2"})
-    material = Material.of(study(found, PROMPTS, SHARED, tails=True, trees=True), found.vocab, None)
+    material = ProjectionInputs.of(study(found, PROMPTS, SHARED, tails=True, trees=True), found.vocab, None)
     assert paths in material.settings()["tree"]
     rounds = [each for text in material.texts for each in Player().alone(text.shown("nothing"), paths.source())]
     passes = sum(1.0 + 0.1 * each.passes for each in rounds)
@@ -121,7 +121,7 @@ def test_without_a_device_of_its_own_the_draft_hides_nothing(ready) -> None:  # 
 
 def test_texts_shorter_than_a_draft_are_projected() -> None:
     found, short = pair(), dataclasses.replace(SHARED, max_new_tokens=3)
-    material = Material.of(study(found, PROMPTS, short, tails=True), found.vocab, some_classifier())
+    material = ProjectionInputs.of(study(found, PROMPTS, short, tails=True), found.vocab, some_classifier())
     assert "ssd-disco" in {row.choice.strategy for row in project(material, EVEN)}
 
 
@@ -135,10 +135,10 @@ def test_less_is_projected_without_fixed_texts_or_a_classifier(ready) -> None:  
 
 def test_a_batch_waits_for_the_slowest_of_its_texts() -> None:
     """Two texts take turns to wait: together they wait in every round."""
-    turns = [Step(0.0, 1, 2), Step(0.5, 1, 2)] * 10
+    turns = [RoundStep(0.0, 1, 2), RoundStep(0.5, 1, 2)] * 10
     assert tokens_per_s([turns], FLAT, 1) == pytest.approx(2 / 1.25)
     assert tokens_per_s([turns[1:], turns[:1]], FLAT, 1) == pytest.approx(2 / 1.25)
-    odd = [*turns, Step(0.0, 1, 2), Step(0.0, 1, 2)]  # an offset of half the rounds is odd: 11
+    odd = [*turns, RoundStep(0.0, 1, 2), RoundStep(0.0, 1, 2)]  # an offset of half the rounds is odd: 11
     assert tokens_per_s([odd], FLAT, 2) == pytest.approx(2 * 22 / (22 + 20 * 0.5))
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 import pytest
 
 from decoding.drafting.records import Record, Written
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.machine_card import published
 from decoding.replay.projecting.lockstep import steps_of, tokens_per_s
 from decoding.replay.ssd.playing import AS_PUBLISHED, BESIDE, Placement
@@ -36,8 +36,8 @@ FIGURE_6 = {  # batch -> tokens/s of each text: fast backup, neural backup, SD
     16: (170, 135, 130),
 }
 BACKUPS = {
-    "random": Settings(LOOKAHEAD, 8, "1/1/1/1/1/1/1/1+8/0/0/0/0/0/0/0", "random"),
-    "neural": Settings(LOOKAHEAD, 8, "uniform", "neural"),
+    "random": SpeculatorSettings(LOOKAHEAD, 8, "1/1/1/1/1/1/1/1+8/0/0/0/0/0/0/0", "random"),
+    "neural": SpeculatorSettings(LOOKAHEAD, 8, "uniform", "neural"),
 }
 FIRST, SECOND, ELSE = 0, 1, 2  # what the draft likes best, next, and what it does not list
 

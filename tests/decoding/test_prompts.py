@@ -10,12 +10,12 @@ import pytest
 from decoding.errors import BadPrompts
 from decoding.prompts.containers import LONGEST
 from decoding.prompts.forms import FORMS
-from decoding.prompts.prompt import Prompt, decode, from_rows, read_prompts
+from decoding.prompts.prompt import PromptItem, decode, from_rows, read_prompts
 
 FILES = Path(__file__).parent / "prompt_files"
 
 
-def read(name: str) -> list[Prompt]:
+def read(name: str) -> list[PromptItem]:
     return read_prompts(decode((FILES / name).read_bytes(), name), name)
 
 
@@ -27,8 +27,8 @@ def refusal(text: str, name: str = "mine.jsonl") -> str:
 
 def test_our_own_columns_are_read_from_json_lines():
     assert read("own.jsonl") == [
-        Prompt("a", "def add(a, b):\n", "code", "train", "    return a + b"),
-        Prompt("b", "Once upon a time", "prose", "validation"),
+        PromptItem("a", "def add(a, b):\n", "code", "train", "    return a + b"),
+        PromptItem("b", "Once upon a time", "prose", "validation"),
     ]
 
 

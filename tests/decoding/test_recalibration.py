@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from decoding.choice import choose
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
-from decoding.disco.classifier import Classifier, Layers
+from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.drafting.recalibration import LEAST_SLOPE, MOST_OFFSET, MOST_SLOPE, Recalibration
 from decoding.drafting.records import Record, RecordedText, Seen
 from decoding.drafting.source import Chain, View
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.player import RecordedDraft, replay
 from decoding.strategies.budget import Budget
 from decoding.strategies.disco import AsTrained, Below, Priced
@@ -116,7 +116,7 @@ def test_a_token_that_a_budget_left_out_was_not_judged() -> None:
     """The estimate of a left-out token would otherwise count as refused after a whole acceptance."""
     trimmed, whole = Budget("stop", 6), Budget("stop", 6)
     for policy, seen in ((trimmed, [0.9, 0.8, 0.2]), (whole, [0.9, 0.8])):
-        policy.crowd = Crowd()
+        policy.batch = BatchState()
         policy.begin(View())
         for each in seen:
             policy.stops(each)
@@ -136,11 +136,13 @@ def test_every_text_begins_with_the_estimates_of_the_card() -> None:
     assert alone != replay([text], lambda: AsTrained(0.4, 20))
 
 
-def overconfident() -> Classifier:
+def overconfident() -> DraftClassifier:
     """Estimates of about 0.95, whatever the token."""
     width = len(features.NAMES)
     card = {"thresholds": {"priced": 0.3, "threshold": 0.5}}
-    return Classifier(Layers(torch.full((2, width), 0.01), torch.ones(2), torch.ones(1, 2), torch.ones(1)), card=card)
+    return DraftClassifier(
+        Layers(torch.full((2, width), 0.01), torch.ones(2), torch.ones(1, 2), torch.ones(1)), card=card
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -148,7 +150,7 @@ def test_a_drafts_own_end_token_teaches_a_replay_as_little_as_a_live_run(seed: i
     """A live run asks no rule about an end token, so no verdict on one may move the replay's estimates."""
     sampling, classifier = Sampling(max_new_tokens=60), overconfident()
     made = world(seed, ends=[5, 9, 11, 2])
-    estimates = Study([recorded(made, sampling, seed, depth=8)]).estimates(classifier)
+    estimates = RecordedSet([recorded(made, sampling, seed, depth=8)]).estimates(classifier)
     _, live = made.run(stopped_by("priced", 8, classifier, 0.3), [3, 1], sampling, seed)
     starts, at = [], 0
     for event in live.events:

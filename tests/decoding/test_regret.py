@@ -6,15 +6,15 @@ import pytest
 
 from decoding.choice import Choice, choose
 from decoding.core.load import Load
-from decoding.measure.sample import Audit, Sample
+from decoding.measure.sample import Audit, SampleResult
 from decoding.measure.summary import report
 from decoding.strategies import STRATEGIES
 
 ALONE, HYBRID, BOUND = choose("autoregressive"), choose("hybrid"), choose("best-source")
 
 
-def sample(choice: Choice, prompt: str, category: str, speed: float) -> Sample:
-    return Sample(
+def sample(choice: Choice, prompt: str, category: str, speed: float) -> SampleResult:
+    return SampleResult(
         choice.label, prompt, category, 0, 5, (1,) * 10, "", "length", 0, round(10e9 / speed), 10, 0, 0,
         1, 1, 1, 1, 1, (0, 1), (1,), (1,), Audit("identical"),
     )  # fmt: skip

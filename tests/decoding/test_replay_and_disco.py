@@ -15,7 +15,7 @@ from decoding.core.drafter import Drafter
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, training
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.estimating import estimate_of
 from decoding.disco.recording import Recording, record
@@ -24,7 +24,7 @@ from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import Asking, Chain, Copy, Copying, Judgement, View
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, counted
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted
@@ -41,7 +41,7 @@ PLAIN = parse_choices(
     "tree:3/21/1,tree:1/1/1,tree:auto,tree:auto,rows=12,depth=6,tree:4x2,tree:6x2,tree:3x4,tree:2x1"
 )
 QUICK, GLANCE = looking_at(features.QUICK), looking_at(features.GLANCE)
-CLASSIFIED: dict[str, tuple[str, float, Classifier]] = {
+CLASSIFIED: dict[str, tuple[str, float, DraftClassifier]] = {
     "classifier": ("threshold", 0.5, some_classifier()),
     "quick": ("threshold", 0.5, QUICK),
     "at a glance": ("priced", PRICE, GLANCE),
@@ -101,7 +101,7 @@ def test_rows_that_the_draft_must_read_first_count_live_and_replayed(make, sampl
 
 
 def test_copied_tokens_take_no_pass_of_the_draft_model() -> None:
-    study = Study([recorded(world(), SAMPLINGS[0])])
+    study = RecordedSet([recorded(world(), SAMPLINGS[0])])
     counts = study.play(choose("suffix", {"threshold": 0.05}))
     assert counts.drafted > 0 and (counts.draft_passes, counts.drafts) == (0, 0)
     costs = CostModel.of_one((0.0, 10.0, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2)
@@ -124,7 +124,7 @@ class Careless(Copying):
 def test_a_copy_ends_where_the_room_does_live_and_replayed() -> None:
     made, sampling = world(), SAMPLINGS[0]
     _, live = made.run(lambda parts: drafter_for(parts, Careless()), [3, 1], sampling)
-    counts = replay(Study([recorded(made, sampling)]).texts(), Careless)
+    counts = replay(RecordedSet([recorded(made, sampling)]).texts(), Careless)
     assert counts == counted(live.events) and {*counts.rounds} == {*range(7)}
 
 

@@ -24,24 +24,24 @@ from decoding.papers import bootstrap
 from decoding.papers.chances import held_back
 from decoding.papers.drawing import draw, phases, phases_due
 from decoding.papers.evidence import Evidence
-from decoding.papers.figure import Asked, Drawn, Figure, described, filled
+from decoding.papers.figure import Figure, FigurePart, RepeatOptions, described, filled
 from decoding.papers.figures import FIGURES, base, disco_3, disco_classifier, figures_in
 from decoding.papers.files import FILES
-from decoding.papers.files.plate import COLOURS, GREY, Dot, Text, plate
+from decoding.papers.files.plate import COLOURS, GREY, Dot, TextMark, plate
 from decoding.papers.methods import methods
-from decoding.papers.outcomes import Tally, play, total
+from decoding.papers.outcomes import OutcomeTally, play, total
 from decoding.papers.recordings import PromptSet
 from decoding.papers.runs import Ran
 from decoding.papers.settings import of_papers
 from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
-from decoding.replay.workload import Recipe
+from decoding.replay.workload import StudyRecipe
 from decoding.trace.events import Drafted, Event, Verified
 from tests.decoding.worlds import World, some_classifier
 from tests.kit.pairs import pair
 from tests.kit.recordings import expected, lived
 
-ASKED = Asked("--pair starter --limit 4")
+ASKED = RepeatOptions("--pair starter --limit 4")
 LOOKAHEAD, EACH = 3, 2
 FAN = (EACH,) * (LOOKAHEAD + 1)
 SSD = choose("ssd", {"lookahead": LOOKAHEAD, "branches": sum(FAN), "fanout": "/".join(map(str, FAN)),
@@ -122,7 +122,7 @@ def test_saguaro_sampling_takes_probability_from_the_tokens_with_a_branch() -> N
 
 def test_a_draft_of_a_batch_is_priced_with_what_it_takes_besides_its_steps() -> None:
     joint = CostModel({4: [(4, 0.01)]}, {4: [(4, 0.001)]}, begin=[(4, 0.002)])
-    assert base.Race(SimpleNamespace(joint=joint), ()).draft(3, 4) == pytest.approx(0.005)  # type: ignore[arg-type]
+    assert base.TunedWays(SimpleNamespace(joint=joint), ()).draft(3, 4) == pytest.approx(0.005)  # type: ignore[arg-type]
 
 
 def test_prompts_without_a_value_in_a_bin_give_no_interval_there() -> None:
@@ -135,7 +135,7 @@ def test_prompts_without_a_value_in_a_bin_give_no_interval_there() -> None:
 
 
 def test_tallies_add_up() -> None:
-    one = Tally(hits=1, tokens_on_hit=3, misses=1, tokens_on_miss=1)
+    one = OutcomeTally(hits=1, tokens_on_hit=3, misses=1, tokens_on_miss=1)
     assert total([one, one]) == dataclasses.replace(one, hits=2, tokens_on_hit=6, misses=2, tokens_on_miss=2)
     assert total([one]).tokens_per_round == 2.0
 
@@ -266,33 +266,35 @@ def test_published_series_without_a_line_differ_by_their_dots() -> None:
 def test_the_ends_of_a_line_are_labelled_where_no_axis_says_what_its_points_are() -> None:
     points = [point(x, 0.5) | {"label": f"C = {x}"} for x in (1.0, 2.0, 3.0)]
     made = FIGURE | {"series": [FIGURE["series"][1] | {"points": points}]}
-    assert [part.text for part in plate(made).parts if isinstance(part, Text) and "C =" in part.text] == [
+    assert [part.text for part in plate(made).parts if isinstance(part, TextMark) and "C =" in part.text] == [
         "C = 1.0", "C = 3.0"
     ]  # fmt: skip
     assert [words[0] for name, words, _ in scripted(made)[1] if name == "annotate"] == ["C = 1.0", "C = 3.0"]
     twice = made | {"series": [made["series"][0], made["series"][0] | {"name": "the same again"}]}
-    assert sum(isinstance(part, Text) and "C =" in part.text for part in plate(twice).parts) == 2
-    [last] = [part for part in plate(made).parts if isinstance(part, Text) and part.text == "C = 3.0"]
+    assert sum(isinstance(part, TextMark) and "C =" in part.text for part in plate(twice).parts) == 2
+    [last] = [part for part in plate(made).parts if isinstance(part, TextMark) and part.text == "C = 3.0"]
     assert last.anchor == "end" and last.x < plate(made).width
     assert FILES["svg"](made | {"series": [made["series"][0], made["series"][0] | {"points": []}]})
     points[1]["label"] = ""
-    assert not [part for part in plate(made).parts if isinstance(part, Text) and "C =" in part.text]
+    assert not [part for part in plate(made).parts if isinstance(part, TextMark) and "C =" in part.text]
 
 
 @pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
 def test_no_title_is_wider_than_its_plate(figure: Figure) -> None:
     drawn = plate(described(figure, ASKED))
-    lines = [part for part in drawn.parts if isinstance(part, Text) and part.is_bold]
+    lines = [part for part in drawn.parts if isinstance(part, TextMark) and part.is_bold]
     assert " ".join(line.text for line in lines) == drawn.title
     assert all(line.x + 0.7 * line.size * len(line.text) < drawn.width and line.y > line.size for line in lines)
 
 
 def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
-    def fail(evidence: object) -> Drawn:
+    def fail(evidence: object) -> FigurePart:
         raise ZeroDivisionError("nothing is ever hit")
 
     broken = dataclasses.replace(FIGURES["disco-4"], slug="broken", draw=fail, uses=())
-    fine = dataclasses.replace(FIGURES["disco-4"], slug="fine", draw=lambda evidence: Drawn([], "It is fine."), uses=())
+    fine = dataclasses.replace(
+        FIGURES["disco-4"], slug="fine", draw=lambda evidence: FigurePart([], "It is fine."), uses=()
+    )
     shelf = InMemory()
     evidence = SimpleNamespace(shelf=shelf, lacks=lambda needs: "")
     figures = draw(evidence, [broken, fine], ASKED)  # type: ignore[arg-type]
@@ -346,7 +348,7 @@ def test_only_evidence_that_is_on_no_shelf_is_still_due() -> None:
 def test_the_samples_of_all_figures_are_known_before_a_pair_is_loaded(prompts: int) -> None:
     facts: dict[str, Any] = {"prompts": [None] * prompts, "classifier": "one", "has_second_core": True}
     evidence: Any = SimpleNamespace(**facts, also=PromptSet(""), shelf=InMemory(), lacks=lambda needs: "")
-    assert sum(phases(evidence, [*FIGURES.values()]).values()) == of_papers(Recipe(prompts, Sampling()))
+    assert sum(phases(evidence, [*FIGURES.values()]).values()) == of_papers(StudyRecipe(prompts, Sampling()))
 
 
 def told(*figures: dict[str, Any], **sampling: Any) -> str:

@@ -16,20 +16,20 @@ from multiprocessing.connection import Connection
 import pytest
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco.recording import Recording
 from decoding.disco.texts import texts_of
 from decoding.errors import BadPrompt, BadPrompts
-from decoding.measure.comparison import Comparison
-from decoding.prompts.prompt import Prompt
-from decoding.replay.scribes import Scribes, Work, copies_for, serve, write
+from decoding.measure.comparison import Measurement
+from decoding.prompts.prompt import PromptItem
+from decoding.replay.recording_workers import RecordingWorkers, Work, copies_for, serve, write
 from tests.kit.pairs import pair
 from worker.terminal.trace import Trace
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=20)
-PROMPTS = [Prompt(f"p{i}", "abcdefgh"[i % 8] * 3) for i in range(12)]
+PROMPTS = [PromptItem(f"p{i}", "abcdefgh"[i % 8] * 3) for i in range(12)]
 
 
 def same(one: Recording, other: Recording) -> bool:
@@ -54,18 +54,18 @@ def test_a_copy_writes_what_we_would_and_refuses_in_words() -> None:
         for work in (Work(PROMPTS[0], SHARED, 5), Work(PROMPTS[1], SHARED, 0)):
             copy.send_bytes(pickle.dumps(work))
             assert same(pickle.loads(copy.recv_bytes()), write(pair(), work))
-        copy.send_bytes(pickle.dumps(Work(Prompt("long", "a" * 5000), SHARED, 0)))
+        copy.send_bytes(pickle.dumps(Work(PromptItem("long", "a" * 5000), SHARED, 0)))
         assert isinstance(refusal := pickle.loads(copy.recv_bytes()), BadPrompt)
         assert "long has 5000 tokens" in str(refusal)
 
 
 @pytest.mark.parametrize("again", [pair, partial(os._exit, 1)], ids=["works", "dies"])
-def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Callable[[], Pair]) -> None:
+def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Callable[[], ModelPair]) -> None:
     """The copy gets the last prompt at once, so the test waits for it or hears that it died."""
-    alone = Scribes(pair()).record(PROMPTS, SHARED, 5)
+    alone = RecordingWorkers(pair()).record(PROMPTS, SHARED, 5)
     told: list[int] = []
-    with Scribes(replace(pair(), again=again), copies=1) as scribes:
-        together = scribes.record(PROMPTS, SHARED, 5, on_progress=told.append)
+    with RecordingWorkers(replace(pair(), again=again), copies=1) as workers:
+        together = workers.record(PROMPTS, SHARED, 5, on_progress=told.append)
     assert [recording.prompt for recording in together] == [prompt.id for prompt in PROMPTS]
     assert all(map(same, alone, together))
     assert told == list(range(1, 13))
@@ -73,8 +73,8 @@ def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Cal
 
 def test_a_cancelled_recording_leaves_no_half_text_and_no_copy_with_work_in_hand() -> None:
     told: list[int] = []
-    with Scribes(replace(pair(), again=pair), copies=1) as scribes:
-        found = scribes.record(PROMPTS, SHARED, 0, on_progress=told.append, cancelled=lambda: len(told) >= 3)
+    with RecordingWorkers(replace(pair(), again=pair), copies=1) as workers:
+        found = workers.record(PROMPTS, SHARED, 0, on_progress=told.append, cancelled=lambda: len(told) >= 3)
     assert len(found) == len(told) == 3
     assert all(len(recording.matches) == 20 for recording in found)
     assert not multiprocessing.active_children()
@@ -82,14 +82,14 @@ def test_a_cancelled_recording_leaves_no_half_text_and_no_copy_with_work_in_hand
 
 def test_a_text_that_is_cancelled_before_its_first_token_is_not_recorded() -> None:
     asked = itertools.count()
-    found = Scribes(pair()).record(PROMPTS, SHARED, 0, cancelled=lambda: next(asked) > 0)
+    found = RecordingWorkers(pair()).record(PROMPTS, SHARED, 0, cancelled=lambda: next(asked) > 0)
     assert found == []
 
 
 def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None:
     told: list[int] = []
     with pytest.raises(BadPrompt, match="Prompt long has 5000 tokens"):
-        Scribes(pair()).record([*PROMPTS, Prompt("long", "a" * 5000)], SHARED, 0, on_progress=told.append)
+        RecordingWorkers(pair()).record([*PROMPTS, PromptItem("long", "a" * 5000)], SHARED, 0, on_progress=told.append)
     assert not told
 
 
@@ -97,7 +97,7 @@ def trace_of(sampling: Sampling, strategies: str) -> list[str]:
     """Return the trace that compare --trace writes."""
     file = StringIO()
     trace = Trace(file)
-    for _ in Comparison(pair(), PROMPTS, parse_choices(strategies), sampling, 2, trace.sink_for).run():
+    for _ in Measurement(pair(), PROMPTS, parse_choices(strategies), sampling, 2, trace.sink_for).run():
         trace.prompt_done()
     return file.getvalue().splitlines()
 
@@ -106,8 +106,8 @@ def trace_of(sampling: Sampling, strategies: str) -> list[str]:
 def test_recorded_runs_teach_what_texts_written_for_it_do(sampling: Sampling) -> None:
     texts = texts_of(trace_of(sampling, "static:3,threshold:0.4"), "trace")
     assert set(texts) == {prompt.id for prompt in PROMPTS}
-    with_them = Scribes(pair()).record(PROMPTS, sampling, 5, texts=texts)
-    assert all(map(same, with_them, Scribes(pair()).record(PROMPTS, sampling, 5)))
+    with_them = RecordingWorkers(pair()).record(PROMPTS, sampling, 5, texts=texts)
+    assert all(map(same, with_them, RecordingWorkers(pair()).record(PROMPTS, sampling, 5)))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_recorded_runs_teach_what_texts_written_for_it_do(sampling: Sampling) ->
 def test_a_text_of_other_settings_is_refused_in_words(other: Sampling) -> None:
     texts = texts_of(trace_of(SHARED, "static:3"), "trace")
     with pytest.raises(BadPrompts, match="text of prompt p0 is not what this target says with these settings"):
-        Scribes(pair()).record(PROMPTS, other, 0, texts=texts)
+        RecordingWorkers(pair()).record(PROMPTS, other, 0, texts=texts)
 
 
 @pytest.mark.parametrize(

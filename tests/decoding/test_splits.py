@@ -9,12 +9,14 @@ import pytest
 
 from decoding.disco.cards import sharing_sentence
 from decoding.errors import BadPrompts
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.training.splits import Splits
 
 
-def prompts(texts: Sequence[str], split: str = "", categories: Sequence[str] = ("",)) -> list[Prompt]:
-    return [Prompt(f"{split}{i}", text, categories[i % len(categories)], split=split) for i, text in enumerate(texts)]
+def prompts(texts: Sequence[str], split: str = "", categories: Sequence[str] = ("",)) -> list[PromptItem]:
+    return [
+        PromptItem(f"{split}{i}", text, categories[i % len(categories)], split=split) for i, text in enumerate(texts)
+    ]
 
 
 def parts(splits: Splits) -> tuple[set[str], set[str], set[str]]:

@@ -13,20 +13,20 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, parse_choices
 from decoding.core.load import Load
 from decoding.core.loop import decode, decode_all
 from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
-from decoding.drafting.fan_outs import Chosen
-from decoding.drafting.ssd_settings import Settings, WantedBackup
+from decoding.drafting.fan_outs import ChosenOutcomes
+from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.errors import BrokenModel
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import stints
 from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.replay.ssd.track import Track
@@ -34,7 +34,7 @@ from decoding.ssd.copying import copier
 from decoding.ssd.policy.misses import AGAIN as AGAIN_OF_MISSES
 from decoding.ssd.policy.misses import LEAST, Misses
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Trial, shared_out
-from decoding.ssd.transport.messages import Asked, Recipe
+from decoding.ssd.transport.messages import Question, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.accounting import count, rates
 from decoding.trace.events import Anticipated, Drafted, Event, Recorder
@@ -97,9 +97,9 @@ def test_in_turn_the_draft_is_busy_until_the_last_text_is_prepared() -> None:
 # One budget -----------------------------------------------------------------------------------------------------------
 
 
-def chosen(*values: float) -> Chosen:
+def chosen(*values: float) -> ChosenOutcomes:
     outcomes = tuple((number % 2, number) for number in range(len(values)))
-    return Chosen(outcomes, sum(values), (0, 0), values)
+    return ChosenOutcomes(outcomes, sum(values), (0, 0), values)
 
 
 def test_the_likeliest_outcomes_of_all_texts_get_the_rows() -> None:
@@ -198,10 +198,10 @@ def test_a_batch_that_begins_anew_does_not_go_on_with_the_last_round() -> None:
     rounds = []
     for number in range(2):
         side.keep(())
-        side.read(number, Recipe(Settings(3, 6), SAMPLINGS["greedy"], 12, 0, ()), [3, 1], draft)
+        side.read(number, SpeculatorRecipe(SpeculatorSettings(3, 6), SAMPLINGS["greedy"], 12, 0, ()), [3, 1], draft)
         for verdict in (None, 0):
-            side.answer([Asked(number, verdict, 0, 20)], 0)
-            rounds.append(side.texts[number].crowd.round)
+            side.answer([Question(number, verdict, 0, 20)], 0)
+            rounds.append(side.texts[number].batch.round)
     assert [after - before for before, after in itertools.pairwise(rounds)] == [1, 2, 1]
 
 
@@ -212,8 +212,10 @@ def test_a_text_whose_draft_answers_nan_ends_alone_wherever_it_meets_it() -> Non
     for state in range(0, 101, 10):
         target, draft = tables(len(LETTERS), 7)
         draft[state] = torch.nan
-        broken = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
-        made = Comparison(broken, PROMPTS, [ssd().at(Load(4))], Sampling(max_new_tokens=6))
+        broken = ModelPair(
+            *(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64
+        )
+        made = Measurement(broken, PROMPTS, [ssd().at(Load(4))], Sampling(max_new_tokens=6))
         [stint] = stints(next(made.schedule()))
         ends = Counter(type(answer) for _, answer in made.samples(stint))
         assert ends.total() == len(PROMPTS)
@@ -228,7 +230,7 @@ def test_cancelling_a_full_batch_ends_it_at_once() -> None:
 
 
 def test_after_a_cancelled_batch_the_next_one_has_all_rows() -> None:
-    prompts = [Prompt(str(n), "ab") for n in range(4)]
+    prompts = [PromptItem(str(n), "ab") for n in range(4)]
     told: list[object] = []
     made = comparison(choices=[ssd().at(Load(4))], prompts=prompts, cancelled=lambda: bool(told))
     list(made.run(told.append))
@@ -256,7 +258,7 @@ def untimed(track: Track) -> Track:
 
 
 def plan(branches: int | None) -> Plan:
-    return Plan(Settings(4, branches, backup="neural"))
+    return Plan(SpeculatorSettings(4, branches, backup="neural"))
 
 
 @pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
@@ -339,7 +341,7 @@ def test_a_simulated_batch_hits_as_often_as_a_live_one(backup: WantedBackup) -> 
     with torch.inference_mode():
         decode_all(made)
     live = rates([counted for sequence in made if (counted := count(events(sequence)))])["hit_rate"]
-    settings = Settings(4, 10, backup=backup)
+    settings = SpeculatorSettings(4, 10, backup=backup)
     found = simulate_together(tracks, Plan(settings, copier=partial(copier, settings)), COSTS, 4)
     assert found.hit_rate == pytest.approx(live, abs=0.1)
     used = {event.backup for sequence in made for event in events(sequence) if isinstance(event, Drafted)}
@@ -355,6 +357,6 @@ def test_a_simulated_batch_tries_the_backups_that_are_left_open_by_the_clock_of_
 
     def speed(backup: WantedBackup) -> float:
         dear = dataclasses.replace(COSTS, steps={1: [(1, 30.0)]})  # drafts for which the texts wait
-        return simulate_together(tracks, Plan(Settings(4, 4, backup=backup)), dear, 4).tokens_per_s_device
+        return simulate_together(tracks, Plan(SpeculatorSettings(4, 4, backup=backup)), dear, 4).tokens_per_s_device
 
     assert speed("neural") < speed(backup) < speed("ngram")

@@ -12,7 +12,7 @@ from benchmarks._ssd_figures import Contestant
 from benchmarks.ssd import main
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from tests.decoding.worlds import some_classifier
 from tests.kit.pairs import pair, prompts
 
@@ -34,7 +34,7 @@ def found() -> dict[str, Any]:
     ready = pair()
     ready.classifier_at = lambda name: None if name != OURS else ready.target_folder or __file__  # type: ignore
     ready.hold(OURS, some_classifier())
-    comparison = Comparison(ready, prompts(2), [racer.choice for racer in RACERS], SAMPLING)
+    comparison = Measurement(ready, prompts(2), [racer.choice for racer in RACERS], SAMPLING)
     runs, count = race(comparison, RACERS, 1, minutes=60)
     finals = {racer: runs[racer] for racer in figures.finalists(runs)}
     return {
@@ -120,7 +120,7 @@ def test_the_defaults_are_held_against_the_best_of_their_kind_in_hindsight() -> 
     ready.classifier_at = lambda name: None if name != OURS else ready.target_folder or __file__  # type: ignore
     ready.hold(OURS, some_classifier())
     racers = by_default(with_classifier=True)
-    comparison = Comparison(ready, prompts(1), [racer.choice for racer in racers], SAMPLING)
+    comparison = Measurement(ready, prompts(1), [racer.choice for racer in racers], SAMPLING)
     runs, _ = race(comparison, racers, 1, minutes=60)
     of_ssd, over_static, of_disco = figures.bars_of_defaults(runs, is_greedy=False)
     best = [figures.fastest(runs, strategy, cores) for strategy, cores in (("ssd", 2), ("static", 1))]

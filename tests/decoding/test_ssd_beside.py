@@ -13,7 +13,7 @@ from typing import ClassVar, cast
 import pytest
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadDevice, OutOfMemory
@@ -235,7 +235,7 @@ def test_beside_is_refused_where_there_is_one_core() -> None:
 def test_a_draft_works_on_a_core_beside_a_gpu_only_where_that_is_asked_for(table_world: World) -> None:
     """A core takes longer for a draft of one billion weights than a GPU for a whole target of eight."""
     target, process = TableRunner(tables(12, 7)[0], state_of=state_of), table_world.draft_process
-    pair = Pair(target, table_world.draft, Letters(), frozenset(), torch.float64, draft_process=process)
+    pair = ModelPair(target, table_world.draft, Letters(), frozenset(), torch.float64, draft_process=process)
     default, beside = parse_choices("ssd:4,ssd:4,placement=beside")
     assert (pair.process_of(default), pair.process_of(beside)) == (process, process)
     target.device = torch.device("cuda:0")

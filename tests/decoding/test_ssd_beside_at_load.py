@@ -15,14 +15,14 @@ import pytest
 import torch
 
 from decoding.backends.contestants.base import Request
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.core.drafter import EMPTY
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import ONE, Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BrokenModel, DraftLost
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
@@ -32,8 +32,8 @@ from decoding.ssd.transport.draft_process import DraftProcess, runner_in
 from decoding.ssd.transport.draft_server import DraftServer
 from decoding.ssd.transport.mailbox import answering, connect
 from decoding.ssd.transport.messages import (
-    Asked,
-    Recipe,
+    Question,
+    SpeculatorRecipe,
     pack_answers,
     pack_draft,
     pack_entry,
@@ -65,19 +65,19 @@ class Asking(DraftProcess):
         return super().ask(question, patience_s)
 
 
-def paired(target: ModelRunner, draft: ModelRunner, process: DraftProcess) -> Pair:
-    made = Pair(target, draft, Letters(), frozenset(), torch.float64, draft_process=process)
+def paired(target: ModelRunner, draft: ModelRunner, process: DraftProcess) -> ModelPair:
+    made = ModelPair(target, draft, Letters(), frozenset(), torch.float64, draft_process=process)
     made.hold("", some_classifier())
     return made
 
 
-def of_tables(process: DraftProcess) -> Pair:
+def of_tables(process: DraftProcess) -> ModelPair:
     world = World.of_tables(12, 7)
     return paired(world.target, world.draft, process)
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelPair]:
     target, draft = alike(tmp_path_factory.mktemp("pair"))
     runners = [load(folder, dtype="float32").runner for folder in (target, draft)]
     with DraftProcess(partial(runner_in, draft, "float32", runners[1].context, "auto"), ANYWHERE) as process:
@@ -99,7 +99,7 @@ def reasons(events: Sequence[Event]) -> list[str]:
 
 @pytest.mark.parametrize("name", SAMPLINGS)
 @pytest.mark.parametrize("at", [Load(2), Load(5), Load(rate=400)], ids=str)
-def test_the_text_of_real_models_at_any_load_is_the_text_of_one_user(real: Pair, at: Load, name: str) -> None:
+def test_the_text_of_real_models_at_any_load_is_the_text_of_one_user(real: ModelPair, at: Load, name: str) -> None:
     alone = texts(run(real, ALONE, SAMPLINGS[name], ONE))
     for choice in (BESIDE, *OTHERS):
         found = run(real, choice, SAMPLINGS[name], at)
@@ -163,8 +163,8 @@ def draft_model() -> Remade:
     return Remade(table_draft(12, 7).table, 4096, state_of)
 
 
-def recipe(rows: int = 12) -> Recipe:
-    return Recipe(Settings(3, rows, "uniform", "neural"), Sampling(), 12, 0, ())
+def recipe(rows: int = 12) -> SpeculatorRecipe:
+    return SpeculatorRecipe(SpeculatorSettings(3, rows, "uniform", "neural"), Sampling(), 12, 0, ())
 
 
 def speculators(rows: int, model: Remade, texts: int) -> Speculators:
@@ -172,7 +172,7 @@ def speculators(rows: int, model: Remade, texts: int) -> Speculators:
     made = Speculators()
     for number in range(texts):
         made.read(number, recipe(rows), [2, number], model.new_runner())
-    made.answer([Asked(number, None, 0, 40) for number in range(texts)], 0)
+    made.answer([Question(number, None, 0, 40) for number in range(texts)], 0)
     while made.step():
         pass
     return made
@@ -180,7 +180,7 @@ def speculators(rows: int, model: Remade, texts: int) -> Speculators:
 
 def prepared(made: Speculators, texts: int) -> list[tuple[tuple[int, int, int], ...]]:
     """Return the branches of each text, by asking once more."""
-    asked = [Asked(number, 0, 0, 30) for number in range(texts)]
+    asked = [Question(number, 0, 0, 30) for number in range(texts)]
     return [text.postscript().preparation.branches for text in made.answer(asked, 0)]
 
 
@@ -188,8 +188,8 @@ def prepared(made: Speculators, texts: int) -> list[tuple[tuple[int, int, int], 
 def test_only_the_texts_that_missed_are_drafted_anew_and_in_joint_passes() -> None:
     branches, model = prepared(speculators(16, draft_model(), 4), 4), draft_model()
     made = speculators(16, model, 4)
-    verdicts = [Asked(number, *branches[number][0][:2], 30) for number in (0, 1)]
-    verdicts += [Asked(number, 1, unprepared(branches[number]), 30) for number in (2, 3)]
+    verdicts = [Question(number, *branches[number][0][:2], 30) for number in (0, 1)]
+    verdicts += [Question(number, 1, unprepared(branches[number]), 30) for number in (2, 3)]
     model.passes.clear()
     answers = made.answer(verdicts, 0)
     assert [answer.draft.source for answer in answers] == ["hit", "hit", "miss", "miss"]

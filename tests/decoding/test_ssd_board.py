@@ -11,13 +11,13 @@ import pytest
 from decoding.choice import choose
 from decoding.core.drafter import Draft
 from decoding.dice.sampling import Sampling
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
-from decoding.ssd.transport.messages import Asked, Recipe
+from decoding.ssd.transport.messages import Question, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Drafted, Verified
 from tests.decoding.patient import Patient
@@ -48,7 +48,9 @@ class Pairs:
         self._limit = NEW - 1
         classifier = some_classifier() if with_classifier else None
         draft = tables(VOCAB, seed, noise=0.9)[1]
-        recipe = Recipe(Settings(lookahead=4, branches=9, backup="neural"), sampling, VOCAB, seed, (), classifier)
+        recipe = SpeculatorRecipe(
+            SpeculatorSettings(lookahead=4, branches=9, backup="neural"), sampling, VOCAB, seed, (), classifier
+        )
         self._asked, self._taken = (Solo(TableRunner(draft, state_of=state_of), recipe) for _ in range(2))
 
     def begin(self) -> Draft:
@@ -98,7 +100,9 @@ def test_taking_is_as_good_as_asking(name: str, with_classifier: bool) -> None:
 
 def test_what_is_ready_is_told_once_for_every_depth() -> None:
     world = World.of_tables(VOCAB, 1, noise=0.9)
-    draft = Solo(world.draft, Recipe(Settings(lookahead=3, branches=5), SAMPLINGS["greedy"], VOCAB, 1, ()))
+    draft = Solo(
+        world.draft, SpeculatorRecipe(SpeculatorSettings(lookahead=3, branches=5), SAMPLINGS["greedy"], VOCAB, 1, ())
+    )
     draft.begin(PROMPT, 20)
     assert not draft.ready()
     while draft.step():
@@ -110,12 +114,12 @@ def test_what_is_ready_is_told_once_for_every_depth() -> None:
 def test_only_a_single_text_has_drafts_ready() -> None:
     """When the others have ended, the last one has them."""
     side, model = Speculators(), World.of_tables(VOCAB, 1, noise=0.9).draft.model
-    recipe = Recipe(Settings(3, 5, backup="neural"), SAMPLINGS["greedy"], VOCAB, 1, ())
+    recipe = SpeculatorRecipe(SpeculatorSettings(3, 5, backup="neural"), SAMPLINGS["greedy"], VOCAB, 1, ())
     for number in range(2):
         side.read(number, recipe, [3, number], model.new_runner())
     verdict: int | None = None
     for texts in ([0, 1], [1]):
-        side.answer([Asked(number, verdict, 0, 20) for number in texts], 0)
+        side.answer([Question(number, verdict, 0, 20) for number in texts], 0)
         while side.step():
             pass
         assert bool(side.ready()) == (texts == [1])

@@ -12,11 +12,11 @@ import torch
 from decoding.backends.registry import build
 from decoding.choice import Choice, choose, parse_choices
 from decoding.dice.sampling import Sampling
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy
 from decoding.models.table import TableRunner
 from decoding.ssd.policy.breadth import TRIALS, TRIED
-from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
 from tests.decoding.worlds import Solo, World, state_of, tables
 
@@ -90,13 +90,13 @@ def test_shared_dice_tell_the_draft_what_the_target_may_say() -> None:
 # A speculator alone ---------------------------------------------------------------------------------------------------
 
 
-def speculator(settings: Settings) -> Solo:
+def speculator(settings: SpeculatorSettings) -> Solo:
     runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
-    return Solo(runner, Recipe(settings, GREEDY, 12, 0, ()))
+    return Solo(runner, SpeculatorRecipe(settings, GREEDY, 12, 0, ()))
 
 
 def test_it_answers_before_it_prepares_and_prepares_one_step_at_a_time() -> None:
-    draws = speculator(Settings(lookahead=3, branches=8, backup="neural"))
+    draws = speculator(SpeculatorSettings(lookahead=3, branches=8, backup="neural"))
     first = draws.begin([3, 1], 20)
     assert (len(first.tokens), first.source, draws.preparation().branches) == (3, "fresh", ())
     depths = []
@@ -111,7 +111,7 @@ def test_a_verdict_may_come_at_any_moment(steps: int) -> None:
     """An early verdict finds a branch with fewer tokens, or none. The draft given is then the one that would be
     drafted."""
     text = [3, 1]
-    draws = speculator(Settings(lookahead=4, branches=60, fanout="uniform", backup="neural"))
+    draws = speculator(SpeculatorSettings(lookahead=4, branches=60, fanout="uniform", backup="neural"))
     drafted = draws.begin(text, 30).tokens
     for accepted in (4, 0, 2, 4, 1, 3):
         for _ in range(steps):
@@ -120,7 +120,7 @@ def test_a_verdict_may_come_at_any_moment(steps: int) -> None:
         accepted = min(accepted, len(drafted))
         text += [*drafted[:accepted], token]
         answer = draws.answer(accepted, token, 30)
-        plain = speculator(Settings(lookahead=4, backup="neural")).begin(text, 30)
+        plain = speculator(SpeculatorSettings(lookahead=4, backup="neural")).begin(text, 30)
         assert answer.tokens == plain.tokens[: len(answer.tokens)] and answer.tokens
         torch.testing.assert_close(answer.scores, plain.scores[: len(answer.tokens)])
         assert (answer.source == "hit") == (steps >= 2)
@@ -130,7 +130,7 @@ def test_a_verdict_may_come_at_any_moment(steps: int) -> None:
 def test_a_verdict_that_comes_before_anything_is_prepared_finds_nothing_of_the_round_before() -> None:
     """The same outcome comes twice, and the process had no time between."""
     text = [3, 1]
-    draws = speculator(Settings(lookahead=4, branches=60, fanout="uniform", backup="neural"))
+    draws = speculator(SpeculatorSettings(lookahead=4, branches=60, fanout="uniform", backup="neural"))
     drafted = draws.begin(text, 30).tokens
     while draws.step():
         pass
@@ -139,7 +139,7 @@ def test_a_verdict_that_comes_before_anything_is_prepared_finds_nothing_of_the_r
         text += [drafted[0], token]
         answer = draws.answer(1, token, 30)
         assert answer.source == source
-        assert answer.tokens == speculator(Settings(lookahead=4, backup="neural")).begin(text, 30).tokens
+        assert answer.tokens == speculator(SpeculatorSettings(lookahead=4, backup="neural")).begin(text, 30).tokens
         drafted = answer.tokens
 
 

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from decoding.dice.sampling import Sampling
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.messages import SpeculatorRecipe
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
 from tests.decoding.worlds import Solo
 from tests.kit.runners import Watched
@@ -35,9 +35,9 @@ def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @torch.inference_mode()
 def test_the_winners_cache_is_that_of_a_fresh_run(runner: ModelRunner, temperature: float) -> None:
     sampling = Sampling(temperature=temperature)
-    settings = Settings(lookahead=3, branches=10, fanout="uniform", backup="neural")
+    settings = SpeculatorSettings(lookahead=3, branches=10, fanout="uniform", backup="neural")
     watched = Watched(runner)
-    draws = Solo(cast(ModelRunner, watched), Recipe(settings, sampling, 97, 1, ()))
+    draws = Solo(cast(ModelRunner, watched), SpeculatorRecipe(settings, sampling, 97, 1, ()))
     text = [5, 17, 3, 60]
     drafted = draws.begin(text, 90).tokens
     for number in range(8):

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from decoding.core.drafter import Draft
 from decoding.disco import features
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.echoes import Echoes
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.fan_outs import by_fanout, by_probability
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.ssd.backups import random_tokens
 from decoding.ssd.policy.planner import RANKS, OutcomeCounts, planner_for
 from decoding.ssd.policy.ssd_policy import ngram_tokens
-from decoding.ssd.speculator.drawing import Chain, Estimator, bend
+from decoding.ssd.speculator.drawing import DraftedChain, Estimator, bend
 from tests.decoding.worlds import some_classifier
 
 
@@ -110,7 +110,7 @@ def test_holding_back_makes_the_cached_tokens_less_likely_and_leaves_the_others_
 
 
 def test_what_the_text_said_before_is_guessed_first_where_it_has_proved_right() -> None:
-    planner = planner_for(Settings(lookahead=1, branches=1), by_estimates=True)
+    planner = planner_for(SpeculatorSettings(lookahead=1, branches=1), by_estimates=True)
     draft = Draft((3,), torch.empty(1, 0), 1, "limit", "fresh", 1)
     guesses = [[7, 5], [4, 8]]
     for _ in range(100):
@@ -130,8 +130,8 @@ def test_a_token_that_truncation_left_alone_is_estimated_like_any_other() -> Non
     asked = some_classifier()
     unasked = [number for number, name in enumerate(features.NAMES) if name not in features.QUICK]
     hidden = asked.drafted.hidden.index_fill(1, torch.tensor(unasked), 0.0)
-    estimator = Estimator(Classifier(asked.drafted._replace(hidden=hidden)), lambda estimate: estimate)
+    estimator = Estimator(DraftClassifier(asked.drafted._replace(hidden=hidden)), lambda estimate: estimate)
     scores = torch.tensor([[-torch.inf, 3.0, -torch.inf]])
-    told, *_ = estimator.one(Chain(), scores, scores, 1, Echoes(), best=(3.0, -torch.inf))
-    looked, *_ = estimator.one(Chain(), scores, scores, 1, Echoes())
+    told, *_ = estimator.one(DraftedChain(), scores, scores, 1, Echoes(), best=(3.0, -torch.inf))
+    looked, *_ = estimator.one(DraftedChain(), scores, scores, 1, Echoes())
     assert told == pytest.approx(looked, abs=0.01) and 0.0 < told < 1.0

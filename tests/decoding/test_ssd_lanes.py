@@ -18,14 +18,14 @@ from decoding.core.loop import decode
 from decoding.core.sequence import Sequence
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadDevice, BadStrategy
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.models.fast.runner import FastRunner
 from decoding.models.table import TableRunner
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
-from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.ssd.transport.two_lanes import Lane, Lanes, open_lanes
 from decoding.trace.events import Anticipated, Drafted, Event, Recorder, Verified
 from decoding.trace.timing import Clock
@@ -58,9 +58,9 @@ class Late(ExchangeHere):
 
 def run(world: World, sampling: Sampling, looks: int | None, with_classifier: bool = False) -> tuple[Decoded, Recorder]:
     dice, clock, recorder = dice_for(sampling, VOCAB, 5), Clock(), Recorder()
-    settings = Settings(4, 9, backup="neural")
+    settings = SpeculatorSettings(4, 9, backup="neural")
     classifier = some_classifier() if with_classifier else None
-    recipe = Recipe(settings, sampling, VOCAB, 5, frozenset(), classifier)
+    recipe = SpeculatorRecipe(settings, sampling, VOCAB, 5, frozenset(), classifier)
     lanes = Lanes(Lane(CPU, is_urgent=True), Lane(CPU), world.draft)
     drafter = SsdDrafter(Late(lanes, looks), recipe, world.draft, clock)
     ending = Ending(frozenset())
@@ -121,7 +121,7 @@ def test_a_choice_goes_there_by_name(placement: str) -> None:
     _, draft = tables(ready.vocab, 1)
     ready.lanes[placement] = Lanes(Lane(CPU), Lane(CPU), TableRunner(draft, state_of=state_of))
     choices = [choose("autoregressive"), choose("ssd", {"placement": placement})]
-    comparison = Comparison(ready, prompts(2), choices, Sampling(temperature=1.0, max_new_tokens=12))
+    comparison = Measurement(ready, prompts(2), choices, Sampling(temperature=1.0, max_new_tokens=12))
     ready.begin(choices)
     samples = [sample for group in comparison.run() for sample in group]
     assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
@@ -157,7 +157,7 @@ def test_one_device_shared_is_not_ranked_against_two() -> None:
 def test_a_sample_without_room_for_a_draft_has_none() -> None:
     world = World.of_tables(VOCAB, 2)
     lanes = Lanes(Lane(CPU), Lane(CPU), world.draft)
-    recipe = Recipe(Settings(), SAMPLINGS["greedy"], VOCAB, 5, frozenset())
+    recipe = SpeculatorRecipe(SpeculatorSettings(), SAMPLINGS["greedy"], VOCAB, 5, frozenset())
     with torch.inference_mode():
         exchange = ExchangeHere(lanes)
         questioner = exchange.enter(recipe, PROMPT, world.draft, Clock())
@@ -201,7 +201,7 @@ def on_gpu(world: World, choice: Choice | None, sampling: Sampling, vocab: int, 
     if choice is None:
         in_turn = choose("ssd", {"backup": "neural", "placement": "in-turn"})
         return world.run(in_turn, PROMPT, sampling, 5)[0].tokens
-    recipe = Recipe(Settings(backup="neural"), sampling, vocab, 5, frozenset())
+    recipe = SpeculatorRecipe(SpeculatorSettings(backup="neural"), sampling, vocab, 5, frozenset())
     clock = Clock()
     with torch.inference_mode(), lanes.for_target():
         drafter = SsdDrafter(ExchangeHere(lanes), recipe, world.draft, clock)

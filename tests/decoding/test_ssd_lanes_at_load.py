@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from decoding.backends.contestants import ours
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.load import ONE, Load
 from decoding.models.checkpoints import load
@@ -34,21 +34,21 @@ SSD = {
 }
 
 
-def on_lanes(target: ModelRunner, draft: ModelRunner) -> Pair:
-    made = Pair(target, draft, Letters(), frozenset(), torch.float64)
+def on_lanes(target: ModelRunner, draft: ModelRunner) -> ModelPair:
+    made = ModelPair(target, draft, Letters(), frozenset(), torch.float64)
     made.hold("", some_classifier())
     made.lanes |= {placement: Lanes(Lane(target.device), Lane(draft.device), draft) for placement in PLACEMENTS}
     return made
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelPair]:
     yield on_lanes(*(load(folder, dtype="float32").runner for folder in alike(tmp_path_factory.mktemp("pair"))))
 
 
 @pytest.mark.parametrize("name", SAMPLINGS)
 @pytest.mark.parametrize("at", [Load(2), Load(5), Load(rate=400)], ids=str)
-def test_the_text_of_real_models_at_any_load_is_the_text_of_one_user(real: Pair, at: Load, name: str) -> None:
+def test_the_text_of_real_models_at_any_load_is_the_text_of_one_user(real: ModelPair, at: Load, name: str) -> None:
     alone = texts(run(real, ALONE, SAMPLINGS[name], ONE))
     for choice in SSD["two-streams"]:
         assert texts(run(real, choice, SAMPLINGS[name], at)) == alone

@@ -15,7 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from decoding.ssd.transport.mailbox import Connection, Gone, Mailbox, Silence, Slot, answering, connect
+from decoding.ssd.transport.mailbox import (
+    Mailbox,
+    MailboxHandles,
+    MailboxTimeout,
+    ProcessGone,
+    Slot,
+    answering,
+    connect,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 300.0  # s, for things that take milliseconds: the machine may be busy
@@ -122,7 +130,7 @@ def test_what_is_added_later_does_not_cover_the_answer(ends: tuple[Mailbox, Mail
     there.add(b"P.S.")
     assert here.wait(patience_s=DEADLINE) == b"answer"
     assert here.postscript(patience_s=DEADLINE) == b"P.S."
-    with pytest.raises(Silence):
+    with pytest.raises(MailboxTimeout):
         here.postscript(patience_s=0.01)
 
 
@@ -137,7 +145,7 @@ def test_what_belongs_to_an_earlier_question_is_passed_over(ends: tuple[Mailbox,
     there.add(b"old P.S.")
     here.send(b"second")
     assert here.posted() is None
-    with pytest.raises(Silence):
+    with pytest.raises(MailboxTimeout):
         here.postscript(patience_s=0.01)
     there.wait()
     there.post(b"board")
@@ -149,7 +157,7 @@ def test_what_belongs_to_an_earlier_question_is_passed_over(ends: tuple[Mailbox,
 
 def test_silence_has_an_end(ends: tuple[Mailbox, Mailbox]) -> None:
     here, there = ends
-    with pytest.raises(Silence):
+    with pytest.raises(MailboxTimeout):
         here.wait(patience_s=0.02)
     there.send(b"late")
     assert here.wait(patience_s=DEADLINE) == b"late"
@@ -160,7 +168,7 @@ def test_more_rings_than_a_bell_can_hold_disturb_nobody(ends: tuple[Mailbox, Mai
     for _ in range(70_000):
         here.send(b"?")
         assert there.wait(patience_s=DEADLINE) == b"?"
-    with pytest.raises(Silence):
+    with pytest.raises(MailboxTimeout):
         there.wait(patience_s=0.05)
 
 
@@ -170,7 +178,7 @@ def test_what_was_said_before_the_end_is_still_heard(ends: tuple[Mailbox, Mailbo
     there.send(b"last words")
     there.close()
     assert here.wait(patience_s=DEADLINE) == b"last words"
-    with pytest.raises(Gone):
+    with pytest.raises(ProcessGone):
         here.wait(patience_s=DEADLINE)
     here.send(b"to nobody")
     here.close()
@@ -186,7 +194,7 @@ def echo() -> Iterator[tuple[Mailbox, subprocess.Popen[bytes]]]:
     process.wait()
 
 
-def start(far: Connection) -> subprocess.Popen[bytes]:
+def start(far: MailboxHandles) -> subprocess.Popen[bytes]:
     told = json.dumps(dataclasses.asdict(far))
     process = subprocess.Popen([sys.executable, "-c", ECHO, told], pass_fds=far.descriptors, cwd=ROOT)
     far.close()
@@ -215,7 +223,7 @@ def test_a_killed_process_is_gone_not_silent(echo: tuple[Mailbox, subprocess.Pop
     here.send(b"ab")
     assert here.wait(patience_s=DEADLINE) == b"ba"
     process.kill()
-    with pytest.raises(Gone):
+    with pytest.raises(ProcessGone):
         here.wait(patience_s=DEADLINE)
 
 

@@ -13,14 +13,14 @@ import torch
 
 from decoding.core.drafter import Draft
 from decoding.dice.sampling import Sampling
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.breadth import AGAIN, LOOK, TRIALS, TRIED, Breadth
 from decoding.ssd.policy.pace import Pace
-from decoding.ssd.transport.messages import Recipe
-from decoding.trace.events import Source
+from decoding.ssd.transport.messages import SpeculatorRecipe
+from decoding.trace.events import Origin
 from tests.decoding.worlds import Solo, some_classifier, state_of, tables
 from tests.kit.runners import Watched
 
@@ -34,7 +34,7 @@ class Clock:
         return self.now
 
 
-def draft(tokens: int, source: Source = "hit") -> Draft:
+def draft(tokens: int, source: Origin = "hit") -> Draft:
     return Draft((1,) * tokens, torch.empty(tokens, 0), 4, "limit", source, 0)
 
 
@@ -187,8 +187,8 @@ def test_where_nothing_can_follow_no_number_is_learnt() -> None:
 
 def speculator(context: int = 60, vocab: int = 12, hides: bool = True) -> tuple[Solo, Watched]:
     watched = Watched(TableRunner(tables(vocab, 3)[1], context=context, state_of=state_of))
-    settings = Settings(lookahead=3, branches=40, fanout="uniform", backup="neural")
-    return Solo(cast(ModelRunner, watched), Recipe(settings, GREEDY, vocab, 0, ()), hides), watched
+    settings = SpeculatorSettings(lookahead=3, branches=40, fanout="uniform", backup="neural")
+    return Solo(cast(ModelRunner, watched), SpeculatorRecipe(settings, GREEDY, vocab, 0, ()), hides), watched
 
 
 def test_where_time_is_left_the_last_tokens_are_read_and_the_next_preparation_opens_without_a_pass() -> None:
@@ -225,15 +225,15 @@ def test_a_winner_that_was_not_finished_is_finished_as_if_it_had_been_alone() ->
     """The branches' progress does not matter: even the estimates are those of a draft made in one go."""
     for steps in range(2, 6):
         runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
-        settings = Settings(lookahead=4, branches=60, backup="neural")
+        settings = SpeculatorSettings(lookahead=4, branches=60, backup="neural")
         classifier = some_classifier()
-        draws = Solo(runner, Recipe(settings, GREEDY, 12, 0, (), classifier))
+        draws = Solo(runner, SpeculatorRecipe(settings, GREEDY, 12, 0, (), classifier))
         drafted = draws.begin([3, 1], 40).tokens
         for _ in range(steps):
             draws.step()
         accepted, token, _ = draws.preparation().branches[-1]
         answer = draws.answer(accepted, token, 40)
-        alone = Solo(runner, Recipe(settings, GREEDY, 12, 0, (), classifier))
+        alone = Solo(runner, SpeculatorRecipe(settings, GREEDY, 12, 0, (), classifier))
         plain = alone.begin([3, 1, *drafted[:accepted], token], 40)
         shorter = min(len(answer.tokens), len(plain.tokens))
         assert answer.tokens[:shorter] == plain.tokens[:shorter]
@@ -246,7 +246,7 @@ def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it(
     costs = CostModel.of_one((0.0, 1.0, 2.0)).for_one()
     classifier = dataclasses.replace(some_classifier(), card={"thresholds": {"priced": 0.5}, "costs": costs})
     runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
-    draws = Solo(runner, Recipe(Settings(12, 60, backup="neural"), GREEDY, 12, 0, (), classifier))
+    draws = Solo(runner, SpeculatorRecipe(SpeculatorSettings(12, 60, backup="neural"), GREEDY, 12, 0, (), classifier))
     draws.begin([3, 1], 40)
     while draws.step():
         pass

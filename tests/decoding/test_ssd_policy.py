@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from decoding.drafting.ssd_settings import Settings, WantedBackup
+from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.replay.ssd.playing import SimulatedDraft
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
@@ -18,7 +18,10 @@ END = 9
 
 def policy(backup: WantedBackup = "neural", prices: TokenPrices | None = None) -> SsdPolicy:
     return SsdPolicy(
-        Settings(lookahead=4, branches=6, backup=backup), {END}, prices, lambda text, count: [len(text), END, 1][:count]
+        SpeculatorSettings(lookahead=4, branches=6, backup=backup),
+        {END},
+        prices,
+        lambda text, count: [len(text), END, 1][:count],
     )
 
 
@@ -29,14 +32,14 @@ def test_a_draft_grows_as_far_as_the_average_draft_is_worth_one_more_token() -> 
         asked.append(tokens)
         return chance
 
-    decides = policy(prices=TokenPrices(alone=0.5, beside=0.1))  # before any verdict 0.8 of the tokens are accepted
+    decides = policy(prices=TokenPrices(waiting=0.5, beside=0.1))  # before any verdict 0.8 of the tokens are accepted
     assert decides.grows(3, lambda: survival(3, 0.5)) and not decides.grows(3, lambda: survival(3, 0.4))
     assert not decides.grows(4, lambda: survival(4, 1.0))  # 0.8 ** 4 is 0.41: the classifier is not asked
     assert asked == [3, 3]
 
 
 def test_branches_are_final_when_they_are_done_or_would_not_grow_unless_they_are_too_long_to_verify_whole() -> None:
-    decides = policy(prices=TokenPrices(alone=0.5, beside=0.4))
+    decides = policy(prices=TokenPrices(waiting=0.5, beside=0.4))
     assert not decides.is_final(3, is_done=False) and decides.is_final(3, is_done=True)
     assert decides.is_final(4, is_done=False)
     assert 0.8**11 < 0.4 / 4 < 0.8**10
@@ -88,7 +91,7 @@ def test_a_backup_drafts_up_to_its_first_end_token_and_leaves_what_it_does_not_k
 def test_a_backup_copies_what_is_sure_as_the_text_grows(
     name: WantedBackup, instead: tuple[Backup, Sequence[int]]
 ) -> None:
-    settings = Settings(lookahead=4, backup=name)
+    settings = SpeculatorSettings(lookahead=4, backup=name)
     decides = SsdPolicy(settings, {END}, None, lambda text, count: [len(text), END], copier=partial(copier, settings))
     decides.read([5, 5, 1, 2])
     decides.read([1, 2, 3, END, 4, 1, 2])
@@ -99,7 +102,7 @@ def test_a_backup_copies_what_is_sure_as_the_text_grows(
 
 
 def test_no_branch_is_opened_where_a_sure_copy_will_bring_as_many_tokens() -> None:
-    settings = Settings(lookahead=2, branches=6, backup="copy")
+    settings = SpeculatorSettings(lookahead=2, branches=6, backup="copy")
     guesses = [[50, 51, 52] for _ in range(3)]
     chosen = []
     for text in ([*range(30), *range(20)], [*range(50)]):
@@ -112,7 +115,7 @@ def test_no_branch_is_opened_where_a_sure_copy_will_bring_as_many_tokens() -> No
 
 
 def test_a_refused_copy_teaches_nothing_about_the_draft_model_that_a_classifier_judges() -> None:
-    decides = policy("copy", TokenPrices(alone=0.5, beside=0.1))
+    decides = policy("copy", TokenPrices(waiting=0.5, beside=0.1))
     before = decides.planner.acceptance
     decides.learn_outcome(SimulatedDraft((1, 2), "miss", "copy", 0, 1), 0, 5)
     assert decides.planner.acceptance == before
@@ -122,7 +125,7 @@ def test_a_refused_copy_teaches_nothing_about_the_draft_model_that_a_classifier_
 
 def test_the_first_step_is_never_put_off() -> None:
     now_ns = 0
-    decides = SsdPolicy(Settings(backup="neural"), clock_ns=lambda: now_ns)
+    decides = SsdPolicy(SpeculatorSettings(backup="neural"), clock_ns=lambda: now_ns)
     draft = SimulatedDraft((1, 2), "hit", "", 0, None)
     for _ in range(5):
         decides.pace.note_draft()

@@ -10,7 +10,7 @@ import pytest
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.drafting.records import Record, Written
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.fit_ahead import prices_from
 from decoding.prices.machine_card import published
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
@@ -105,7 +105,7 @@ def test_published_prices_give_what_was_published() -> None:
     matches = [dice.random() < acceptance for _ in range(length)]
     text = tuple(0 if match else 1 if dice.random() < 0.78 else 2 for match in matches)
     track = Track(Record.of(matches), written=Written((), text, length), preferred=((0, 1),) * length)
-    plan = plan_for(Settings(7, 24, "uniform", "neural"), 3)
+    plan = plan_for(SpeculatorSettings(7, 24, "uniform", "neural"), 3)
     ours = simulate([track], plan, prices, ANYTIME)
     assert ours.rates["hit_rate"] == pytest.approx(0.86, abs=0.03)
     assert ours.tokens_per_s_device == pytest.approx(255.8, rel=0.05)

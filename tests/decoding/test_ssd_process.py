@@ -16,13 +16,13 @@ from types import FrameType
 import pytest
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.errors import DraftLost
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.models.table import TableRunner
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
 from decoding.ssd.transport.mailbox import Mailbox
 from tests.kit.processes import DEADLINE, LINUX, state
@@ -203,11 +203,13 @@ class Letters:
 
 def test_a_comparison_says_what_each_strategy_had_and_leaves_nothing(process: DraftProcess) -> None:
     table = torch.tensor([[0.0, 2.0, 1.0], [1.0, 0.0, 2.0], [2.0, 1.0, 0.0]])
-    pair = Pair(TableRunner(table), TableRunner(table), Letters(), frozenset(), torch.float32, draft_process=process)  # type: ignore[arg-type]
+    pair = ModelPair(
+        TableRunner(table), TableRunner(table), Letters(), frozenset(), torch.float32, draft_process=process
+    )  # type: ignore[arg-type]
     choices = parse_choices("autoregressive,ssd:placement=beside,ssd:placement=in-turn")
     pair.begin(choices)
     pid = process.pid
-    comparison = Comparison(pair, [Prompt("1", "ab")], choices, Sampling(max_new_tokens=20))
+    comparison = Measurement(pair, [PromptItem("1", "ab")], choices, Sampling(max_new_tokens=20))
     comparison.warm_up()
     [samples] = comparison.run()
     assert len({sample.tokens for sample in samples}) == 1

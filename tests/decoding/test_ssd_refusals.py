@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.errors import BadDevice, OutOfMemory
 from decoding.models.table import TableRunner
@@ -40,7 +40,7 @@ class Vast(TableRunner):
 
 def test_nothing_is_started_where_one_of_the_strategies_cannot_run() -> None:
     with DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2)) as process:
-        pair = Pair(Vast(), Vast(), None, frozenset(), torch.float32, draft_process=process)  # type: ignore[arg-type]
+        pair = ModelPair(Vast(), Vast(), None, frozenset(), torch.float32, draft_process=process)  # type: ignore[arg-type]
         with pytest.raises(OutOfMemory, match="Use fewer branches"):
             pair.begin([choose("ssd", {"placement": "in-turn", "branches": 1, "lookahead": 1}), MANY])
         assert process.pid is None
@@ -48,6 +48,6 @@ def test_nothing_is_started_where_one_of_the_strategies_cannot_run() -> None:
 
 def test_a_placement_that_the_machine_has_not_is_refused_before_another_strategy_has_its_process() -> None:
     table = TableRunner(torch.zeros(3, 3))
-    pair = Pair(table, table, None, frozenset(), torch.float32)  # type: ignore[arg-type]
+    pair = ModelPair(table, table, None, frozenset(), torch.float32)  # type: ignore[arg-type]
     with pytest.raises(BadDevice, match="two processor cores"):
         pair.begin([choose("ssd"), choose("ssd", {"placement": "beside"})])

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.drafting.records import Record, Written
-from decoding.drafting.ssd_settings import Settings, WantedBackup
+from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prices_from
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
@@ -72,12 +72,12 @@ def round_by_round(events: Sequence[Event]) -> list[tuple[object, ...]]:
     return found
 
 
-def choice_of(settings: Settings) -> Choice:
+def choice_of(settings: SpeculatorSettings) -> Choice:
     return choose("ssd", {**dataclasses.asdict(settings), "placement": "in-turn"})
 
 
 def even(lookahead: int, branches: int) -> Plan:
-    return plan_for(Settings(lookahead, branches, "uniform", "neural"), VOCAB)
+    return plan_for(SpeculatorSettings(lookahead, branches, "uniform", "neural"), VOCAB)
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
@@ -104,7 +104,7 @@ def test_a_simulation_in_turn_counts_exactly_what_a_live_run_does(
 def test_with_a_classifier_it_comes_near(sampling: Sampling, ends: Sequence[int], backup: WantedBackup) -> None:
     """The recording lacks the echoes of a refused draft, so a branch now and then goes elsewhere."""
     classifier, cap = some_classifier(), 6
-    settings = Settings(cap, 9, backup=backup)
+    settings = SpeculatorSettings(cap, 9, backup=backup)
     choice = choose("ssd-disco", {"cap": cap, "branches": 9, "backup": backup, "placement": "in-turn"})
     live: list[Event] = []
     simulated: list[Event] = []
@@ -205,7 +205,7 @@ def test_a_number_of_branches_that_is_left_open_is_nearly_as_good_as_the_best_in
     price = replace(passes, branches=[(n, 0.12 + row * n) for n in range(1, 41)], opening=0.2)
 
     def speed(branches: int | None) -> float:
-        plan = plan_for(Settings(4, branches, backup="neural"), VOCAB)
+        plan = plan_for(SpeculatorSettings(4, branches, backup="neural"), VOCAB)
         return simulate(tracks, plan, price, placement).tokens_per_s_device
 
     assert speed(None) > 0.97 * max(speed(branches) for branches in (1, 2, 3, 4, 6, 8, 12, 16))

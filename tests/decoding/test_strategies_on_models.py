@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.transformers import Transformers
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import Load
@@ -62,7 +62,7 @@ def test_other_neighbours_change_no_text(world: World, choice: Choice, sampling:
 
 
 def test_where_texts_are_read_one_after_another_under_load_the_hardware_says_so(world: World) -> None:
-    pair = Pair(world.target, world.draft, Letters(), frozenset(), torch.float32)
+    pair = ModelPair(world.target, world.draft, Letters(), frozenset(), torch.float32)
     one, many = (pair.hardware_of(choose("static").at(Load(users))) for users in (1, 4))
     said = "the transformers runner reads texts one after another"
     assert said not in one and (said in many) == (world.target.facts.runner == "transformers")
@@ -85,7 +85,7 @@ def test_every_strategy_gives_the_text_that_the_target_gives_alone(
 
 def by_the_library(folders: tuple[Path, Path], choice: Choice, recorder: Recorder | None = None) -> Decoded:
     target, draft = (load(folder, dtype="float32") for folder in folders)
-    pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), torch.float32, *folders)
+    pair = ModelPair(target.runner, draft.runner, target.tokenizer, frozenset(), torch.float32, *folders)
     request = Request(choice, PROMPT, GREEDY, 0, Ending(()))
     [(_, decoded)] = Transformers(pair).run([request], lambda _: recorder or Recorder(), never)
     return decoded

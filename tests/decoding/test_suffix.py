@@ -11,7 +11,7 @@ import pytest
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.drafting.suffixes import Suffixes
-from decoding.strategies.suffix import MOST_TEXTS, Memory, Remembering, SuffixDecoding
+from decoding.strategies.suffix import MOST_TEXTS, RecentTexts, Remembering, SuffixDecoding
 from decoding.trace.events import Drafted
 from tests.decoding.worlds import World
 from tests.kit.copies import some_text
@@ -103,14 +103,14 @@ def test_a_text_without_a_repeat_suggests_nothing(text: list[int]) -> None:
 # Memory across requests -----------------------------------------------------------------------------------------------
 
 
-def remembering(memory: Memory, text: Sequence[int]) -> Remembering:
+def remembering(memory: RecentTexts, text: Sequence[int]) -> Remembering:
     proposer = Remembering(0.1, 20, memory)
     proposer.follow(text)
     return proposer
 
 
 def test_what_an_earlier_request_was_answered_is_copied() -> None:
-    memory, answer = Memory(), [*range(50, 80)]
+    memory, answer = RecentTexts(), [*range(50, 80)]
     earlier = remembering(memory, [1, 2, 3])
     earlier.follow([1, 2, 3, *answer])
     later = remembering(memory, [9, 9, 8])
@@ -121,14 +121,14 @@ def test_what_an_earlier_request_was_answered_is_copied() -> None:
 
 
 def test_the_longest_match_wins_be_it_of_its_own_text_or_of_an_earlier_one() -> None:
-    memory = Memory()
+    memory = RecentTexts()
     remembering(memory, [7, 1, 2, 3, 60, 61])
     assert remembering(memory, [2, 3, 40, 41, 5, 2, 3]).copied()[0] == 40
     assert remembering(memory, [2, 3, 40, 41, 5, 1, 2, 3]).copied()[0] == 60
 
 
 def test_an_earlier_answer_to_the_same_prompt_is_not_copied() -> None:
-    memory = Memory()
+    memory = RecentTexts()
     remembering(memory, [1, 2, 3]).follow([1, 2, 3, *range(50, 80)])
     again = remembering(memory, [1, 2, 3])
     again.follow([1, 2, 3, 50])
@@ -136,7 +136,7 @@ def test_an_earlier_answer_to_the_same_prompt_is_not_copied() -> None:
 
 
 def test_only_the_latest_texts_are_remembered() -> None:
-    memory = Memory()
+    memory = RecentTexts()
     for number in range(MOST_TEXTS + 1):
         remembering(memory, [number, 1000 + number])
     assert not remembering(memory, [-5, 0]).copied(), "the first text is forgotten"

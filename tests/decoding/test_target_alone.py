@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.backends import alone
+from decoding.backends import without_draft
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.transformers import Transformers
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.backends.registry import Parts, build
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.ending import Ending
@@ -20,9 +20,9 @@ from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.errors import BadCheckpoint, BadPair, BadStrategy
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.models.checkpoints import load
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from decoding.replay.probing import probe
 from decoding.strategies import STRATEGIES
@@ -34,7 +34,9 @@ from decoding.vocabularies.fit import check_pair
 from tests.decoding.models import LLAMA, save
 from tests.decoding.worlds import some_classifier
 
-PROMPTS = [Prompt(f"p{n}", f"w{n} w{n + 9} w3", split=split) for n, split in enumerate(("train", "validation", "test"))]
+PROMPTS = [
+    PromptItem(f"p{n}", f"w{n} w{n + 9} w3", split=split) for n, split in enumerate(("train", "validation", "test"))
+]
 SAMPLING = Sampling(max_new_tokens=12)
 AUTOREGRESSIVE = choose("autoregressive")
 NEEDY = [choose(slug) for slug, strategy in STRATEGIES.items() if strategy.needs_draft]
@@ -48,47 +50,47 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def target_alone(folders: tuple[Path, Path]) -> Pair:
+def target_alone(folders: tuple[Path, Path]) -> ModelPair:
     target = load(folders[0], dtype="float32")
-    return Pair(target.runner, None, target.tokenizer, frozenset(), torch.float32, folders[0])
+    return ModelPair(target.runner, None, target.tokenizer, frozenset(), torch.float32, folders[0])
 
 
-def texts(pair: Pair) -> list[str]:
-    return [sample.text for group in Comparison(pair, PROMPTS, [AUTOREGRESSIVE], SAMPLING).run() for sample in group]
+def texts(pair: ModelPair) -> list[str]:
+    return [sample.text for group in Measurement(pair, PROMPTS, [AUTOREGRESSIVE], SAMPLING).run() for sample in group]
 
 
-def test_it_says_the_text_that_it_says_beside_a_draft(target_alone: Pair, folders: tuple[Path, Path]) -> None:
+def test_it_says_the_text_that_it_says_beside_a_draft(target_alone: ModelPair, folders: tuple[Path, Path]) -> None:
     draft = load(folders[1], dtype="float32").runner
     assert texts(target_alone) == texts(dataclasses.replace(target_alone, draft=draft, contestants={}))
     assert target_alone.runner_of(AUTOREGRESSIVE) == "fast"
 
 
-def test_its_whole_vocabulary_can_be_chosen(target_alone: Pair, tmp_path: Path) -> None:
+def test_its_whole_vocabulary_can_be_chosen(target_alone: ModelPair, tmp_path: Path) -> None:
     narrow = load(save(tmp_path, "llama", **{**LLAMA, "vocab_size": 80}), dtype="float32").runner
     assert dataclasses.replace(target_alone, draft=narrow).vocab == 80
     assert target_alone.vocab == target_alone.target.vocab_size == 97
 
 
 @pytest.mark.parametrize("choice", NEEDY, ids=lambda choice: choice.label)
-def test_a_strategy_that_needs_a_draft_is_refused_with_those_that_run(target_alone: Pair, choice: Choice) -> None:
+def test_a_strategy_that_needs_a_draft_is_refused_with_those_that_run(target_alone: ModelPair, choice: Choice) -> None:
     with pytest.raises(BadStrategy) as told:
         target_alone.begin([AUTOREGRESSIVE, choice])
     assert str(told.value).startswith(f"{choice.label} needs a draft model, and this pair has none. Without a draft,")
-    assert all(slug in str(told.value) for slug in alone.runnable())
+    assert all(slug in str(told.value) for slug in without_draft.runnable())
 
 
-def test_a_new_comparison_of_it_begins_with_strategies_that_run(target_alone: Pair) -> None:
-    assert AUTOREGRESSIVE in alone.usual()
-    target_alone.begin(alone.usual())
-    assert not any(choice.spec.needs_draft or choice.spec.role == "peer" for choice in alone.usual())
+def test_a_new_comparison_of_it_begins_with_strategies_that_run(target_alone: ModelPair) -> None:
+    assert AUTOREGRESSIVE in without_draft.usual()
+    target_alone.begin(without_draft.usual())
+    assert not any(choice.spec.needs_draft or choice.spec.role == "peer" for choice in without_draft.usual())
 
 
 def test_nothing_remembers_earlier_requests_unless_asked_to() -> None:
     """It used to, in the one order of the prompts."""
-    assert [choice.strategy for choice in alone.usual()] == ["autoregressive", "lookup", "suffix"]
+    assert [choice.strategy for choice in without_draft.usual()] == ["autoregressive", "lookup", "suffix"]
 
 
-def test_what_records_a_draft_is_refused(target_alone: Pair) -> None:
+def test_what_records_a_draft_is_refused(target_alone: ModelPair) -> None:
     with pytest.raises(
         BadPair, match=r"design ours needs a draft model, and this pair has none\. Take the design sources"
     ):
@@ -96,28 +98,28 @@ def test_what_records_a_draft_is_refused(target_alone: Pair) -> None:
 
 
 @pytest.mark.parametrize("choice", parse_choices("autoregressive,lookup:3,suffix:0.3,suffix:0.3,memory=true"), ids=str)
-def test_replays_of_its_texts_count_what_runs(target_alone: Pair, choice: Choice) -> None:
+def test_replays_of_its_texts_count_what_runs(target_alone: ModelPair, choice: Choice) -> None:
     sampling = Sampling(max_new_tokens=48)
     told: list[int] = []
     recorded = study(target_alone, PROMPTS, sampling, tails=True, on_progress=told.append)
-    samples = Comparison(target_alone, PROMPTS, [choice], sampling).run_whole()
+    samples = Measurement(target_alone, PROMPTS, [choice], sampling).run_whole()
     counts = recorded.play(choice)
-    assert recorded.is_alone and told == [1, 2, 3]
+    assert recorded.is_undrafted and told == [1, 2, 3]
     assert counts.target_passes == sum(sample.num_target_passes for sample in samples)
     assert counts.drafted == sum(sample.num_draft_tokens for sample in samples)
 
 
-def test_a_recording_of_it_can_be_cancelled(target_alone: Pair) -> None:
+def test_a_recording_of_it_can_be_cancelled(target_alone: ModelPair) -> None:
     assert study(target_alone, PROMPTS, SAMPLING, tails=True, cancelled=lambda: True).recordings == []
 
 
-def test_prices_of_it_are_those_of_verifications(target_alone: Pair) -> None:
+def test_prices_of_it_are_those_of_verifications(target_alone: ModelPair) -> None:
     costs = probe(target_alone, PROMPTS, Sampling(max_new_tokens=96))
     assert costs.widest > 7 and min(seconds for _, seconds in costs.target[1]) > 0
     assert costs.drafted(1, 3) == costs.tree == costs.mixing == 0
 
 
-def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: Pair, tmp_path: Path) -> None:
+def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: ModelPair, tmp_path: Path) -> None:
     made = some_classifier()
     made.card.update(pair=["the target's fingerprint", "a draft's"], features=features.NAMES)
     made.save(tmp_path / "disco")
@@ -126,12 +128,12 @@ def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: 
         AUTOREGRESSIVE,
         *parse_choices("lookup:20,threshold=0.05,classifier=newest,suffix:0.05,classifier=newest"),
     ]
-    groups = list(Comparison(target_alone, PROMPTS, choices, SAMPLING).run())
+    groups = list(Measurement(target_alone, PROMPTS, choices, SAMPLING).run())
     assert [len(group) for group in groups] == [3] * len(PROMPTS)
     assert all(len({sample.text for sample in group}) == 1 for group in groups)
 
 
-def test_a_strategy_that_hides_its_need_of_a_draft_is_found_out(target_alone: Pair) -> None:
+def test_a_strategy_that_hides_its_need_of_a_draft_is_found_out(target_alone: ModelPair) -> None:
     dice = dice_for(SAMPLING, target_alone.vocab, 0)
     parts = Parts(
         target_alone.target, None, dice, Clock(), (), target_alone.classifier, target_alone.choosings
@@ -140,7 +142,7 @@ def test_a_strategy_that_hides_its_need_of_a_draft_is_found_out(target_alone: Pa
         build(choose("static"), parts)
 
 
-def test_the_transformers_library_generates_without_an_assistant(target_alone: Pair) -> None:
+def test_the_transformers_library_generates_without_an_assistant(target_alone: ModelPair) -> None:
     prompt = target_alone.tokenizer.encode(PROMPTS[0].text)
     request = Request(AUTOREGRESSIVE, prompt, SAMPLING, 0, Ending(()))
     [(_, theirs)] = Transformers(target_alone).run([request], lambda _: Recorder(), never)

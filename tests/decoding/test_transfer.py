@@ -9,12 +9,12 @@ import pytest
 from decoding.papers import transfer
 from decoding.papers.drawing import draw, phases
 from decoding.papers.evidence import Evidence
-from decoding.papers.figure import Asked
+from decoding.papers.figure import RepeatOptions
 from decoding.papers.figures import FIGURES
 from decoding.papers.recordings import RECORDING_ALSO, PromptSet
 from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from tests.kit.pairs import SHARED, pair, prompts
 
@@ -22,7 +22,7 @@ COSTS = CostModel.of_one((0.0, *(1.0 + 0.05 * rows for rows in range(24))), 0.2,
 FIGURE = FIGURES["disco-transfer"]
 
 
-def evidence(own: list[Prompt], further: list[Prompt]) -> Evidence:
+def evidence(own: list[PromptItem], further: list[PromptItem]) -> Evidence:
     made = Evidence(pair(), own, SHARED, InMemory(), classifier_name=None)
     made.own_set, made.also = "code", PromptSet("prose", further)
     return made
@@ -48,7 +48,7 @@ def test_no_classifier_judges_a_prompt_that_taught_it() -> None:
 def test_with_a_further_set_the_figure_is_as_published_and_needs_no_classifier() -> None:
     made = evidence(prompts(40, seed=1), prompts(41, seed=2))
     assert phases(made, [FIGURE])[RECORDING_ALSO] == 41
-    [figure] = draw(made, [FIGURE], Asked("--limit 6", also="prose.jsonl"))
+    [figure] = draw(made, [FIGURE], RepeatOptions("--limit 6", also="prose.jsonl"))
     assert figure["x"]["names"] == ["code", "prose"] and not figure["needs"]
     assert [each["name"] for each in figure["series"]] == ["DISCO, trained on code", "DISCO, trained on prose"]
     assert all(len(each["points"]) == 2 for each in figure["series"])
@@ -63,12 +63,12 @@ def test_two_parts_of_one_set_have_two_names() -> None:
 
 
 def test_texts_too_short_to_train_on_cost_the_figure_and_not_the_study() -> None:
-    [figure] = draw(evidence(prompts(4), prompts(4, seed=3)), [FIGURE], Asked("--limit 4"))
+    [figure] = draw(evidence(prompts(4), prompts(4, seed=3)), [FIGURE], RepeatOptions("--limit 4"))
     assert figure["needs"].startswith("more recorded tokens (The training prompts give") and not figure["series"]
 
 
 @pytest.mark.parametrize(("own", "further"), [(3, 4), (4, 3), (4, 0)])
 def test_too_few_prompts_are_told_and_how_to_get_the_published_form(own: int, further: int) -> None:
-    [figure] = draw(evidence(prompts(own), prompts(further, seed=3)), [FIGURE], Asked("--limit 4"))
+    [figure] = draw(evidence(prompts(own), prompts(further, seed=3)), [FIGURE], RepeatOptions("--limit 4"))
     assert "a further set of prompts (--also FILE" in figure["needs"] and not figure["series"]
     assert not any("--also" in line for line in figure["recipe"])

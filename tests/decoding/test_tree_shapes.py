@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding.backends.contestants.base import Request
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.ending import Ending
 from decoding.core.load import Load
@@ -119,7 +119,7 @@ class CountingModel(TableModel):
 
 def test_texts_that_draft_trees_share_the_passes_of_both_models() -> None:
     target, draft = (CountingModel(table, 4096, state_of) for table in tables(12, 3))
-    pair = Pair(target.new_runner(), draft.new_runner(), Letters(), frozenset(), torch.float64)
+    pair = ModelPair(target.new_runner(), draft.new_runner(), Letters(), frozenset(), torch.float64)
     choice = choose("tree", {"shape": "2/11"})
     requests = [Request(choice, [0, 1, 2], Sampling(max_new_tokens=12), seed, Ending(frozenset())) for seed in range(3)]
     before = len(CountingModel.shared)

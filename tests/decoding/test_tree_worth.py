@@ -10,7 +10,7 @@ from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.drafting.tree_shapes import TreeShape
 from decoding.prices.cost_model import CostModel
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.tree_worth import shape_of, tree_worth, with_row_price
 from tests.kit.recordings import recorded, world
 
@@ -18,16 +18,18 @@ COSTS = CostModel.of_one((0.0, 10.0, 10.1), draft=1.0, draft_round=0.0, catch_up
 
 
 @pytest.fixture(scope="module")
-def texts() -> Study:
-    return Study([recorded(world(seed), Sampling(temperature=1.0, max_new_tokens=40), seed) for seed in range(8)])
+def texts() -> RecordedSet:
+    return RecordedSet([recorded(world(seed), Sampling(temperature=1.0, max_new_tokens=40), seed) for seed in range(8)])
 
 
-def test_a_tree_is_never_slower_than_the_chain_of_as_many_tokens_if_its_places_cost_rows_alone(texts: Study) -> None:
+def test_a_tree_is_never_slower_than_the_chain_of_as_many_tokens_if_its_places_cost_rows_alone(
+    texts: RecordedSet,
+) -> None:
     for row in tree_worth(texts, COSTS).same_rows:
         assert row.tree_tokens_per_s >= 0.98 * row.chain_tokens_per_s, "the shape is learnt along the way"
 
 
-def test_the_price_up_to_which_a_tree_wins_separates_prices_at_which_it_does(texts: Study) -> None:
+def test_the_price_up_to_which_a_tree_wins_separates_prices_at_which_it_does(texts: RecordedSet) -> None:
     found = tree_worth(texts, COSTS)
     most = found.most_row_price
     assert most is not None and found.row_price < most < 1.0
@@ -36,13 +38,13 @@ def test_the_price_up_to_which_a_tree_wins_separates_prices_at_which_it_does(tex
     assert f"at most {100 * most:.1f} % of a pass" in found.sentence
 
 
-def test_no_row_is_cheap_enough_where_each_place_costs_the_draft_much(texts: Study) -> None:
+def test_no_row_is_cheap_enough_where_each_place_costs_the_draft_much(texts: RecordedSet) -> None:
     costly = replace(COSTS.with_drafting(0.1), in_tree=20.0)
     found = tree_worth(texts, costly)
     assert found.most_row_price is None and "at no price" in found.sentence
 
 
-def test_a_shape_says_how_often_each_place_is_accepted(texts: Study) -> None:
+def test_a_shape_says_how_often_each_place_is_accepted(texts: RecordedSet) -> None:
     fixed = choose("tree", {"shape": "2/11"})
     places = shape_of(texts.texts(), fixed)
     assert [(place.parent, place.rank) for place in places] == [(-1, 0), (-1, 1), (0, 0), (1, 0)]

@@ -8,8 +8,8 @@ from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
-from decoding.replay.what_if.places import Places
-from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.places import TracedText
+from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import simulate
 from decoding.trace.events import to_dict
 from tests.decoding.worlds import World
@@ -19,13 +19,13 @@ SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 NARROW = choose("tree", {"shape": "2/11/1"})
 
 
-def known_from(*choices: Choice) -> tuple[World, Recorded]:
+def known_from(*choices: Choice) -> tuple[World, RecordedComparison]:
     world = World.of_tables(12, 4, noise=0.9)
     decoded, _ = world.run(choose("autoregressive"), [3, 1], SHARED)
-    places = Places.of(len(decoded.tokens), 40, False, tokens=decoded.tokens)
+    places = TracedText.of(len(decoded.tokens), 40, False, tokens=decoded.tokens)
     for choice in choices:
         places.learn(to_dict(event, seq) for seq, event in enumerate(world.run(choice, [3, 1], SHARED)[1].events))
-    return world, Recorded([places], 1, COSTS, 2)
+    return world, RecordedComparison([places], 1, COSTS, 2)
 
 
 @pytest.mark.parametrize("choice", [NARROW, choose("tree", {"rows": 6, "depth": 3}), choose("tree", {"shape": "3"})])

@@ -11,7 +11,7 @@ from decoding.choice import Choice, choose, parse_choices
 from decoding.core.load import Load
 from decoding.measure import passes, why
 from decoding.measure.request_times import Timing
-from decoding.measure.sample import Sample, sample_from_dict, sample_from_events
+from decoding.measure.sample import SampleResult, sample_from_dict, sample_from_events
 from decoding.measure.spent import BOUND, CAUSES, is_behind, rounds_behind
 from decoding.measure.summary import report
 from decoding.measure.texts import Texts
@@ -52,12 +52,12 @@ class Trace:
         self.now, self.text = asked + verify, self.text + accepted + 1
         return self
 
-    def sample(self, choice: Choice, tokens: tuple[int, ...] = TOKENS) -> Sample:
+    def sample(self, choice: Choice, tokens: tuple[int, ...] = TOKENS) -> SampleResult:
         trace = [*self.events, Finished("length", len(tokens), self.now)]
         return sample_from_events(trace, choice=choice, prompt="p", category="", repeat=1, tokens=tokens, text="")
 
 
-def alone() -> Sample:
+def alone() -> SampleResult:
     trace = Trace()
     for _ in TOKENS:
         trace.play(0, 0, other=20)
@@ -76,7 +76,7 @@ def long() -> Trace:
     return Trace().play(4, 3, drafting=80, verify=160).play(4, 2, drafting=80, verify=160).play(0, 0)
 
 
-def found(*samples: Sample, choices: tuple[Choice, ...] = (ALONE, STATIC, LONG)) -> dict[str, dict]:
+def found(*samples: SampleResult, choices: tuple[Choice, ...] = (ALONE, STATIC, LONG)) -> dict[str, dict]:
     rows = report(choices, {choice.label: "" for choice in choices}, samples)
     return {row["label"]: row["why"] for row in rows}
 
@@ -187,7 +187,7 @@ FOUR = Load(concurrency=4)
 CROWD, AMONG = ALONE.at(FOUR), STATIC.at(FOUR)
 
 
-def crowd() -> Sample:
+def crowd() -> SampleResult:
     """Autoregressive among four texts: a pass takes 200 ns, and the one that reads a prompt for another 500."""
     trace = Trace()
     for number in range(len(TOKENS)):

@@ -21,7 +21,7 @@ from decoding.dice.choosing import Choosings
 from decoding.dice.dice import Dice, dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging
-from decoding.disco.classifier import Classifier, Layers
+from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Feature
 from decoding.drafting.source import Judged, Judgement, Source, Words, no_words
@@ -29,7 +29,7 @@ from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner, hashed
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.draft_process import DraftProcess
-from decoding.ssd.transport.messages import Asked, Recipe
+from decoding.ssd.transport.messages import Question, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.strategies.disco import RULES
@@ -60,7 +60,7 @@ def label(value: object) -> str | None:
     return value.label if isinstance(value, Choice) else None
 
 
-def some_classifier(seed: int = 0) -> Classifier:
+def some_classifier(seed: int = 0) -> DraftClassifier:
     """Untrained, but as decided as any. Weights for matches come last: recorded behaviour is older than these."""
     dice = torch.Generator().manual_seed(seed)
     hidden, first, last = (
@@ -68,17 +68,17 @@ def some_classifier(seed: int = 0) -> Classifier:
     )
     matches = torch.randn(6, len(judging.MATCHES), generator=dice)
     about = {"thresholds": {"priced": 0.3, "threshold": 0.5, "copied": 0.2}}
-    return Classifier(Layers(torch.cat((hidden, matches), 1), first, last, torch.zeros(1)), card=about)
+    return DraftClassifier(Layers(torch.cat((hidden, matches), 1), first, last, torch.zeros(1)), card=about)
 
 
-def looking_at(names: abc.Sequence[str]) -> Classifier:
+def looking_at(names: abc.Sequence[str]) -> DraftClassifier:
     """Untrained, and it looks at nothing else."""
     made = some_classifier(1)
     made.drafted.hidden[:, [i for i, name in enumerate(features.NAMES) if name not in names]] = 0.0
     return made
 
 
-def stopped_by(rule: str, cap: int, classifier: Classifier, threshold: float) -> Callable[[Parts], Drafter]:
+def stopped_by(rule: str, cap: int, classifier: DraftClassifier, threshold: float) -> Callable[[Parts], Drafter]:
     """One of DISCO's rules with a classifier that need not be stored."""
     return lambda parts: parts.drafter(RULES[rule](threshold, cap), classifier)
 
@@ -203,7 +203,7 @@ class World:
 class Solo:
     """The draft's side of a single text, driven step by step: in turn, or as beside the target if it `hides`."""
 
-    def __init__(self, runner: ModelRunner, recipe: Recipe, hides: bool = False) -> None:
+    def __init__(self, runner: ModelRunner, recipe: SpeculatorRecipe, hides: bool = False) -> None:
         self._runner, self._recipe = runner, recipe
         self._side = Speculators(hides)
         self.step, self.ready = self._side.step, self._side.ready
@@ -214,10 +214,10 @@ class Solo:
 
     def begin(self, text: abc.Sequence[int], limit: int) -> Draft:
         self._side.read(0, self._recipe, [*text], self._runner)
-        return self._ask(Asked(0, None, 0, limit))
+        return self._ask(Question(0, None, 0, limit))
 
     def answer(self, accepted: int, token: int, limit: int, taken: int = 0) -> Draft:
-        return self._ask(Asked(0, accepted, token, limit, taken))
+        return self._ask(Question(0, accepted, token, limit, taken))
 
     def preparation(self) -> Preparation:
         return self.speculator.preparation()
@@ -225,7 +225,7 @@ class Solo:
     def estimate(self) -> tuple[float, ...]:
         return self.speculator.estimate()
 
-    def _ask(self, asked: Asked) -> Draft:
+    def _ask(self, asked: Question) -> Draft:
         [answered] = self._side.answer([asked], time.perf_counter_ns())
         assert answered.error is None
         return answered.draft

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from decoding.dice.sampling import Sampling
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.replay.ssd.recording import plan_for
 from decoding.replay.ssd.simulator import simulate
 from decoding.trace.events import Event, to_dict
@@ -56,7 +56,9 @@ def with_times(events: Sequence[Event]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name not in ADDED} for row in rows]
 
 
-def simulated(settings: Settings, sampling: Sampling, ends: frozenset[int], has_classifier: bool) -> dict[str, Any]:
+def simulated(
+    settings: SpeculatorSettings, sampling: Sampling, ends: frozenset[int], has_classifier: bool
+) -> dict[str, Any]:
     found = []
     classifier = some_classifier() if has_classifier else None
     for seed in range(2):
@@ -75,7 +77,7 @@ def cases() -> Iterator[tuple[str, Case]]:
     for label, name, (end, ends) in itertools.product(LIVE, SAMPLINGS, ENDS.items()):
         yield f"simulated ssd {label}, {name}, {end}", partial(simulated, LIVE[label], SAMPLINGS[name], ends, False)
     for name, (end, ends) in itertools.product(SAMPLINGS, ENDS.items()):
-        settings = Settings(5, 6, backup="neural")
+        settings = SpeculatorSettings(5, 6, backup="neural")
         yield f"simulated ssd-disco, {name}, {end}", partial(simulated, settings, SAMPLINGS[name], ends, True)
 
 

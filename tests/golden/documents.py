@@ -17,23 +17,22 @@ from decoding.papers.evidence import Evidence
 from decoding.papers.figures import FIGURES
 from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit import AtLoad, joined
+from decoding.prices.fit import PricesAtLoad, joined
 from decoding.prices.machine_card import Card
 from decoding.replay import plan_at_load
 from decoding.replay.confirming import best_of_each
 from decoding.replay.plan_document import document_of
-from decoding.replay.planning import Study, predict, study
-from decoding.replay.planning_at_load import Material, best_of_kinds, predict_at_load, schedule
-from decoding.replay.projecting.projecting import Material as Projecting
-from decoding.replay.projecting.projecting import as_dict, project
+from decoding.replay.planning import RecordedSet, predict, study
+from decoding.replay.planning_at_load import PlanInputs, best_of_kinds, predict_at_load, schedule
+from decoding.replay.projecting.projecting import ProjectionInputs, as_dict, project
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate as simulate_ahead
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.what_if.ahead import Ahead, Stood, stood, surer, track
+from decoding.replay.what_if.ahead import SsdTracks, Stood, stood, surer, track
 from decoding.replay.what_if.at_load import simulate_at_load
-from decoding.replay.what_if.places import Places
-from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.places import TracedText
+from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import simulate
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Prompted, to_dict
@@ -93,14 +92,14 @@ CARD = Card(
 
 
 @cache
-def recorded(name: str) -> Study:
+def recorded(name: str) -> RecordedSet:
     return study(pair(), prompts(8), SAMPLINGS[name], tails=True, trees=True)
 
 
 def counts(name: str) -> Rows:
     """Passes that a replay counts of each setting of the live cases."""
     found, classifier = recorded(name), some_classifier()
-    estimates, judge = found.estimates(classifier), Material(found, JOINT, classifier).judge
+    estimates, judge = found.estimates(classifier), PlanInputs(found, JOINT, classifier).judge
     choices = [one for one in parse_choices(live.LABELS) if one.spec.can_replay and not one.spec.prices_rounds]
     rows = {}
     for choice in filter(found.tells, choices):
@@ -120,7 +119,7 @@ def planned(name: str) -> Rows:
 
 
 def planned_at_load(name: str) -> Rows:
-    material = Material(recorded(name), JOINT, some_classifier())
+    material = PlanInputs(recorded(name), JOINT, some_classifier())
     found = predict_at_load(material, USERS)
     rows: Rows = {row.choice.label: [row.tokens_per_s_device, row.speedup] for of in found.values() for row in of}
     best = {users: best_of_kinds(of) for users, of in found.items()}
@@ -131,7 +130,7 @@ def planned_at_load(name: str) -> Rows:
 
 def played_at_load(name: str) -> Rows:
     """Passes and times of the rounds of each setting of the live cases, for 4 users."""
-    material = Material(recorded(name), JOINT, some_classifier())
+    material = PlanInputs(recorded(name), JOINT, some_classifier())
     estimates = material.study.estimates(some_classifier())
     rows = {}
     for choice in parse_choices(live.LABELS):
@@ -194,21 +193,23 @@ def what_if(name: str, users: int) -> Rows:
 
 
 @cache
-def traced(name: str) -> Recorded:
+def traced(name: str) -> RecordedComparison:
     """Recordings as what-if reads them from the traces of RAN, of six texts."""
     texts = [_traced_text(number, SAMPLINGS[name]) for number in range(6)]
-    prices = joined(FULL, {4: AtLoad([(4, 12.0), (20, 16.0)], 3.0, 0.5)}, reading=0.01)
-    found = Recorded([places for _, places, _ in texts], len(texts), *prices)
+    prices = joined(FULL, {4: PricesAtLoad([(4, 12.0), (20, 16.0)], 3.0, 0.5)}, reading=0.01)
+    found = RecordedComparison([places for _, places, _ in texts], len(texts), *prices)
     refused, accepted = ([track(*of, hopes=hopes) for of in texts] for hopes in (False, True))
-    prepared = Ahead(refused, accepted, [found.alone(len(text)) for text, _, _ in texts], PRICES, is_beside=True)
+    prepared = SsdTracks(
+        refused, accepted, [found.undrafted(len(text)) for text, _, _ in texts], PRICES, is_beside=True
+    )
     return dataclasses.replace(found, ahead=prepared)
 
 
-def _traced_text(number: int, sampling: Sampling) -> tuple[list[int], Places, Mapping[int, Stood]]:
+def _traced_text(number: int, sampling: Sampling) -> tuple[list[int], TracedText, Mapping[int, Stood]]:
     prompt = [3, 1, number, 3, 1]
     world = World.of_tables(live.VOCAB, number, noise=0.9)
     tokens = world.run(choose("autoregressive"), prompt, sampling, number)[0].tokens
-    places, where = Places.of(len(tokens), NEW, False, tokens=tokens), dict[int, Stood]()
+    places, where = TracedText.of(len(tokens), NEW, False, tokens=tokens), dict[int, Stood]()
     places.learn([to_dict(Prompted(tuple(prompt), 0), 1)])
     for choice in parse_choices(RAN):
         events = world.run(choice, prompt, sampling, number)[1].events
@@ -219,7 +220,7 @@ def _traced_text(number: int, sampling: Sampling) -> tuple[list[int], Places, Ma
 
 def projected(name: str, draft_devices: int) -> Rows:
     found, card = recorded(name), dataclasses.replace(CARD, draft_devices=draft_devices)
-    material = Projecting.of(found, pair().vocab, some_classifier(), most=120)
+    material = ProjectionInputs.of(found, pair().vocab, some_classifier(), most=120)
     rows: Rows = {f"{row.choice.label} for {row.batch}": as_dict(row) for row in project(material, card)}
     return rows | material.left_out()
 
@@ -231,7 +232,7 @@ def figures(name: str) -> Rows:
     ready.classifier_at = lambda name: Path()
     asked = [dataclasses.replace(each, category="ab"[number % 2]) for number, each in enumerate(prompts(8))]
     evidence = Evidence(ready, asked, SAMPLINGS[name], InMemory())
-    evidence.costs = evidence.alone = FULL
+    evidence.costs = evidence.single = FULL
     evidence.joint, evidence.prices = live.JOINT, PRICES
     return {
         f"{slug} {each.name}": [dataclasses.astuple(point) for point in each.points]

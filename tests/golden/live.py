@@ -20,7 +20,7 @@ import torch
 
 from decoding.choice import Choice, parse_choices
 from decoding.core import sequence as loop
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.loop import Batch
 from decoding.dice.sampling import Sampling
 from decoding.models.runner import ModelRunner
@@ -147,7 +147,7 @@ class Stage:
     runners: list[tuple[ModelRunner, ModelRunner]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.crowd = Crowd(JOINT if self.choice.spec.prices_rounds else None)
+        self.state = BatchState(JOINT if self.choice.spec.prices_rounds else None)
 
     def begin(self, number: int) -> loop.Sequence:
         self.runners.append((self.target.new_runner(), self.draft.new_runner()))
@@ -159,7 +159,7 @@ class Stage:
 
     def run(self, users: int) -> None:
         """Decode every prompt, so many at a time."""
-        batch, waiting = Batch(self.crowd), deque(range(len(self.prompts)))
+        batch, waiting = Batch(self.state), deque(range(len(self.prompts)))
         with torch.inference_mode():
             while waiting or batch.sequences:
                 while waiting and len(batch.sequences) < users:

@@ -11,7 +11,7 @@ from pathlib import Path
 from decoding.choice import parse_choices
 from decoding.core.ending import Ending
 from decoding.dice.sampling import Sampling
-from decoding.measure.sample import Sample, sample_from_events
+from decoding.measure.sample import SampleResult, sample_from_events
 from decoding.trace.events import Event
 from tests.decoding.worlds import World
 from tests.golden import jsonl
@@ -28,13 +28,13 @@ def name_of(label: str) -> str:
     return label.replace(":", "-")
 
 
-def facts(sample: Sample) -> dict[str, object]:
+def facts(sample: SampleResult) -> dict[str, object]:
     """Return the facts that a page must find when it folds the same events."""
     whole = json.loads(json.dumps(sample.to_dict()))
     return {name: whole[name] for name in FACTS}
 
 
-def summed(events: list[Event], label: str, tokens: list[int]) -> Sample:
+def summed(events: list[Event], label: str, tokens: list[int]) -> SampleResult:
     return sample_from_events(
         events, choice=parse_choices(label)[0], prompt="1", category="", repeat=0, tokens=tokens, text=""
     )

@@ -15,10 +15,10 @@ from typing import Any
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import set_threads
-from decoding.papers.figure import Asked
+from decoding.papers.figure import RepeatOptions
 from decoding.papers.shelf import InMemory
 from decoding.prices.machine_card import card_in_the_box
-from decoding.prompts.prompt import Prompt, read_prompts
+from decoding.prompts.prompt import PromptItem, read_prompts
 from worker.engine.residents import Residents
 from worker.jobs.oracle import AskOracle
 from worker.jobs.papers import DrawFigures
@@ -34,7 +34,7 @@ CLASSIFIER = "00000000-0000-4000-8000-000000000001"  # its id in the plan
 SAMPLING = Sampling(temperature=0.6, repetition_penalty=1.1, max_new_tokens=64)
 
 
-def prompts(split: str, count: int) -> list[Prompt]:
+def prompts(split: str, count: int) -> list[PromptItem]:
     path = ROOT / "starter" / "prompts" / "code.jsonl"
     return [p for p in read_prompts(path.read_text(encoding="utf-8"), path.name) if p.split == split][:count]
 
@@ -64,7 +64,7 @@ def main() -> None:
         promise = choose("static", {"lookahead": 2}), 1.3, Path(folder) / "gguf", 1 << 30
         Prove(local, prompts("test", 6), SAMPLING, *promise).carry_out(residents, said.append, lambda: False)
         proof, said = found(said), []
-        asked = Asked("--target TARGET --draft DRAFT --prompts PROMPTS --limit 4")
+        asked = RepeatOptions("--target TARGET --draft DRAFT --prompts PROMPTS --limit 4")
         DrawFigures(judging, prompts("test", 4), SAMPLING, InMemory(), asked).carry_out(
             residents, said.append, lambda: False
         )

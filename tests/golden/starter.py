@@ -14,7 +14,7 @@ from typing import Any
 
 from decoding.choice import Choice, parse_choices
 from decoding.dice.sampling import Sampling
-from decoding.models.checkpoints import Loaded, load
+from decoding.models.checkpoints import LoadedModel, load
 from decoding.prompts.prompt import read_prompts
 from tests.golden.live import LOADS, MovedClock, Stage
 
@@ -32,7 +32,7 @@ LENGTH, COUNT = 40, 5  # tokens of a prompt, and prompts
 
 
 @cache
-def part(name: str) -> Loaded:
+def part(name: str) -> LoadedModel:
     return load(STARTER / "pair" / name, dtype="float32", context=512)
 
 

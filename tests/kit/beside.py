@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from decoding.backends.contestants.base import Request
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import Load
@@ -49,7 +49,7 @@ Found = dict[tuple[int, ...], tuple[Decoded | BrokenModel, Recorder]]
 
 
 def run(
-    pair: Pair,
+    pair: ModelPair,
     choice: Choice,
     sampling: Sampling,
     at: Load,

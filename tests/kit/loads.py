@@ -8,23 +8,25 @@ from collections import Counter, abc
 import torch
 
 from decoding.backends.contestants.base import Request
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Recorder
 from tests.decoding.worlds import some_classifier, tables
 from tests.golden.documents import COSTS  # type: ignore[attr-defined]  # mypy takes the folder of that name
 from tests.kit.law import Draw
 from tests.kit.pairs import LETTERS, Letters, comparison, pair
 
-PROMPTS = [Prompt(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))]
+PROMPTS = [
+    PromptItem(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))
+]
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=12),
     "shared": Sampling(max_new_tokens=12, temperature=0.9, dice="shared"),
@@ -32,12 +34,12 @@ SAMPLINGS = {
 }
 
 
-def texts(samples: abc.Sequence[Sample]) -> dict[tuple[str, str], tuple[int, ...]]:
+def texts(samples: abc.Sequence[SampleResult]) -> dict[tuple[str, str], tuple[int, ...]]:
     """Tokens of each strategy and prompt, whatever the load."""
     return {(sample.strategy.split(" @")[0], sample.prompt): sample.tokens for sample in samples}
 
 
-def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: object) -> list[Sample]:
+def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: object) -> list[SampleResult]:
     """Decode eight prompts with each choice, at its load."""
     world = pair()
     world.hold("", some_classifier())
@@ -45,7 +47,9 @@ def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: objec
     return [sample for group in made.run() for sample in group]
 
 
-def drawing_at(pair: Pair, choice: Choice, sampling: Sampling, load: Load, ends: frozenset[int] = frozenset()) -> Draw:
+def drawing_at(
+    pair: ModelPair, choice: Choice, sampling: Sampling, load: Load, ends: frozenset[int] = frozenset()
+) -> Draw:
     """Decode a prompt once for each seed at a load, and count the first three tokens."""
 
     def draw(seeds: range) -> Counter[tuple[int, ...]]:
@@ -57,13 +61,13 @@ def drawing_at(pair: Pair, choice: Choice, sampling: Sampling, load: Load, ends:
     return draw
 
 
-def fragile() -> Pair:
+def fragile() -> ModelPair:
     """A pair whose target answers NaN after the letter k, which it never writes itself."""
     table, draft = tables(len(LETTERS), 7)
     for each in (table, draft):
         each[:, LETTERS.index("k")] = -1e9
     table[LETTERS.index("k")] = torch.nan
-    return Pair(TableRunner(table), TableRunner(draft), Letters(), frozenset(), torch.float64)
+    return ModelPair(TableRunner(table), TableRunner(draft), Letters(), frozenset(), torch.float64)
 
 
 # A row costs 1 ms on top of 10, a draft step 1 ms, the rest of a round 1 ms: few rows are cheap, many are not.

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.models.table import TableRunner
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from tests.decoding.worlds import state_of, tables
 
 LETTERS = "abcdefghijkl"
 CHOICES = parse_choices("autoregressive,static:3,threshold:0.4,oracle")
-PROMPTS = [Prompt("one", "ab", "x"), Prompt("two", "c", "y"), Prompt("three", "dd", "x")]
+PROMPTS = [PromptItem("one", "ab", "x"), PromptItem("two", "c", "y"), PromptItem("three", "dd", "x")]
 
 
 class Letters:
@@ -30,10 +30,10 @@ class Letters:
         return "".join(LETTERS[token] for token in tokens)
 
 
-def pair(target: TableRunner | None = None, context: int = 4096) -> Pair:
+def pair(target: TableRunner | None = None, context: int = 4096) -> ModelPair:
     """A target of letters, or another, and a draft that resembles the target."""
     own, draft = tables(len(LETTERS), 7)
-    return Pair(
+    return ModelPair(
         target=target or TableRunner(own, context, state_of),
         draft=TableRunner(draft, context, state_of),
         tokenizer=Letters(),
@@ -42,19 +42,19 @@ def pair(target: TableRunner | None = None, context: int = 4096) -> Pair:
     )
 
 
-def comparison(sampling: Sampling | None = None, **settings: object) -> Comparison:
+def comparison(sampling: Sampling | None = None, **settings: object) -> Measurement:
     """A comparison of four strategies on three prompts, except for what the settings say."""
     settings = {"pair": pair(), "prompts": PROMPTS, "choices": CHOICES} | settings
-    return Comparison(sampling=sampling or Sampling(max_new_tokens=12), **settings)  # type: ignore[arg-type]
+    return Measurement(sampling=sampling or Sampling(max_new_tokens=12), **settings)  # type: ignore[arg-type]
 
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=30)
 
 
-def prompts(count: int, split: str = "", seed: int = 0) -> list[Prompt]:
+def prompts(count: int, split: str = "", seed: int = 0) -> list[PromptItem]:
     """Prompts of four random letters."""
     dice = random.Random(seed)
-    return [Prompt(f"{split}{i}", "".join(dice.choices(LETTERS, k=4)), split=split) for i in range(count)]
+    return [PromptItem(f"{split}{i}", "".join(dice.choices(LETTERS, k=4)), split=split) for i in range(count)]
 
 
 ALL = prompts(40, "train", 1) + prompts(20, "validation", 2) + prompts(20, "test", 3)

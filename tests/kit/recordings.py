@@ -9,10 +9,10 @@ import torch
 from decoding.choice import Choice, choose
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import Recording, record
 from decoding.disco.rules import estimates, rounds_from_everywhere
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
@@ -60,7 +60,9 @@ def many(sampling: Sampling, seeds: range) -> list[Recording]:
     return [recorded(made, sampling, seed, depth=0) for seed in seeds]
 
 
-def tracked(world: World, sampling: Sampling, seed: int, classifier: Classifier | None = None, cap: int = 8) -> Track:
+def tracked(
+    world: World, sampling: Sampling, seed: int, classifier: DraftClassifier | None = None, cap: int = 8
+) -> Track:
     """Return the text that any strategy writes in this world, and the draft along it."""
     decoded, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed)
     vocab = min(world.target.vocab_size, world.draft.vocab_size)
@@ -80,16 +82,16 @@ def tracked(world: World, sampling: Sampling, seed: int, classifier: Classifier 
 
 
 LIVE = {
-    "uniform": Settings(4, 12, "uniform", "neural"),
-    "few": Settings(3, 3, "uniform", "neural"),
-    "short": Settings(1, 2, "geometric", "neural"),
-    "deep": Settings(6, 20, "geometric", "neural"),
-    "measured": Settings(4, 8, "measured", "neural"),
-    "lists": Settings(2, 6, "3/2/1+6/0/0", "neural"),
-    "ngram": Settings(4, 10, "geometric", "ngram"),
-    "random": Settings(3, 9, "measured", "random"),
-    "copy": Settings(4, 10, "geometric", "copy"),
-    "copy-or-random": Settings(4, 10, "geometric", "copy-or-random"),
+    "uniform": SpeculatorSettings(4, 12, "uniform", "neural"),
+    "few": SpeculatorSettings(3, 3, "uniform", "neural"),
+    "short": SpeculatorSettings(1, 2, "geometric", "neural"),
+    "deep": SpeculatorSettings(6, 20, "geometric", "neural"),
+    "measured": SpeculatorSettings(4, 8, "measured", "neural"),
+    "lists": SpeculatorSettings(2, 6, "3/2/1+6/0/0", "neural"),
+    "ngram": SpeculatorSettings(4, 10, "geometric", "ngram"),
+    "random": SpeculatorSettings(3, 9, "measured", "random"),
+    "copy": SpeculatorSettings(4, 10, "geometric", "copy"),
+    "copy-or-random": SpeculatorSettings(4, 10, "geometric", "copy-or-random"),
 }
 
 

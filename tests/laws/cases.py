@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from decoding.backends.contestants import specs
 from decoding.choice import Choice, choose, parse_choices
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.ending import Ending
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence as Text
@@ -250,14 +250,14 @@ class Run:
 
     def __post_init__(self) -> None:
         self.world = self.case.world()
-        self.crowd = Crowd(PRICES if self.case.choice.spec.prices_rounds else None)
+        self.state = BatchState(PRICES if self.case.choice.spec.prices_rounds else None)
         self.lanes: Lanes | None = None
         if self.case.choice.settled.get("placement") in PLACEMENTS:
             here = self.world.target.device
             self.lanes = Lanes(Lane(here), Lane(here), self.world.draft)
 
     def decode(self, users: int) -> Sequence[Text]:
-        batch, waiting = Batch(self.crowd), deque(range(len(self.case.prompts)))
+        batch, waiting = Batch(self.state), deque(range(len(self.case.prompts)))
         with torch.inference_mode():
             while waiting or batch.sequences:
                 while waiting and len(batch.sequences) < users:

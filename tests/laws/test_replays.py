@@ -19,9 +19,9 @@ from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Given, Source
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.prices.fit import counted
-from decoding.replay.at_load import Run as Played
+from decoding.replay.at_load import PlayedRun as Played
 from decoding.replay.at_load import play, stream
-from decoding.replay.planning import Study
+from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
@@ -103,7 +103,7 @@ def recorded(case: Case) -> list[Recording]:
 
 
 def sourced(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:
-    study = Study([*recordings])
+    study = RecordedSet([*recordings])
     asked = study.texts(study.shown(case.choice.sees, study.estimates(some_classifier())))
     return asked, play(asked, source_of(case), PRICES, case.users)
 
@@ -123,7 +123,7 @@ def ahead(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[Recorde
 def live(case: Case, asked: Sequence[RecordedText]) -> list[Rounds]:
     """Decode these texts with several users. As in a comparison, requests that do not count fill the machine."""
     run, growing, done = Run(case), dict[Text, int | None](), dict[int, Rounds]()
-    batch = Batch(run.crowd)
+    batch = Batch(run.state)
     queue, numbers = deque(stream(asked, case.users)), {id(request): number for number, request in enumerate(asked)}
     with torch.inference_mode():
         while len(done) < len(asked):

@@ -17,7 +17,7 @@ import pytest
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.papers import together
-from decoding.papers.figure import Asked, Figure, described, sampling_options
+from decoding.papers.figure import Figure, RepeatOptions, described, sampling_options
 from decoding.papers.figures import FIGURES
 from decoding.papers.runs import Ran
 from decoding.papers.settings import BATCHES
@@ -85,7 +85,7 @@ def test_a_recipe_repeats_the_users_own_options(
 @pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
 def test_every_command_of_a_recipe_takes_its_options(figure: Figure) -> None:
     options = sampling_options(Sampling(temperature=0.6, top_k=3, dice="ratio", ignore_eos=True, stop=("a b", "c")))
-    for line in described(figure, Asked(f"--limit 4 {options}", split="test"))["recipe"]:
+    for line in described(figure, RepeatOptions(f"--limit 4 {options}", split="test"))["recipe"]:
         _, name, *words = shlex.split(line)
         if name == "bench":
             assert (STARTER.parent / "benchmarks" / f"{words[0]}.py").exists()

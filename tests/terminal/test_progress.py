@@ -1,6 +1,6 @@
 import io
 
-from worker.messages import Step
+from worker.messages import JobProgress
 from worker.terminal.progress import ComparisonProgress, ProgressLine, StepLines, duration
 
 
@@ -58,10 +58,12 @@ def test_a_slow_warm_up_says_how_far_it_is_and_a_quick_one_nothing() -> None:
 def test_steps_have_a_line_for_the_first_and_the_last_of_a_phase_with_the_time_that_is_left() -> None:
     lines = StepLines(stream := io.StringIO(), time := Time())
     for done in (1, 2, 3):
-        lines.show(Step("recording", done, 3, whole=(10 + done, 53), is_counted=True))  # 10 came from an earlier run
+        lines.show(
+            JobProgress("recording", done, 3, whole=(10 + done, 53), is_counted=True)
+        )  # 10 came from an earlier run
         time.s += 4.0
-    lines.show(Step("running", 40, 40, whole=(53, 53), is_counted=True))
-    lines.show(Step("fitting", 1, 2, "loss 0.5", whole=(53, 53)))
+    lines.show(JobProgress("running", 40, 40, whole=(53, 53), is_counted=True))
+    lines.show(JobProgress("fitting", 1, 2, "loss 0.5", whole=(53, 53)))
     assert stream.getvalue().splitlines() == [
         "recording: 1/3",
         "recording: 3/3, about 2 min 40 s left",
@@ -73,8 +75,8 @@ def test_steps_have_a_line_for_the_first_and_the_last_of_a_phase_with_the_time_t
 def test_on_a_terminal_each_phase_keeps_its_line() -> None:
     lines = StepLines(stream := Terminal())
     for phase in ("recording", "confirming"):
-        lines.show(Step(phase, 1, 2))
-        lines.show(Step(phase, 2, 2))
+        lines.show(JobProgress(phase, 1, 2))
+        lines.show(JobProgress(phase, 2, 2))
     lines.close()
     redraw = "\r\x1b[K"
     first, second, rest = stream.getvalue().split("\n")

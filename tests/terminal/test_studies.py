@@ -17,13 +17,13 @@ from safetensors.torch import load_file, save_file
 
 from decoding.choice import choose
 from decoding.disco import features
-from decoding.disco.classifier import Classifier, Layers, load_classifier
+from decoding.disco.classifier import DraftClassifier, Layers, load_classifier
 from decoding.errors import BadStrategy
 from decoding.prices.machine_card import card_called
 from decoding.replay import planning
 from tests.decoding.models import LLAMA, save
 from worker.engine.residents import Residents
-from worker.messages import Cancelled, Emit, Found, PairOrder, Step
+from worker.messages import Cancelled, Emit, Found, JobProgress, PairOrder
 from worker.terminal import oracle, plan, project, train_disco
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.compare import main as compare
@@ -290,7 +290,7 @@ class Counting(PairOrder):
         for done in (1, 2, 3, 4):
             if self.looks and cancelled():
                 return
-            emit(Step("counting", done, 4))
+            emit(JobProgress("counting", done, 4))
             if done == 2:
                 signal.raise_signal(signal.SIGINT)
         emit(Found({"count": 4}))
@@ -397,7 +397,7 @@ def test_a_classifier_that_does_not_fit_is_told_before_anything_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str, sentence: str
 ) -> None:
     width, result = len(features.NAMES), tmp_path / "result.json"
-    made = Classifier(Layers(torch.ones(2, width), torch.zeros(2), torch.ones(1, 2), torch.zeros(1)))
+    made = DraftClassifier(Layers(torch.ones(2, width), torch.zeros(2), torch.ones(1, 2), torch.zeros(1)))
     made.card = {"features": list(features.NAMES), "pair": ["one", "another"], "thresholds": {"priced": 0.5}}
     made.save(tmp_path / "classifier")
     if damage == "torn":

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from decoding.backends import alone
+from decoding.backends import without_draft
 from decoding.choice import Choice
 from decoding.disco.classifier import load_classifier
 from tests.decoding.models import LLAMA, save
@@ -51,7 +51,7 @@ def tokens(document: dict[str, Any]) -> list[list[int]]:
 
 def test_what_needs_no_draft_runs_without_being_named(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = compared(box)
-    assert [row["label"] for row in found["strategies"]] == [choice.label for choice in alone.usual()]
+    assert [row["label"] for row in found["strategies"]] == [choice.label for choice in without_draft.usual()]
     told = capsys.readouterr().err
     assert "target alone: target 0.1M parameters, no draft" in told
     assert "There is no draft: strategies that need a draft model cannot run." in told
@@ -217,5 +217,5 @@ def test_a_draft_alone_is_refused(box: Path, capsys: pytest.CaptureFixture[str])
 
 def test_it_serves_many_requests_at_once(box: Path) -> None:
     at_once = compared(box, "--concurrency", "2")
-    assert [row["strategy"] for row in at_once["strategies"]] == [choice.strategy for choice in alone.usual()]
+    assert [row["strategy"] for row in at_once["strategies"]] == [choice.strategy for choice in without_draft.usual()]
     assert tokens(at_once) == tokens(compared(box))

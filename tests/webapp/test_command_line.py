@@ -17,7 +17,7 @@ from tests.webapp.browser.conftest import address  # noqa: F401
 from tests.webapp.live.conftest import layer, valkey  # noqa: F401
 from tests.webapp.uploads.conftest import bucket, s3_server  # noqa: F401
 from webapp.accounts.models import AuditEntry
-from webapp.jobs.models import State
+from webapp.jobs.models import JobState
 from webapp.registry.models import Dataset
 from webapp.uploads.models import Chunk, Upload
 from webapp.uploads.reading import FileReader
@@ -89,7 +89,7 @@ def test_what_buttons_offer_for_copying_does_what_they_do(world, copied, address
     assert [entry.verb for entry in AuditEntry.objects.order_by("created")][-2:] == ["renamed", "binned"]
     copied(client.get(f"/jobs/{model.job.pk}/", headers=host).content.decode())
     model.job.refresh_from_db()
-    assert model.job.state == State.CANCELLED
+    assert model.job.state == JobState.CANCELLED
 
 
 def folder(at: Path) -> Path:

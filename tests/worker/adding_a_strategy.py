@@ -20,7 +20,7 @@ from decoding.prices.fit import counted
 from decoding.prices.machine_card import published
 from decoding.replay import planning_at_load
 from decoding.replay.at_load import play
-from decoding.replay.planning import Study, predict, study
+from decoding.replay.planning import RecordedSet, predict, study
 from decoding.replay.planning_at_load import predict_at_load
 from decoding.replay.player import replay
 from decoding.replay.projecting import projecting
@@ -67,7 +67,7 @@ def lived():
                     end_tokens=(), max_new_tokens=SAMPLING.max_new_tokens,
                 )
             )  # fmt: skip
-    return found, Study(recordings, spell)
+    return found, RecordedSet(recordings, spell)
 
 
 def test_its_text_is_the_targets_and_a_replay_counts_what_its_live_runs_did(lived) -> None:
@@ -104,12 +104,12 @@ def test_the_planner_prices_its_grid_for_one_user_and_for_eight(recorded) -> Non
     rows = predict(recorded, COSTS)
     assert [row.choice.params["cap"] for row in rows if row.choice.strategy == "one-more"] == [*range(2, 9)]
     together = dataclasses.replace(COSTS, steps={1: ((1, 2.0),), 8: ((8, 4.0),)})
-    found = predict_at_load(planning_at_load.Material(recorded, together), [1, 8])
+    found = predict_at_load(planning_at_load.PlanInputs(recorded, together), [1, 8])
     assert all(any(row.choice.strategy == "one-more" for row in rows) for rows in found.values())
 
 
 def test_it_is_projected_onto_other_machines(recorded) -> None:
-    material = projecting.Material.of(recorded, small_pair().vocab, None)
+    material = projecting.ProjectionInputs.of(recorded, small_pair().vocab, None)
     card = published()["llama-70b-1b-h100"]
     assert {"one-more"} <= material.settings().keys()
     assert material.speed(MINE, card, 1) > 0 and material.speed(MINE, card, card.batches[-1]) > 0

@@ -27,8 +27,8 @@ from tests.worker.staged import Staged, is_awaited
 from worker import gauges
 from worker.engine_process import PATIENCE, EngineProcess
 from worker.job_loop import JobLoop
-from worker.jobs.comparison.messages import Decoded
-from worker.messages import Order, Report, Step
+from worker.jobs.comparison.messages import SampleDecoded
+from worker.messages import Order, Report, JobProgress
 
 DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
 
@@ -41,7 +41,7 @@ def until(holds: Callable[[], Any], what: str) -> None:
         time.sleep(0.01)
 
 
-WHOLE = (Decoded, Step)
+WHOLE = (SampleDecoded, JobProgress)
 
 
 class Stage(EngineProcess):

@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from worker.jobs.comparison.messages import Decoded
+from worker.jobs.comparison.messages import SampleDecoded
 from worker.messages import Cancelled, Emit, Order, Report
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class LosesItsGpu(Order):
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         def emit_or_fail(report: Report) -> None:
             emit(report)
-            self.left -= isinstance(report, Decoded)
-            if isinstance(report, Decoded) and not self.left:
+            self.left -= isinstance(report, SampleDecoded)
+            if isinstance(report, SampleDecoded) and not self.left:
                 import torch  # only the engine loads it
 
                 raise torch.AcceleratorError("CUDA error: an illegal memory access was encountered")

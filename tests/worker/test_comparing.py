@@ -29,7 +29,7 @@ from webapp.jobs.models import Job, JobEvent
 from worker.attempt import Attempt
 from worker.engine_process import EngineDied
 from worker.jobs.comparison import Compare
-from worker.jobs.comparison.messages import Audited, Began, Decoded, Grew, Grown, Weighed
+from worker.jobs.comparison.messages import Audited, Began, Grew, SampleDecoded, TracesGrown, Weighed
 from worker.jobs.comparison.rows import ComparisonRows
 from worker.pulse import Hold
 
@@ -177,9 +177,9 @@ def test_texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_c
         audit=Audit("divergent", 0, 7, 8, math.inf),
     )  # fmt: skip
     work.note(Began(which))
-    work.note(Grown([Grew(which, 1, [started, verified, ended], {7: "\0"}, time.perf_counter_ns())]))
-    work.note(Decoded(spoiled, 3))
-    work.note(Decoded(spoiled, 3))  # as after a connection that broke before the first was confirmed
+    work.note(TracesGrown([Grew(which, 1, [started, verified, ended], {7: "\0"}, time.perf_counter_ns())]))
+    work.note(SampleDecoded(spoiled, 3))
+    work.note(SampleDecoded(spoiled, 3))  # as after a connection that broke before the first was confirmed
     work.note(Audited([spoiled]))
     stored = Sample.objects.get()
     assert is_whole(stored)

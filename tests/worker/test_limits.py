@@ -15,7 +15,7 @@ from decoding.choice import choose
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.models.folder import inspect
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from tests.webapp import make
 from tests.worker.conftest import until
 from webapp.jobs.models import Job
@@ -109,7 +109,7 @@ def test_a_pair_may_take_what_its_weights_and_its_longest_text_need(checkpoints,
 def test_a_folder_is_read_once_for_the_limit_and_for_the_engine(checkpoints, tmp_path):
     for name, content in checkpoints["target"].items():
         (tmp_path / name).write_bytes(content)
-    order = AskOracle(LocalPair(tmp_path, None, "cpu", {}), [Prompt("one", "ab")], Sampling(), 5)
+    order = AskOracle(LocalPair(tmp_path, None, "cpu", {}), [PromptItem("one", "ab")], Sampling(), 5)
     assert order.memory() > 0
     (tmp_path / "config.json").unlink()
     [model] = pickle.loads(pickle.dumps(order)).pair.models

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadExport, BadServer, BadStrategy
 from decoding.models.checkpoints import load
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from tests.decoding.models import LLAMA, save
 from worker.cache import FileCache
 from worker.jobs.proof.llama_server import VARIABLE, program, weights
@@ -90,10 +90,10 @@ def test_without_llama_server_people_read_what_to_set(monkeypatch: pytest.Monkey
         program()
 
 
-def pair_of(target: Path, draft: Path | None) -> Pair:
+def pair_of(target: Path, draft: Path | None) -> ModelPair:
     loaded = load(STARTER / "draft")  # no test here decodes
     runner, tokenizer = loaded.runner, loaded.tokenizer
-    return Pair(runner, runner, tokenizer, frozenset(), torch.float32, target_folder=target, draft_folder=draft)
+    return ModelPair(runner, runner, tokenizer, frozenset(), torch.float32, target_folder=target, draft_folder=draft)
 
 
 def test_a_pair_is_written_once_for_all_proofs_and_anew_when_its_tokenizer_changes(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_proof_tells_its_steps_before_it_decodes(monkeypatch: pytest.MonkeyPat
     pair, told = pair_of(STARTER / "draft", STARTER / "draft"), list[tuple[str, int, int]]()
     with pytest.raises(BadServer, match="off ended with exit code"):
         prove(
-            pair, [Prompt("p", "def")], Sampling(max_new_tokens=2), PROMISE, FileCache(tmp_path / "gguf", 1 << 30),
+            pair, [PromptItem("p", "def")], Sampling(max_new_tokens=2), PROMISE, FileCache(tmp_path / "gguf", 1 << 30),
             on_step=lambda *step: told.append(step),
         )  # fmt: skip
     assert told == [("writing GGUF files", 0, 1), ("starting llama-server", 0, 2)]

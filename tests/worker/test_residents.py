@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.models.checkpoints import Loaded
+from decoding.models.checkpoints import LoadedModel
 from decoding.models.folder import inspect
 from tests.decoding.models import LLAMA, save
 from worker.engine.residents import ROOM, Residents, Spot
@@ -30,13 +30,13 @@ class Memory:
     def __init__(self, models: int, folder: Path) -> None:
         self.size = int(ROOM * inspect(folder).weight_bytes)
         self.bytes = models * self.size
-        self._there: list[weakref.ref[Loaded]] = []
+        self._there: list[weakref.ref[LoadedModel]] = []
 
     def free(self, device: torch.device) -> int:
         gc.collect()
         return self.bytes - sum(self.size for one in self._there if one() is not None)
 
-    def note(self, loaded: Loaded) -> Loaded:
+    def note(self, loaded: LoadedModel) -> LoadedModel:
         if all(one() is not loaded for one in self._there):
             self._there.append(weakref.ref(loaded))
         return loaded

@@ -165,7 +165,7 @@ class Tokens(Nouns):
         return Response(status=204)
 
 
-class Audit(Nouns):
+class AuditTrail(Nouns):
     queryset = AuditEntry.objects.select_related("user")
     serializer_class = serializers.AuditOut
     needs = {"list": Right.ADMIN, "retrieve": Right.ADMIN}

@@ -6,6 +6,6 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.models import User
 
 
-class Asked(HttpRequest):
+class ActorRequest(HttpRequest):
     actor: Actor
     user: User

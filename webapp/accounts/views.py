@@ -16,7 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from webapp.accounts import people, serializers, services
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, Team, User
 from webapp.accounts.rights import Right
 from webapp.core.counters import sign_ins_refused
@@ -37,7 +37,7 @@ LONGEST_PATH = 4000  # characters, query included
 
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
-def sign_in(request: Asked) -> HttpResponse:
+def sign_in(request: ActorRequest) -> HttpResponse:
     onward = _onward(request)
     if request.user.is_authenticated:
         return redirect(onward)
@@ -65,13 +65,13 @@ def sign_in(request: Asked) -> HttpResponse:
 
 
 @require_POST
-def sign_out(request: Asked) -> HttpResponse:
+def sign_out(request: ActorRequest) -> HttpResponse:
     auth.logout(request)
     return redirect("sign-in")
 
 
 @require_http_methods(["GET", "POST"])
-def enter(request: Asked, secret: str) -> HttpResponse:
+def enter(request: ActorRequest, secret: str) -> HttpResponse:
     """Sign in by a one-time link. GET changes nothing, so that a preview of the link does not use it up."""
     if request.method == "GET":
         return render(request, "accounts/enter.html")
@@ -85,7 +85,7 @@ def enter(request: Asked, secret: str) -> HttpResponse:
 
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
-def join(request: Asked, secret: str) -> HttpResponse:
+def join(request: ActorRequest, secret: str) -> HttpResponse:
     try:
         invitation = _by_link(request, lambda: services.find_invitation(secret))
         if request.user.is_authenticated:
@@ -102,7 +102,7 @@ def join(request: Asked, secret: str) -> HttpResponse:
     return redirect("home")
 
 
-def _by_link(request: Asked, use: Callable[[], Found]) -> Found:
+def _by_link(request: ActorRequest, use: Callable[[], Found]) -> Found:
     """Find what a link leads to. A wrong link counts against the sender's address; a valid one always works."""
     try:
         return use()
@@ -112,7 +112,7 @@ def _by_link(request: Asked, use: Callable[[], Found]) -> Found:
         raise
 
 
-def _join_as(request: Asked, secret: str, invitation: Invitation) -> HttpResponse:
+def _join_as(request: ActorRequest, secret: str, invitation: Invitation) -> HttpResponse:
     if request.method == "GET":
         return render(request, "accounts/join.html", {"invitation": invitation, "secret": secret})
     team = services.join(secret=secret, user=request.user)
@@ -122,7 +122,7 @@ def _join_as(request: Asked, secret: str, invitation: Invitation) -> HttpRespons
 
 @sensitive_post_parameters("current", "new")
 @page(Right.NONE, ("GET", "POST"))
-def account(request: Asked) -> HttpResponse:
+def account(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewPassword, request)
 
     def change(current: str, new: str) -> bool:
@@ -138,7 +138,7 @@ def account(request: Asked) -> HttpResponse:
 
 
 @page(Right.NONE, ("POST",))
-def change_name(request: Asked) -> HttpResponse:
+def change_name(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewDisplayName, request)
 
     def change(name: str) -> bool:
@@ -151,14 +151,14 @@ def change_name(request: Asked) -> HttpResponse:
     return _account(request, Form(serializers.NewPassword), form)
 
 
-def _account(request: Asked, form: Form, called: Form | None = None) -> HttpResponse:
+def _account(request: ActorRequest, form: Form, called: Form | None = None) -> HttpResponse:
     called = called or Form(serializers.NewDisplayName, initial={"name": request.user.name})
     status = max(_status(form), _status(called))
     return render(request, "accounts/account.html", {"form": form, "called": called}, status=status)
 
 
 @page(Right.NONE)
-def users(request: Asked) -> HttpResponse:
+def users(request: ActorRequest) -> HttpResponse:
     """List everybody who ever joined, for the operator."""
     request.actor.require_operator()
     state = Case(When(is_active=True, then=Value("active")), default=Value("deactivated"))
@@ -171,7 +171,7 @@ def users(request: Asked) -> HttpResponse:
 
 
 @page(Right.NONE, ("POST",))
-def deactivate(request: Asked, id: UUID) -> HttpResponse:
+def deactivate(request: ActorRequest, id: UUID) -> HttpResponse:
     request.actor.require_operator()
     user = one(User.objects.all(), id)
     people.deactivate(user=user, by=request.actor)
@@ -181,7 +181,7 @@ def deactivate(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.NONE, ("POST",))
-def reactivate(request: Asked, id: UUID) -> HttpResponse:
+def reactivate(request: ActorRequest, id: UUID) -> HttpResponse:
     request.actor.require_operator()
     user = one(User.objects.all(), id)
     people.reactivate(user=user, by=request.actor)
@@ -190,7 +190,7 @@ def reactivate(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.READ, ("GET", "POST"))
-def tokens(request: Asked) -> HttpResponse:
+def tokens(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewToken, request)
     made = form.submit(lambda **asked: services.create_token(by=request.actor, **asked))
     mine = listing(
@@ -202,7 +202,7 @@ def tokens(request: Asked) -> HttpResponse:
 
 
 @page(Right.READ, ("POST",))
-def revoke_token(request: Asked, id: UUID) -> HttpResponse:
+def revoke_token(request: ActorRequest, id: UUID) -> HttpResponse:
     mine = ApiToken.objects.visible_to(request.actor)
     token = one(mine if request.actor.can_admin else mine.filter(user=request.user), id)
     services.revoke_token(token=token, by=request.actor)
@@ -211,7 +211,7 @@ def revoke_token(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.READ, ("GET", "POST"))
-def team(request: Asked) -> HttpResponse:
+def team(request: ActorRequest) -> HttpResponse:
     """Show the team's members; owners invite here."""
     form = Form(serializers.NewInvitation, request)
     link = ""
@@ -235,7 +235,7 @@ def team(request: Asked) -> HttpResponse:
 
 
 @page(Right.NONE, ("GET", "POST"))
-def new_team(request: Asked) -> HttpResponse:
+def new_team(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.TeamName, request)
     if made := form.submit(lambda name: services.create_team(name=name, by=request.user)):
         messages.success(request, f"{made} is made, and you are its owner.")
@@ -244,14 +244,14 @@ def new_team(request: Asked) -> HttpResponse:
 
 
 @page(Right.NONE, ("POST",))
-def switch_team(request: Asked, id: UUID) -> HttpResponse:
+def switch_team(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Team.objects.visible_to(request.actor), id)
     services.switch_team(user=request.user, team=found)
     return redirect(_onward(request))
 
 
 @page(Right.ADMIN, ("POST",))
-def change_role(request: Asked, id: UUID) -> HttpResponse:
+def change_role(request: ActorRequest, id: UUID) -> HttpResponse:
     membership = one(Membership.objects.visible_to(request.actor), id)
     form = Form(serializers.NewRole, request)
     changed = form.submit(lambda role: services.change_role(membership=membership, role=role, by=request.actor))
@@ -262,7 +262,7 @@ def change_role(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.READ, ("POST",))
-def remove_member(request: Asked, id: UUID) -> HttpResponse:
+def remove_member(request: ActorRequest, id: UUID) -> HttpResponse:
     membership = one(Membership.objects.visible_to(request.actor).select_related("user", "team"), id)
     services.remove(membership=membership, by=request.actor)
     if membership.user_id == request.user.pk:
@@ -273,20 +273,20 @@ def remove_member(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.ADMIN, ("POST",))
-def revoke_invitation(request: Asked, id: UUID) -> HttpResponse:
+def revoke_invitation(request: ActorRequest, id: UUID) -> HttpResponse:
     services.revoke_invitation(invitation=one(Invitation.objects.visible_to(request.actor), id), by=request.actor)
     messages.success(request, "The invitation is revoked.")
     return redirect("team")
 
 
 @page(Right.ADMIN)
-def audit_log(request: Asked) -> HttpResponse:
+def audit_log(request: ActorRequest) -> HttpResponse:
     entries = AuditEntry.objects.visible_to(request.actor).select_related("user", "token")
     found = listing(request, entries, search=("verb", "subject_name", "user__username"), ordering=("created", "verb"))
     return render(request, "accounts/audit.html", {"list": found})
 
 
-def _onward(request: Asked) -> str:
+def _onward(request: ActorRequest) -> str:
     """Return the page to go on to: the one that was asked for if it is a path of ours, else the first."""
     asked = request.POST.get("next") or request.GET.get("next") or ""
     is_ours = asked.startswith("/") and len(asked) <= LONGEST_PATH and url_has_allowed_host_and_scheme(asked, None)

@@ -101,12 +101,12 @@ class Writer:
         self._out.write(bytes(-len(content) % BLOCK))
         self._members[name] = [len(content), hashlib.sha256(content).hexdigest()]
 
-    def close(self, about: dict[str, Any]) -> Manifest:
+    def close(self, about: dict[str, Any]) -> BackupManifest:
         content = json.dumps({**self._head, **about, "members": dict(self._members)}, indent=1).encode()
         self.add(MANIFEST, content)
         self.add(SEAL, hashlib.sha256(content).hexdigest().encode())
         self._out.write(END)
-        return Manifest.read(content)
+        return BackupManifest.read(content)
 
 
 class Archive:
@@ -119,13 +119,13 @@ class Archive:
         self.members = dict(self._index())
         self._check_format()
 
-    def verify(self, on_progress: Callable[[int, int], None] = lambda done, whole: None) -> Manifest:
+    def verify(self, on_progress: Callable[[int, int], None] = lambda done, whole: None) -> BackupManifest:
         """Check every byte. Raise BackupProblem on any difference."""
         if SEAL not in self.members or MANIFEST not in self.members:
             raise _damaged("it ends too early")
         if self._hash(MANIFEST) != self._whole(SEAL, 64).decode("ascii", "replace"):
             raise _damaged("its manifest was changed")
-        manifest = Manifest.read(self._whole(MANIFEST, MOST_JSON))
+        manifest = BackupManifest.read(self._whole(MANIFEST, MOST_JSON))
         if set(manifest.members) != set(self.members) - {MANIFEST, SEAL}:
             raise _damaged("its manifest names other members than there are")
         done = 0
@@ -137,7 +137,7 @@ class Archive:
         self._check_promises(manifest)
         return manifest
 
-    def _check_promises(self, manifest: Manifest) -> None:
+    def _check_promises(self, manifest: BackupManifest) -> None:
         """Check that all promised chunks and secrets are in the backup and match their names."""
         for team, sha256, size in manifest.chunks if manifest.has_chunks else ():
             if sha256 not in manifest.missing and manifest.members.get(f"chunks/{team}/{sha256}") != (size, sha256):
@@ -236,7 +236,7 @@ def _foreign() -> BackupProblem:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class BackupManifest:
     version: str
     made: datetime
     engine: str
@@ -249,7 +249,7 @@ class Manifest:
     members: dict[str, tuple[int, str]]
 
     @classmethod
-    def read(cls, content: bytes) -> Manifest:
+    def read(cls, content: bytes) -> BackupManifest:
         try:
             told = json.loads(content)
             return cls(

@@ -19,9 +19,9 @@ from django.db.transaction import atomic
 from django.utils import timezone
 
 from webapp.backup import rows, switching, targets
-from webapp.backup.archive import SECRETS, Archive, BackupProblem, Manifest
+from webapp.backup.archive import SECRETS, Archive, BackupManifest, BackupProblem
 from webapp.core import modes
-from webapp.jobs.models import Job, JobEvent, State
+from webapp.jobs.models import Job, JobEvent, JobState
 from webapp.uploads import store
 from webapp.uploads.storing import StoreTrouble
 
@@ -39,7 +39,7 @@ class Restored:
     warnings: list[str] = field(default_factory=list)
 
 
-def restore(archive: Archive, manifest: Manifest, *, replace: bool, tell: Tell) -> Restored:
+def restore(archive: Archive, manifest: BackupManifest, *, replace: bool, tell: Tell) -> Restored:
     """Restore the archive. `manifest` is what `archive.verify()` returned."""
     data = Path(settings.DATA_DIR)
     rows.require_known(manifest.migrations, "This backup")
@@ -84,7 +84,7 @@ def _staged(files: list[Path]) -> Iterator[None]:
 # Rows ----------------------------------------------------------------------------------------------------------------
 
 
-def _load(archive: Archive, manifest: Manifest) -> None:
+def _load(archive: Archive, manifest: BackupManifest) -> None:
     """Make the tables as they were at the time of the backup, fill and compare them, then migrate them to today."""
     executor = MigrationExecutor(connection)
     executor.loader = rows.require_known(manifest.migrations, "This backup")
@@ -122,7 +122,7 @@ def _fill(archive: Archive, model: type[Model], label: str) -> None:
     model._base_manager.bulk_create(batch)
 
 
-def _compare(models: Mapping[str, type[Model]], manifest: Manifest) -> None:
+def _compare(models: Mapping[str, type[Model]], manifest: BackupManifest) -> None:
     for label, model in models.items():
         content = rows.Content()
         for _ in rows.lines(model, content):
@@ -135,16 +135,16 @@ def _compare(models: Mapping[str, type[Model]], manifest: Manifest) -> None:
             )
 
 
-def _put_back(manifest: Manifest) -> int:
+def _put_back(manifest: BackupManifest) -> int:
     """Queue again the jobs that were running, at no cost of an attempt: no worker holds them any more. Return how
     many."""
-    running = list(Job.objects.filter(state=State.RUNNING))
+    running = list(Job.objects.filter(state=JobState.RUNNING))
     for job in running:
         job.lease_until, job.worker = None, ""
         if job.is_cancel_asked:
-            job.state, job.finished = State.CANCELLED, timezone.now()
+            job.state, job.finished = JobState.CANCELLED, timezone.now()
         else:
-            job.state, job.not_before = State.QUEUED, None
+            job.state, job.not_before = JobState.QUEUED, None
         job.reason = (
             f"It ran when the backup of {manifest.made:%Y-%m-%d %H:%M} UTC was made; what was finished is kept."
         )
@@ -158,7 +158,7 @@ def _put_back(manifest: Manifest) -> int:
 
 
 @contextmanager
-def _chunks(archive: Archive, manifest: Manifest, restored: Restored, tell: Tell) -> Iterator[None]:
+def _chunks(archive: Archive, manifest: BackupManifest, restored: Restored, tell: Tell) -> Iterator[None]:
     """Copy chunks beside the existing ones; names made from their content cannot collide. Delete the new ones if the
     restore fails."""
     came: list[tuple[UUID, str]] = []
@@ -204,7 +204,7 @@ def _stage_secrets(archive: Archive, secrets: Path) -> None:
             file.write(archive.secret(name))
 
 
-def _require_room(manifest: Manifest) -> None:
+def _require_room(manifest: BackupManifest) -> None:
     wanted = 3 * manifest.table_bytes + (manifest.chunk_bytes if manifest.has_chunks and not settings.S3_BUCKET else 0)
     free = shutil.disk_usage(settings.DATA_DIR).free
     if wanted > free:
@@ -214,7 +214,7 @@ def _require_room(manifest: Manifest) -> None:
         )
 
 
-def _warnings(archive: Archive, manifest: Manifest) -> Iterator[str]:
+def _warnings(archive: Archive, manifest: BackupManifest) -> Iterator[str]:
     for name in SECRETS:
         variable = f"DRAFTHOUSE_{name.upper()}"
         if os.environ.get(variable, archive.secret(name)) != archive.secret(name):

@@ -21,7 +21,7 @@ from django.db.transaction import atomic
 from django.utils import timezone
 
 from webapp.backup import rows
-from webapp.backup.archive import SECRETS, BackupProblem, Manifest, Writer
+from webapp.backup.archive import SECRETS, BackupManifest, BackupProblem, Writer
 from webapp.backup.databases import instead
 from webapp.backup.switching import JOURNAL
 from webapp.core.version import version
@@ -35,7 +35,7 @@ Chunk = tuple[str, str, int]  # team, SHA-256, size
 Tell = Callable[[str], None]
 
 
-def save_to(path: Path, *, with_bucket: bool, tell: Tell) -> Manifest:
+def save_to(path: Path, *, with_bucket: bool, tell: Tell) -> BackupManifest:
     """Write the whole backup or none: FILE appears once everything is on the disk."""
     part = path.with_name(f"{path.name}.part")
     with _part(part) as out:
@@ -49,7 +49,7 @@ def save_to(path: Path, *, with_bucket: bool, tell: Tell) -> Manifest:
     return manifest
 
 
-def save(out: IO[bytes], *, with_bucket: bool, tell: Tell) -> Manifest:
+def save(out: IO[bytes], *, with_bucket: bool, tell: Tell) -> BackupManifest:
     if (Path(settings.DATA_DIR) / JOURNAL).exists():
         raise BackupProblem("A restore was interrupted here. Start `./drafthouse up`, which finishes it, then back up.")
     writer = Writer(out, version=version(), made=timezone.now())
@@ -66,7 +66,7 @@ def save(out: IO[bytes], *, with_bucket: bool, tell: Tell) -> Manifest:
     raise AssertionError("the last try always ends")
 
 
-def _close(writer: Writer, named: list[Chunk], copies: Copies) -> Manifest:
+def _close(writer: Writer, named: list[Chunk], copies: Copies) -> BackupManifest:
     migrations = rows.applied()
     tables = {label: _add_table(writer, model) for label, model in rows.models_at(migrations).items()}
     for name in SECRETS:

@@ -41,7 +41,7 @@ from webapp.core.holding import Waiting, answer
 from webapp.core.problems import Invalid
 from webapp.entries.api import Binned, EntryFilter
 from webapp.jobs import services as jobs
-from webapp.jobs.models import State
+from webapp.jobs.models import JobState
 
 EVENTS = Bound("limit", 1000, 1, 5000)
 LINES = Bound("limit", losing.USUAL, 1, losing.MOST)
@@ -63,7 +63,7 @@ class StrategiesView(APIView):
 
 
 class ComparisonFilter(EntryFilter):
-    state = filters.ChoiceFilter(field_name="job__state", choices=State.choices)
+    state = filters.ChoiceFilter(field_name="job__state", choices=JobState.choices)
     pair = filters.UUIDFilter(field_name="pair_id")
     dataset = filters.UUIDFilter(field_name="dataset_id")
     tag = filters.CharFilter(field_name="tags__name", max_length=40)

@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from decoding.public import Texts, from_dict, passes, relabelled, sample_from_dict, spent
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
@@ -76,7 +76,7 @@ def asked_bar(comparison: Comparison, query: Mapping[str, str]) -> Bar | None:
 
 
 @page(Right.READ)
-def rounds_behind(request: Asked, id: Any) -> HttpResponse:
+def rounds_behind(request: ActorRequest, id: Any) -> HttpResponse:
     """Show the rounds behind a bar, the most expensive of each page first."""
     comparison = one(Comparison.objects.visible_to(request.actor), id)
     bar = asked_bar(comparison, request.GET.dict())

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from decoding.public import STRATEGIES, alone, choose
+from decoding.public import STRATEGIES, choose, without_draft
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison
@@ -42,8 +42,8 @@ def wanted(by: Actor) -> dict[str, Any] | None:
 
 
 def _strategies(pair: Pair) -> list[dict[str, Any]]:
-    if pair.is_alone:
-        return [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
+    if pair.is_undrafted:
+        return [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in without_draft.usual()]
     has_classifier = pair.classifiers.kept().exists()
     able = [each for each in STRATEGIES.values() if has_classifier or choose(each.slug).classifier is None]
     return [{"strategy": each.slug, "params": params} for each in able for params in each.demo]

@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from decoding.public import Objective
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.comparisons.across.columns import COLUMNS, RunColumn
 from webapp.comparisons.across.naming import classifiers_of, names_of
@@ -51,7 +51,7 @@ class StrategyCell:
 
 
 @page(Right.READ)
-def difference(request: Asked) -> HttpResponse:
+def difference(request: ActorRequest) -> HttpResponse:
     what, back = ("run", "runs") if "run" in request.GET else ("of", "comparisons")
     if not any(request.GET.getlist(what)):
         messages.info(request, f"Choose 2 to {MOST} {back}, then show them side by side.")
@@ -59,7 +59,7 @@ def difference(request: Asked) -> HttpResponse:
     return _of_runs(request) if what == "run" else _of_comparisons(request)
 
 
-def _of_comparisons(request: Asked) -> HttpResponse:
+def _of_comparisons(request: ActorRequest) -> HttpResponse:
     rows = Comparison.objects.visible_to(request.actor).select_related(*MADE_OF)
     found = _asked(request, "of", "comparisons", rows)
     reports = [so_far(comparison) for comparison in found]
@@ -72,7 +72,7 @@ def _of_comparisons(request: Asked) -> HttpResponse:
     return render(request, "comparisons/difference.html", context)
 
 
-def _of_runs(request: Asked) -> HttpResponse:
+def _of_runs(request: ActorRequest) -> HttpResponse:
     """Show runs side by side, of one comparison or of several: their figures, and what was asked."""
     rows = Run.objects.visible_to(request.actor).kept()
     rows = rows.select_related(*(f"comparison__{part}" for part in MADE_OF), "figures__conditions")
@@ -89,7 +89,7 @@ def _of_runs(request: Asked) -> HttpResponse:
     return render(request, "comparisons/run_difference.html", context)
 
 
-def _asked(request: Asked, field: str, what: str, rows: QuerySet[Row]) -> list[Row]:
+def _asked(request: ActorRequest, field: str, what: str, rows: QuerySet[Row]) -> list[Row]:
     """Return the rows that the address names, in its order."""
     try:
         ids = [UUID(one) for one in dict.fromkeys(request.GET.getlist(field)) if one]

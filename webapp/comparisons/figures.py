@@ -19,7 +19,7 @@ from django.db.models import F, Subquery, Sum
 from decoding.public import DEFINITIONS_VERSION, ONE, Load
 from webapp.comparisons.models import Comparison, Conditions, Exactness, Figures, Sample
 from webapp.comparisons.report import report, so_far
-from webapp.jobs.models import Job, State
+from webapp.jobs.models import Job, JobState
 
 WORST_FIRST = (Exactness.DIVERGENT, Exactness.TIE, Exactness.NOT_COMPARED, Exactness.IDENTICAL)
 TIMES = ("queued_p95", "ttft_p50", "ttft_p95", "tpot_p50", "tpot_p95", "gap_p95", "e2e_p95")
@@ -46,7 +46,7 @@ def verdicts(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, str]]:
 
 
 def _words(comparison: Comparison) -> tuple[str, str]:
-    if comparison.job.state != State.RUNNING:
+    if comparison.job.state != JobState.RUNNING:
         return comparison.verdict, comparison.doubt
     shown = so_far(comparison)
     return (shown["verdict"], shown["doubt"]) if shown["samples"] else ("", "")

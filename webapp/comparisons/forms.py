@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.urls import reverse
 
-from decoding.public import CLASSIFIER, STRATEGIES, Param, Strategy, alone, dialects
-from webapp.accounts.asked import Asked
+from decoding.public import CLASSIFIER, STRATEGIES, Param, Strategy, dialects, without_draft
+from webapp.accounts.asked import ActorRequest
 from webapp.comparisons import plans, serving
 from webapp.comparisons.plans import ComparisonPlan
 from webapp.comparisons.serializers import NewComparison, SamplingInput
@@ -29,7 +29,7 @@ NEEDS = {
     "draft": "needs a draft model, and this pair has none",
     "scores": "needs the draft's scores of the target's tokens, and this pair matches text (SLEM) and has none",
 }
-USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
+USUAL_WITHOUT_DRAFT = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in without_draft.usual()]
 ANOTHER = "another "  # before the strategy that a button asks a further box for
 BASICS = ("pair", "dataset", "split", "limit")
 LOAD = ("concurrency", "rate", "recorded", "slo")
@@ -91,7 +91,7 @@ def _ways(endpoint: Endpoint) -> tuple[str, ...]:
 
 
 class ComparisonForm:
-    def __init__(self, request: Asked, initial: Mapping[str, Any]) -> None:
+    def __init__(self, request: ActorRequest, initial: Mapping[str, Any]) -> None:
         self.actor = request.actor
         self.posted = request.POST if request.method == "POST" else None
         pairs = Pair.objects.visible_to(request.actor).kept().only("draft", "findings", "other_tokenizer")
@@ -108,7 +108,7 @@ class ComparisonForm:
             self._leave_to_servers()
         self.training = ""  # address of the form that trains what the plan lacks
         self.lacks = self.lacking.get(str(self.body.get("pair")), "")
-        self.body.setdefault("strategies", USUAL_ALONE if self.lacks == "draft" else USUAL)
+        self.body.setdefault("strategies", USUAL_WITHOUT_DRAFT if self.lacks == "draft" else USUAL)
 
     def _leave_to_servers(self) -> None:
         """Leave the baseline out, which the page ticks itself, if no pair is chosen and nothing else but servers."""

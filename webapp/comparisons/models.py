@@ -15,12 +15,12 @@ from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Endpoint, Pair, Prompt
-from webapp.registry.recipes import Prompted
+from webapp.registry.recipes import RecipeColumns
 
 SERVERS_ALONE = "servers alone"  # in place of a pair
 
 
-class Comparison(Prompted, Entry):
+class Comparison(RecipeColumns, Entry):
     pair = models.ForeignKey(
         Pair, null=True, on_delete=models.PROTECT, related_name="comparisons"
     )  # null: servers run alone
@@ -78,7 +78,7 @@ class Tag(models.Model):
         return self.name
 
 
-class AtLoad(models.Model):
+class LoadColumns(models.Model):
     """Columns of a load. It has a concurrency or a rate, and the other is null, as in reports."""
 
     concurrency = models.PositiveSmallIntegerField(null=True, default=1)
@@ -104,7 +104,7 @@ class RunQuerySet(Owned):
         return self.exclude(comparison__in=Comparison.objects.binned())
 
 
-class Run(AtLoad, Noun):
+class Run(LoadColumns, Noun):
     """A strategy at one load. Its team and the time of its launch are its comparison's, so that lists need no join."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -144,7 +144,7 @@ class Run(AtLoad, Noun):
         return STRATEGIES[self.strategy].title
 
 
-class Conditions(AtLoad, Noun):
+class Conditions(LoadColumns, Noun):
     """Conditions under which speed-ups of two comparisons are comparable: models, prompts, sampling, load, device."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
@@ -236,7 +236,7 @@ class Sample(Noun):
     last_seq = models.PositiveIntegerField(null=True)  # number of events in its trace, once it is finished
     new_tokens = models.PositiveIntegerField(null=True)
     tokens_per_s = models.FloatField(null=True)
-    numbers = models.JSONField(default=dict)  # decoding.measure.sample.Sample
+    numbers = models.JSONField(default=dict)  # decoding.measure.sample.SampleResult
 
     objects = SampleQuerySet.as_manager()
 

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.gzip import gzip_page
 
 from decoding.public import ONE, Load, load_of, ranked, usual_baseline
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.comparisons import frames, trace
 from webapp.comparisons.elsewhere import advice
@@ -72,7 +72,7 @@ class OwnFile:
 
 @gzip_page
 @page(Right.READ)
-def comparison(request: Asked, id: UUID) -> HttpResponse:
+def comparison(request: ActorRequest, id: UUID) -> HttpResponse:
     rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
     found = one(rows, id)
     addresses = {

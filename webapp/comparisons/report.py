@@ -30,7 +30,7 @@ from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core.caching import cached
 from webapp.core.problems import Invalid
-from webapp.jobs.models import State
+from webapp.jobs.models import JobState
 
 KEPT_SECONDS = 3600
 NOISY_SHARE = 0.2  # of the samples that a verdict compares; above it the verdict doubts itself
@@ -93,7 +93,7 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
 
 def _stage(comparison: Comparison) -> Stage:
     """How far it has come. A job that ended as planned has no sample without an end."""
-    if comparison.job.state == State.SUCCEEDED:
+    if comparison.job.state == JobState.SUCCEEDED:
         return ENDED
     conversations = sum(prompt.turn == 1 for prompt in comparison.prompts)
     return Stage(conversations, is_over=comparison.job.is_final, repeats=comparison.repeats)

@@ -39,7 +39,7 @@ class ParamsField(Table):
     child = Plain(max_length=LONGEST_TEXT)
 
 
-class Strategy(Input):
+class StrategyIn(Input):
     strategy = serializers.ChoiceField(choices=[(slug, spec.title) for slug, spec in STRATEGIES.items()])
     params = ParamsField(max_length=MOST_PARAMS, required=False)
 
@@ -86,7 +86,7 @@ class NewComparison(Input):
     pair = PairField(required=False, allow_null=True, default=None, help_text="empty: compare servers alone")
     dataset = PromptsField()
     split = SplitField()
-    strategies = Strategy(many=True, allow_empty=False, max_length=specs.MOST_STRATEGIES)  # type: ignore[call-arg]
+    strategies = StrategyIn(many=True, allow_empty=False, max_length=specs.MOST_STRATEGIES)  # type: ignore[call-arg]
     sampling = SamplingInput(required=False)
     limit = LimitField()
     repeats = serializers.IntegerField(min_value=1, max_value=100, required=False, default=1)
@@ -163,12 +163,12 @@ class Tags(serializers.SlugRelatedField[Any]):
         super().__init__(slug_field="name", read_only=True, **options)
 
 
-ALONE = "null: servers are compared alone"
+SERVERS_ONLY = "null: servers are compared alone"
 FROM_REPORT = "from its report, once it has ended and the report is computed"
 
 
 class ComparisonRow(Output):
-    pair = Named(allow_null=True, help_text=ALONE)
+    pair = Named(allow_null=True, help_text=SERVERS_ONLY)
     dataset = Named()
     job = JobRow()
     tags = Tags(many=True)

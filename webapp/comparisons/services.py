@@ -160,7 +160,7 @@ def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str
 
 @transaction.atomic
 def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[str, Any], noise: str = "") -> None:
-    """Store a sample's numbers (a decoding.measure.sample.Sample); its trace is already whole."""
+    """Store a sample's numbers (a decoding.measure.sample.SampleResult); its trace is already whole."""
     jobs.require_lease(job)
     written = Sample.objects.filter(pk=sample.pk, finished=None).update(
         finished=Now(),

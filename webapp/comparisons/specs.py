@@ -15,11 +15,11 @@ from decoding.public import (
     Choice,
     Load,
     Objective,
-    alone,
     choose,
     lacks_scores,
     loads,
     parse_objective,
+    without_draft,
 )
 from webapp.comparisons import room, serving
 from webapp.core.problems import Invalid
@@ -155,9 +155,9 @@ def _at_loads(choices: Sequence[Choice], asked: Sequence[Load], field: str) -> t
 
 def _for_pair(choice: Choice, pair: Pair, queue: Queue, index: int) -> Choice:
     """Refuse what the pair cannot run, and name the classifier that decides."""
-    if pair.is_alone and choice.spec.needs_draft:
+    if pair.is_undrafted and choice.spec.needs_draft:
         hint = "Leave it out, or choose a pair with a draft."
-        raise Invalid(alone.why_not(choice.label), field=f"strategies.{index}", hint=hint, code="no-draft")
+        raise Invalid(without_draft.why_not(choice.label), field=f"strategies.{index}", hint=hint, code="no-draft")
     if pair.matches_text and choice.spec.needs_scores:
         hint = "Leave it out, or make a pair of these models with the setting tli."
         raise Invalid(lacks_scores(choice.label), field=f"strategies.{index}", hint=hint, code="other-tokenizer")

@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from decoding.public import BadStrategy, parse_choices
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.comparisons import demo, services
 from webapp.comparisons.figures import verdicts
@@ -25,20 +25,20 @@ from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
-from webapp.jobs.models import State
+from webapp.jobs.models import JobState
 from webapp.registry.models import Dataset, LanguageModel, Pair
 
 MOST_TAGS = 200  # offered as a filter
 
 
 @page(Right.READ)
-def comparisons(request: Asked) -> HttpResponse:
+def comparisons(request: ActorRequest) -> HttpResponse:
     rows = in_rows(listed(request, Comparison.objects))
     tagged = Tag.objects.filter(Exists(rows.filter(pk=OuterRef("comparison"))))  # there are fewer tags than comparisons
     tags = tagged.order_by("name").values_list("name", flat=True).distinct()
     found = listing(
         request, rows, search=("name", "pair__name", "dataset__name", "notes"),
-        filters={"state": State.values, "tag": list(tags[:MOST_TAGS])},
+        filters={"state": JobState.values, "tag": list(tags[:MOST_TAGS])},
         through={"state": "job__state", "tag": "tags__name"},
     )  # fmt: skip
     verdict_of = verdicts(found.rows)
@@ -51,7 +51,7 @@ def comparisons(request: Asked) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_comparison(request: Asked) -> HttpResponse:
+def new_comparison(request: ActorRequest) -> HttpResponse:
     """Form of a new comparison with its plan; `launch` starts it. A clone starts from another's body."""
     form = ComparisonForm(request, _initial(request))
     form.take_sampling()
@@ -70,12 +70,12 @@ def new_comparison(request: Asked) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def run_demo(request: Asked) -> HttpResponse:
+def run_demo(request: ActorRequest) -> HttpResponse:
     return redirect("comparison", demo.launch(by=request.actor).pk)
 
 
 @page(Right.SUBMIT, ("POST",))
-def describe_comparison(request: Asked, id: UUID) -> HttpResponse:
+def describe_comparison(request: ActorRequest, id: UUID) -> HttpResponse:
     """Take name, notes and tags from the form of the result page; an empty box empties notes or tags."""
     found = one(Comparison.objects.visible_to(request.actor), id)
     tags = [tag.strip() for tag in request.POST.get("tags", "").split(",") if tag.strip()]
@@ -88,30 +88,30 @@ def describe_comparison(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def bin_comparison(request: Asked, id: UUID) -> HttpResponse:
+def bin_comparison(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Comparison.objects.visible_to(request.actor), id)
     return to_bin(request, found, undo=reverse("restore-comparison", args=[id]), back="comparisons")
 
 
 @page(Right.SUBMIT, ("POST",))
-def restore_comparison(request: Asked, id: UUID) -> HttpResponse:
+def restore_comparison(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Comparison.objects.visible_to(request.actor), id)
     entries.restore(entry=found, by=request.actor)
     return redirect("comparison", id)
 
 
-def _launch(request: Asked, asked: dict[str, Any]) -> Comparison:
+def _launch(request: ActorRequest, asked: dict[str, Any]) -> Comparison:
     name = asked.pop("name", "") or services.usual_name(asked, request.actor)
     return services.launch(name=name, spec=specify(**asked), by=request.actor)
 
 
-def _initial(request: Asked) -> dict[str, Any]:
+def _initial(request: ActorRequest) -> dict[str, Any]:
     initial = {**_origin(request), **({"strategies": named} if (named := _named(request)) else {})}
     users = request.GET.get("concurrency", "")
     return {**initial, "concurrency": [int(users)]} if users.isdecimal() and len(users) < 4 else initial
 
 
-def _named(request: Asked) -> list[dict[str, Any]]:
+def _named(request: ActorRequest) -> list[dict[str, Any]]:
     """Strategies that a link names, in the spelling of the command line."""
     try:
         choices = parse_choices(request.GET.get("strategies", ""))
@@ -120,7 +120,7 @@ def _named(request: Asked) -> list[dict[str, Any]]:
     return [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in choices]
 
 
-def _origin(request: Asked) -> dict[str, Any]:
+def _origin(request: ActorRequest) -> dict[str, Any]:
     if origin := request.GET.get("clone"):
         try:
             found = one(Comparison.objects.visible_to(request.actor), UUID(origin))
@@ -131,7 +131,7 @@ def _origin(request: Asked) -> dict[str, Any]:
     return {name: request.GET[name] for name in ("pair", "dataset") if name in request.GET}
 
 
-def _first_steps(request: Asked) -> dict[str, bool]:
+def _first_steps(request: ActorRequest) -> dict[str, bool]:
     """First steps that a new team has taken itself: what came with Drafthouse does not count."""
     mine = {
         kind: kind.objects.visible_to(request.actor).kept().exclude(name__startswith=demo.STARTER)

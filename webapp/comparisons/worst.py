@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from decoding.public import BASELINE, Numbers, relabelled, sample_from_dict, summary, worst
+from decoding.public import BASELINE, SampleResult, relabelled, sample_from_dict, summary, worst
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.report import so_far
 from webapp.core.problems import Invalid
@@ -34,6 +34,6 @@ def _label(comparison: Comparison, runs: list[Run], strategy: str, baseline: str
     return leader or next((run.label for run in runs if run.strategy != BASELINE), runs[0].label)
 
 
-def _samples(comparison: Comparison, label: str) -> list[Numbers]:
+def _samples(comparison: Comparison, label: str) -> list[SampleResult]:
     found = Sample.objects.filter(run__comparison=comparison, run__label=label).finished()
     return [sample_from_dict(numbers) for numbers in found.order_by("prompt__number").values_list("numbers", flat=True)]

@@ -53,7 +53,7 @@ urlpatterns = [
     *noun("members", accounts.Members, many=LIST, one=READ | CHANGE | DELETE),
     *noun("invitations", accounts.Invitations, many=LIST | CREATE, one=READ | DELETE),
     *noun("tokens", accounts.Tokens, many=LIST | CREATE, one=READ | DELETE),
-    *noun("audit", accounts.Audit, many=LIST, one=READ),
+    *noun("audit", accounts.AuditTrail, many=LIST, one=READ),
     *noun("jobs", jobs.JobsApi, many=LIST, one=READ | CHANGE, verbs=("retry",)),
     path(
         "jobs/<uuid:pk>/cancel/",

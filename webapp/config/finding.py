@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from decoding.public import STRATEGIES
 from webapp.accounts.actor import Actor
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison, Run, SavedView
 from webapp.core.naming import moment
@@ -119,7 +119,7 @@ FOR_THE_OPERATOR = {"system": "System: versions, workers, disk", "users": "Users
 
 
 @page(Right.READ)
-def find(request: Asked) -> HttpResponse:
+def find(request: ActorRequest) -> HttpResponse:
     """List what has every word of `q` in its name, as JSON for the search box."""
     actor, words = request.actor, request.GET.get("q", "").replace("\0", "")[:LONGEST].lower().split()
     found = [*_listed("Action", ACTIONS, words)] if actor.can_submit else []

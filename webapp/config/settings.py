@@ -293,7 +293,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
         "Role": "webapp.accounts.models.Role",
-        "JobState": "webapp.jobs.models.State",
+        "JobState": "webapp.jobs.models.JobState",
         "Queue": "webapp.jobs.models.Queue",
         "MeasuringQueue": "webapp.jobs.models.MEASURING",
         "StudyKind": "webapp.studies.serializers.KIND_CHOICES",

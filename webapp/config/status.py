@@ -17,7 +17,7 @@ from webapp.comparisons.models import Comparison, Sample
 from webapp.config import readiness
 from webapp.core import broker, edition
 from webapp.core.version import version
-from webapp.jobs.models import Job, State, Worker
+from webapp.jobs.models import Job, JobState, Worker
 from webapp.jobs.serializers import WorkerOut
 from webapp.uploads import store
 
@@ -62,7 +62,7 @@ def system() -> dict[str, Any]:
         "queue": _queue(),
         "workers": workers,
         "running": list(
-            Job.objects.filter(state=State.RUNNING).select_related("team").order_by("started")[:MOST_RUNNING]
+            Job.objects.filter(state=JobState.RUNNING).select_related("team").order_by("started")[:MOST_RUNNING]
         ),
         "counts": {"comparisons": Comparison.objects.count(), "samples": Sample.objects.count()},
         "configuration": _configuration(),

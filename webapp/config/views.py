@@ -13,36 +13,36 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.config import api_page, readiness, status
 from webapp.core.pages import page
 
 
 @page(Right.NONE)
-def home(request: Asked) -> HttpResponse:
+def home(request: ActorRequest) -> HttpResponse:
     return redirect("comparisons" if request.actor.team else "new-team")
 
 
 @page(Right.NONE)
-def api_docs(request: Asked) -> HttpResponse:
+def api_docs(request: ActorRequest) -> HttpResponse:
     """Show every operation of the API, from its schema."""
     return render(request, "config/api_docs.html", {"groups": api_page.groups()})
 
 
 @page(Right.NONE)
-def system(request: Asked) -> HttpResponse:
+def system(request: ActorRequest) -> HttpResponse:
     """Show the installation's state. Only its operator may see it, no team's owner: it covers all teams."""
     request.actor.require_operator()
     return render(request, "config/system.html", {"system": status.system()})
 
 
-def healthz(request: Asked) -> HttpResponse:
+def healthz(request: ActorRequest) -> HttpResponse:
     """Answer that the process runs. Nothing else is asked, so that a slow database does not get the process killed."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 
-def readyz(request: Asked) -> HttpResponse:
+def readyz(request: ActorRequest) -> HttpResponse:
     """Answer whether requests can be served. The server asks `readiness.Health` instead, which waits for no turn."""
     told = readiness.look()
     return JsonResponse(told, status=200 if told["ready"] else 503)

@@ -21,7 +21,7 @@ from rest_framework.response import Response
 from decoding.public import meant
 from webapp.core import answers, bounds
 from webapp.core.answers import Reply
-from webapp.core.fields import Entries
+from webapp.core.fields import ObjectList
 from webapp.core.naming import apart
 from webapp.core.problems import Invalid, NotFound, Stale
 
@@ -34,7 +34,7 @@ class Input(serializers.Serializer[Any]):
     is_strict = True  # the schema says so too
 
     class Meta:
-        list_serializer_class = Entries
+        list_serializer_class = ObjectList
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):

@@ -13,7 +13,7 @@ NAMED = 10  # wrong entries that are reported
 LONGEST_NAME = 100  # characters of a name that the sender chooses
 
 
-class Entries(serializers.ListSerializer[Any]):
+class ObjectList(serializers.ListSerializer[Any]):
     """A list of objects. REST framework counts these before it looks at them."""
 
     def to_internal_value(self, data: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.pages import one, page
 from webapp.entries import services
@@ -21,13 +21,13 @@ def in_bin(request: HttpRequest) -> bool:
     return request.GET.get("bin") == "1"
 
 
-def listed(request: Asked, rows: Any) -> Any:
+def listed(request: ActorRequest, rows: Any) -> Any:
     """Rows that the actor may see: those in the bin if `?bin=1` asks for them, else all others."""
     visible = rows.visible_to(request.actor)
     return visible.binned() if in_bin(request) else visible.kept()
 
 
-def to_bin(request: Asked, entry: Entry, *, undo: str, back: str, called: str = "") -> HttpResponse:
+def to_bin(request: ActorRequest, entry: Entry, *, undo: str, back: str, called: str = "") -> HttpResponse:
     """Bin an entry, offer to undo that, and go back to the list."""
     services.bin(entry=entry, by=request.actor)
     messages.success(request, f"{called or entry.name} is in the bin.", extra_tags=undo)
@@ -35,19 +35,19 @@ def to_bin(request: Asked, entry: Entry, *, undo: str, back: str, called: str = 
 
 
 @page(Right.SUBMIT, ("POST",))
-def bin(request: Asked, kind: str, id: UUID) -> HttpResponse:
+def bin(request: ActorRequest, kind: str, id: UUID) -> HttpResponse:
     return to_bin(request, _entry(request, kind, id), undo=reverse("restore", args=[kind, id]), back=kind)
 
 
 @page(Right.SUBMIT, ("POST",))
-def restore(request: Asked, kind: str, id: UUID) -> HttpResponse:
+def restore(request: ActorRequest, kind: str, id: UUID) -> HttpResponse:
     entry = _entry(request, kind, id)
     services.restore(entry=entry, by=request.actor)
     messages.success(request, f"{entry.name} is back.")
     return redirect(kind)
 
 
-def _entry(request: Asked, address: str, id: UUID) -> Entry:
+def _entry(request: ActorRequest, address: str, id: UUID) -> Entry:
     kind = next(kind for kind in kinds() if kind.address == address)
     found: Entry = one(kind.objects.visible_to(request.actor), id)
     return found

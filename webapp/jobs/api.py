@@ -18,13 +18,13 @@ from webapp.core.api import Nouns
 from webapp.core.cursor import AFTER, WAIT, Bound, number
 from webapp.core.holding import Waiting, answer
 from webapp.jobs import line, log, pauses, priorities, serializers, services, telemetry
-from webapp.jobs.models import Job, Queue, State, Worker
+from webapp.jobs.models import Job, JobState, Queue, Worker
 
 EVENTS = Bound("limit", 500, 1, 500)
 
 
 class JobFilter(filters.FilterSet):
-    state = filters.ChoiceFilter(choices=State.choices)
+    state = filters.ChoiceFilter(choices=JobState.choices)
     kind = filters.CharFilter(max_length=40, help_text="a slug as jobs show it, such as comparison")
     queue = filters.ChoiceFilter(choices=Queue.choices)
 

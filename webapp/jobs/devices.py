@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db.models import Q
 
-from webapp.jobs.models import Job, Jobs, Pause, Queue, State, Worker
+from webapp.jobs.models import Job, Jobs, JobState, Pause, Queue, Worker
 
 BOTH = 2
 OTHER = {Queue.CPU: Queue.GPU, Queue.GPU: Queue.CPU}  # queues whose jobs measure
@@ -22,7 +22,7 @@ def are_free(job: Job, worker: str) -> bool:
         return True
     there = Worker.objects.select_for_update().filter(machine=machine).order_by("name")
     neighbours = [one for one in there if one.name != worker]
-    running = Job.objects.filter(state=State.RUNNING, worker__in=[one.name for one in neighbours])
+    running = Job.objects.filter(state=JobState.RUNNING, worker__in=[one.name for one in neighbours])
     if not settings.MEASURE_AT_ONCE and _is_others_turn(job, [one.name for one in there], neighbours, running):
         return False
     if job.device_count == BOTH:
@@ -48,7 +48,7 @@ def _is_taken(queue: str, other: str) -> bool:
     workers = list(Worker.objects.all())
     machine_of = {one.name: one.machine for one in workers}
     idle = {machine_of[name] for name in _idle(queue, workers)}
-    running = Job.objects.filter(state=State.RUNNING, queue=other).values_list("worker", flat=True)
+    running = Job.objects.filter(state=JobState.RUNNING, queue=other).values_list("worker", flat=True)
     return bool(idle) and idle <= {machine_of.get(name) for name in running} - {""}
 
 
@@ -69,7 +69,7 @@ def _idle(queue: str, neighbours: list[Worker]) -> set[str]:
     """Return the names of workers at hand that listen to a queue and have nothing to do."""
     alive = set(Worker.objects.alive().values_list("name", flat=True))
     there = {one.name for one in neighbours if queue in one.queues and one.name in alive}
-    return there - set(Job.objects.filter(state=State.RUNNING, worker__in=there).values_list("worker", flat=True))
+    return there - set(Job.objects.filter(state=JobState.RUNNING, worker__in=there).values_list("worker", flat=True))
 
 
 def _is_somebody_before(job: Job, neighbours: list[Worker]) -> bool:
@@ -84,4 +84,4 @@ def _is_somebody_before(job: Job, neighbours: list[Worker]) -> bool:
 
 
 def _with_both() -> Jobs:
-    return Job.objects.filter(device_count=BOTH, state__in=(State.QUEUED, State.RUNNING))
+    return Job.objects.filter(device_count=BOTH, state__in=(JobState.QUEUED, JobState.RUNNING))

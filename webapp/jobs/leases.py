@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from webapp.jobs import services
-from webapp.jobs.models import Job, State
+from webapp.jobs.models import Job, JobState
 
 LONGEST_GAP = services.LEASE.total_seconds() / 2  # s between two looks that count as watching
 
@@ -26,7 +26,7 @@ class Reaper:
 
     def look(self) -> int:
         """Take jobs back from silent workers, and return how many."""
-        running = list(Job.objects.filter(state=State.RUNNING))
+        running = list(Job.objects.filter(state=JobState.RUNNING))
         now, before = self._watch(), self._renewals
         self._renewals, silent = {}, []
         for job in running:

@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from webapp.jobs import devices
-from webapp.jobs.models import Job, Pause, Queue, State, Worker
+from webapp.jobs.models import Job, JobState, Pause, Queue, Worker
 
 NEVER = datetime.min.replace(tzinfo=UTC)
 RECENT = 20  # jobs of a kind that tell how fast that kind goes
@@ -63,7 +63,7 @@ def order(queue: str) -> list[UUID]:
 
 def place(job: Job) -> PlaceInLine:
     """Position of a job in its queue, and a sentence that says why it waits."""
-    if job.state != State.QUEUED:
+    if job.state != JobState.QUEUED:
         return PlaceInLine(0, job.reason)
     line = order(job.queue)
     position = line.index(job.pk) + 1 if job.pk in line else 1
@@ -75,7 +75,7 @@ def place(job: Job) -> PlaceInLine:
         return PlaceInLine(position, f"{before}A worker tries again in {_about(wait_s)}.", wait_s)
     if not worker_count:
         return PlaceInLine(position, nobody_can(job) if job.refusals else f"{before}{_nobody_listens(job.queue)}")
-    running = list(Job.objects.filter(state=State.RUNNING, queue=job.queue).exclude(pk=job.pk).order_by("started"))
+    running = list(Job.objects.filter(state=JobState.RUNNING, queue=job.queue).exclude(pk=job.pk).order_by("started"))
     pace = _Pace(job.queue)
     eta_s = _eta_s(running, line[: position - 1], worker_count, pace)
     busy = f"{min(len(running), worker_count)} of {worker_count} worker{'s' * (worker_count > 1)} busy"
@@ -98,7 +98,7 @@ def outlook(queue: str) -> str:
     if not names:
         return _nobody_listens(queue)
     ahead = Job.objects.waiting().filter(queue=queue).count()
-    busy = set(Job.objects.filter(state=State.RUNNING, queue=queue).values_list("worker", flat=True))
+    busy = set(Job.objects.filter(state=JobState.RUNNING, queue=queue).values_list("worker", flat=True))
     free = [name for name in names if name not in busy]
     if free and not ahead:
         return f"Worker {free[0]} is free and begins at once."
@@ -109,7 +109,7 @@ def outlook(queue: str) -> str:
 def trouble(job: Job) -> str:
     """Sentence about the worker of a running job if it has gone silent, or if its machine is too busy; empty
     otherwise."""
-    if job.state != State.RUNNING:
+    if job.state != JobState.RUNNING:
         return ""
     is_silent = ExpressionWrapper(Q(seen__lte=Now() - Worker.SUSPICIOUS), BooleanField())
     worker = Worker.objects.filter(name=job.worker).annotate(is_silent=is_silent).first()
@@ -126,15 +126,17 @@ def nobody_can(job: Job) -> str:
 
 def states() -> list[dict[str, Any]]:
     """Counts of every queue: waiting, running, workers."""
-    under_way = Job.objects.filter(state__in=(State.QUEUED, State.RUNNING)).order_by().values_list("queue", "state")
+    under_way = (
+        Job.objects.filter(state__in=(JobState.QUEUED, JobState.RUNNING)).order_by().values_list("queue", "state")
+    )
     counts = {(queue, state): count for queue, state, count in under_way.annotate(Count("pk"))}
     pauses = {pause.queue: str(pause) for pause in Pause.objects.select_related("by")}
     listening = Counter(queue for worker in Worker.objects.alive() for queue in worker.queues)
     return [
         {
             "name": queue,
-            "waiting_count": counts.get((queue, State.QUEUED), 0),
-            "running_count": counts.get((queue, State.RUNNING), 0),
+            "waiting_count": counts.get((queue, JobState.QUEUED), 0),
+            "running_count": counts.get((queue, JobState.RUNNING), 0),
             "worker_count": listening[queue],
             "paused": pauses.get(queue, ""),
         }
@@ -151,7 +153,7 @@ class _Turns:
 
     def __init__(self, teams: Iterable[UUID]) -> None:
         jobs = Job.objects.filter(team_id__in=list(teams)).order_by()
-        self._running = Counter(jobs.filter(state=State.RUNNING).values_list("team_id", flat=True))
+        self._running = Counter(jobs.filter(state=JobState.RUNNING).values_list("team_id", flat=True))
         self._last: dict[UUID, datetime] = dict(
             jobs.exclude(started=None).values_list("team_id").annotate(Max("started"))
         )
@@ -186,7 +188,7 @@ class _Pace:
 
     def _lately(self, kind: str) -> float | None:
         """Seconds for one part of recent jobs; for a whole job where its parts are not known beforehand."""
-        done = Job.objects.filter(kind=kind, queue=self._queue, state=State.SUCCEEDED).exclude(started=None)
+        done = Job.objects.filter(kind=kind, queue=self._queue, state=JobState.SUCCEEDED).exclude(started=None)
         recent = list(done.order_by("-created")[:RECENT])
         parts = sum(max(1, job.total_count - job.done_before) if job.is_sized else 1 for job in recent)
         return sum((job.finished - job.started).total_seconds() for job in recent) / parts if parts else None

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from webapp.core import nudges
 from webapp.core.subscriptions import NewsSource
 from webapp.jobs import line
-from webapp.jobs.models import Job, JobEvent, State
+from webapp.jobs.models import Job, JobEvent, JobState
 
 
 def add(job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
@@ -69,7 +69,7 @@ def is_same_status(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _seconds_left(job: Job, part_s: float | None) -> int | None:
-    left = job.left_s(part_s) if job.state == State.RUNNING else None
+    left = job.left_s(part_s) if job.state == JobState.RUNNING else None
     return None if left is None else max(1, round(left))
 
 

@@ -16,7 +16,7 @@ from webapp.core.models import Noun
 from webapp.core.version import version
 
 
-class State(models.TextChoices):
+class JobState(models.TextChoices):
     QUEUED = "queued"
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -24,14 +24,16 @@ class State(models.TextChoices):
     CANCELLED = "cancelled"
 
 
-MOVES: dict[State, frozenset[State]] = {
-    State.QUEUED: frozenset({State.RUNNING, State.CANCELLED, State.FAILED}),
-    State.RUNNING: frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED, State.QUEUED}),  # queued: given back
-    State.SUCCEEDED: frozenset(),
-    State.FAILED: frozenset({State.QUEUED}),  # retried
-    State.CANCELLED: frozenset({State.QUEUED}),
+MOVES: dict[JobState, frozenset[JobState]] = {
+    JobState.QUEUED: frozenset({JobState.RUNNING, JobState.CANCELLED, JobState.FAILED}),
+    JobState.RUNNING: frozenset(
+        {JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.QUEUED}
+    ),  # queued: given back
+    JobState.SUCCEEDED: frozenset(),
+    JobState.FAILED: frozenset({JobState.QUEUED}),  # retried
+    JobState.CANCELLED: frozenset({JobState.QUEUED}),
 }
-FINAL = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
+FINAL = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
 
 
 class Queue(models.TextChoices):
@@ -49,7 +51,7 @@ LOWEST_PRIORITY, USUAL_PRIORITY, HIGHEST_PRIORITY = -10, 0, 10  # among the jobs
 class Jobs(Owned):
     def waiting(self) -> Jobs:
         """Queued jobs, in the order in which workers claim those of one team."""
-        return self.filter(state=State.QUEUED).order_by("-priority", "created", "pk")
+        return self.filter(state=JobState.QUEUED).order_by("-priority", "created", "pk")
 
     def due(self) -> Jobs:
         """Queued jobs that may be tried now."""
@@ -68,7 +70,7 @@ class Job(Noun):
     arguments = models.JSONField(default=dict)  # of a kind that has no table for what it was asked
     queue = models.CharField(max_length=10, choices=Queue.choices)
     title = models.CharField(max_length=200)
-    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    state = models.CharField(max_length=10, choices=JobState.choices, default=JobState.QUEUED)
     priority = models.SmallIntegerField(default=USUAL_PRIORITY)
     attempt = models.PositiveIntegerField(default=0)
     at = models.CharField(max_length=200, blank=True)  # the part under way: a sample, or a phase of a study
@@ -100,7 +102,7 @@ class Job(Noun):
             models.Index(fields=["team", "-created"], name="jobs_by_team"),
         ]
         constraints = [
-            models.CheckConstraint(condition=Q(state__in=State.values), name="job_state_is_known"),
+            models.CheckConstraint(condition=Q(state__in=JobState.values), name="job_state_is_known"),
             models.CheckConstraint(condition=Q(queue__in=Queue.values), name="job_queue_is_known"),
             models.CheckConstraint(
                 condition=Q(state="running", lease_until__isnull=False) | ~Q(state="running") & Q(lease_until=None),
@@ -168,7 +170,7 @@ class Job(Noun):
 
     @property
     def can_retry(self) -> bool:
-        return self.state in (State.FAILED, State.CANCELLED)
+        return self.state in (JobState.FAILED, JobState.CANCELLED)
 
 
 class JobEvent(models.Model):
@@ -178,7 +180,7 @@ class JobEvent(models.Model):
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
     seq = models.PositiveIntegerField()
     at = models.DateTimeField(default=timezone.now)
-    state = models.CharField(max_length=10, choices=State.choices)
+    state = models.CharField(max_length=10, choices=JobState.choices)
     sentence = models.TextField()
     numbers = models.JSONField(default=dict)
 

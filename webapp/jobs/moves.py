@@ -10,23 +10,23 @@ from django.db.models.functions import Now
 from webapp.core import tallies
 from webapp.jobs import log
 from webapp.jobs import queue as broker
-from webapp.jobs.models import FINAL, MOVES, Job, State
+from webapp.jobs.models import FINAL, MOVES, Job, JobState
 
 
 def held(job: Job) -> Any:
     """Row of the job if this very attempt still holds it: a worker that lost its lease must not write."""
-    return Job.objects.filter(pk=job.pk, state=State.RUNNING, attempt=job.attempt, worker=job.worker)
+    return Job.objects.filter(pk=job.pk, state=JobState.RUNNING, attempt=job.attempt, worker=job.worker)
 
 
-def end(job: Job, state: State, reason: str) -> bool:
+def end(job: Job, state: JobState, reason: str) -> bool:
     """End a job whose attempt this is."""
-    return move(job, State.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None, step={})
+    return move(job, JobState.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None, step={})
 
 
 def requeue(job: Job, reason: str, cause: str, **changes: Any) -> bool:
     """Give a job back to its queue. `cause` is what metrics call the end of its attempt."""
     free = {"worker": "", "lease_until": None, "step": {}, "setback": reason.splitlines()[0], **changes}
-    moved = move(job, State.RUNNING, State.QUEUED, reason, attempt_now=job.attempt, **free)
+    moved = move(job, JobState.RUNNING, JobState.QUEUED, reason, attempt_now=job.attempt, **free)
     if moved:
         tallies.add(tallies.ATTEMPT_ENDS, job.kind, cause)
         transaction.on_commit(lambda: broker.nudge(job.queue))
@@ -34,7 +34,7 @@ def requeue(job: Job, reason: str, cause: str, **changes: Any) -> bool:
 
 
 def move(
-    job: Job, expected: State, to: State, sentence: str, *, attempt_now: int | None = None, **changes: Any
+    job: Job, expected: JobState, to: JobState, sentence: str, *, attempt_now: int | None = None, **changes: Any
 ) -> bool:
     if to not in MOVES[expected]:
         raise ValueError(f"a job cannot go from {expected} to {to}")
@@ -55,6 +55,6 @@ def move(
 def _cause(job: Job) -> str:
     """Name the end of a job for metrics. It failed because no worker could do it, because its attempts were used up,
     or because its work is impossible."""
-    if job.state != State.FAILED:
+    if job.state != JobState.FAILED:
         return job.state
     return "refused" if job.refusals else "attempts" if job.blamed else "error"

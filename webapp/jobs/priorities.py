@@ -9,7 +9,7 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Forbidden
 from webapp.jobs import log
-from webapp.jobs.models import USUAL_PRIORITY, Job, State
+from webapp.jobs.models import USUAL_PRIORITY, Job, JobState
 
 
 @transaction.atomic
@@ -17,7 +17,7 @@ def prioritise(*, job: Job, priority: int, by: Actor) -> Job:
     """Change the priority of a waiting job."""
     by.require(Right.SUBMIT)
     require_may_give(max(priority, job.priority), by)
-    if not Job.objects.filter(pk=job.pk, state=State.QUEUED).update(priority=priority):
+    if not Job.objects.filter(pk=job.pk, state=JobState.QUEUED).update(priority=priority):
         job.refresh_from_db()
         raise Conflict(f"This job is {job.state}; a priority only matters while it waits.", code="job-does-not-wait")
     job.refresh_from_db()

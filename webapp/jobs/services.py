@@ -19,7 +19,7 @@ from webapp.core.problems import Conflict
 from webapp.jobs import devices, ends, line, log, moves, priorities
 from webapp.jobs import queue as broker
 from webapp.jobs.kinds import Kind
-from webapp.jobs.models import FINAL, USUAL_PRIORITY, Job, Queue, State, Worker
+from webapp.jobs.models import FINAL, USUAL_PRIORITY, Job, JobState, Queue, Worker
 
 LEASE = timedelta(seconds=20)
 MOST_WAITING = 1000  # per team
@@ -43,7 +43,7 @@ def enqueue(
     """Submit a job. A light kind goes to the light queue, whichever queue is named."""
     by.require(Right.SUBMIT)
     priorities.require_may_give(priority, by)
-    if Job.objects.filter(team=by.home, state=State.QUEUED).count() >= MOST_WAITING:
+    if Job.objects.filter(team=by.home, state=JobState.QUEUED).count() >= MOST_WAITING:
         raise Conflict(
             f"{MOST_WAITING} jobs of your team wait already.", hint="Cancel some, or wait.", code="queue-full"
         )
@@ -75,19 +75,19 @@ def cancel(*, job: Job, by: Actor) -> Job:
     """Cancel a waiting job at once; ask the worker of a running one to stop."""
     if not by.is_operator:
         by.require(Right.SUBMIT)
-    if moves.move(job, State.QUEUED, State.CANCELLED, f"Cancelled by {by.user} before it began."):
+    if moves.move(job, JobState.QUEUED, JobState.CANCELLED, f"Cancelled by {by.user} before it began."):
         audit.record(by, "cancelled", job, team=job.team)
     elif _ask_to_cancel(job, f"{by.user} asks to cancel."):
         audit.record(by, "asked to cancel", job, team=job.team)
     else:
         job.refresh_from_db()
-        ended = "was" if job.state == State.CANCELLED else "has"
+        ended = "was" if job.state == JobState.CANCELLED else "has"
         raise Conflict(f"This job {ended} {job.state} already.", code="job-is-final", state=job.state)
     return job
 
 
 def _ask_to_cancel(job: Job, sentence: str) -> bool:
-    if not Job.objects.filter(pk=job.pk, state=State.RUNNING).update(is_cancel_asked=True):
+    if not Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(is_cancel_asked=True):
         return False
     job.refresh_from_db()
     log.add(job, sentence)
@@ -102,7 +102,7 @@ def end_those_of_deactivated() -> int:
     count = 0
     for job in theirs.select_related("created_by", "team"):
         why = f"{job.created_by} was deactivated."
-        if moves.move(job, State.QUEUED, State.CANCELLED, f"Cancelled: {why}") or _ask_to_cancel(job, why):
+        if moves.move(job, JobState.QUEUED, JobState.CANCELLED, f"Cancelled: {why}") or _ask_to_cancel(job, why):
             audit.noted(job.team, "cancelled", job)
             count += 1
     return count
@@ -117,8 +117,8 @@ def retry(*, job: Job, by: Actor) -> Job:
     is_left = job.created_by is None or not job.created_by.is_active
     if not job.can_retry or not moves.move(
         job,
-        State(job.state),
-        State.QUEUED,
+        JobState(job.state),
+        JobState.QUEUED,
         f"Tried again by {by.user}.",
         attempt=0,
         blamed=[],
@@ -154,8 +154,8 @@ def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
         or not devices.are_free(job, worker)
         or not moves.move(
             job,
-            State.QUEUED,
-            State.RUNNING,
+            JobState.QUEUED,
+            JobState.RUNNING,
             f"Attempt {job.attempt + 1}, on {worker}.",
             worker=worker,
             attempt=job.attempt + 1,
@@ -220,18 +220,18 @@ def is_cancel_asked(*, job: Job) -> bool:
 
 @transaction.atomic
 def succeed(*, job: Job) -> bool:
-    return moves.end(job, State.SUCCEEDED, "Done.")
+    return moves.end(job, JobState.SUCCEEDED, "Done.")
 
 
 @transaction.atomic
 def fail(*, job: Job, reason: str) -> bool:
-    return moves.end(job, State.FAILED, reason)
+    return moves.end(job, JobState.FAILED, reason)
 
 
 @transaction.atomic
 def stop(*, job: Job) -> bool:
     """End a running job as `cancel` asked."""
-    return moves.end(job, State.CANCELLED, "Cancelled while it ran.")
+    return moves.end(job, JobState.CANCELLED, "Cancelled while it ran.")
 
 
 @transaction.atomic
@@ -239,7 +239,7 @@ def end_over_time(*, job: Job) -> bool:
     hours = f"{job.limit_s / 3600:g} h"
     return moves.end(
         job,
-        State.FAILED,
+        JobState.FAILED,
         f"It ran for {hours}, the longest that an attempt may take. Finished work is kept. Try again to go on, or have "
         "the operator raise DRAFTHOUSE_JOB_HOURS.",
     )
@@ -253,7 +253,7 @@ def give_back(*, job: Job, reason: str, counts: bool, is_silence: bool = False) 
         return False
     blamed = [*held.blamed, ends.blame(held, is_silence=is_silence)] if counts else held.blamed
     if counts and ends.are_enough(blamed):
-        return moves.end(job, State.FAILED, f"{reason} {ends.for_good(blamed)}")
+        return moves.end(job, JobState.FAILED, f"{reason} {ends.for_good(blamed)}")
     wait = timedelta(seconds=ends.wait_s(held.setbacks + 1))
     verdict = ends.counted(blamed) if counts else ends.OUTSIDE
     later = {"blamed": blamed, "setbacks": held.setbacks + 1, "not_before": Now() + wait if wait else None}
@@ -270,7 +270,7 @@ def refuse(*, job: Job, reason: str) -> bool:
         return False
     others = [worker.name for worker in Worker.objects.that_could(job)]
     if not others:
-        return moves.end(job, State.FAILED, line.nobody_can(job))
+        return moves.end(job, JobState.FAILED, line.nobody_can(job))
     return moves.requeue(job, f"{job.worker} cannot do it: {reason} {_listed(others)} may be able to.", "refused")
 
 
@@ -288,19 +288,19 @@ def take_back_from_silent(*, job: Job) -> bool:
 
 def take_back(*, worker: str, ended: str, counts: bool) -> int:
     """Give back what a worker held before it started again, and forget its refusals: it may now be able to."""
-    for job in Job.objects.filter(state=State.QUEUED, refusals__has_key=worker):
+    for job in Job.objects.filter(state=JobState.QUEUED, refusals__has_key=worker):
         del job.refusals[worker]
         job.save(update_fields=["refusals"])
     if not counts:
         _absolve(worker)
-    held = Job.objects.filter(state=State.RUNNING, worker=worker)
+    held = Job.objects.filter(state=JobState.RUNNING, worker=worker)
     return sum(_take_back(job, f"{worker} {ended}", counts=counts) for job in held)
 
 
 @transaction.atomic
 def _absolve(worker: str) -> None:
     """Remove ends that the silence of this worker had counted: no job caused it."""
-    for job in Job.objects.filter(state__in=(State.QUEUED, State.RUNNING), setbacks__gt=0).select_for_update():
+    for job in Job.objects.filter(state__in=(JobState.QUEUED, JobState.RUNNING), setbacks__gt=0).select_for_update():
         blamed = ends.without_silence_of(worker, job.blamed)
         if len(blamed) < len(job.blamed):
             Job.objects.filter(pk=job.pk).update(blamed=blamed)
@@ -311,7 +311,7 @@ def _absolve(worker: str) -> None:
 @transaction.atomic
 def _take_back(job: Job, reason: str, *, counts: bool, is_silence: bool = False) -> bool:
     if job.is_cancel_asked:
-        return moves.end(job, State.CANCELLED, f"Cancelled. {reason}")
+        return moves.end(job, JobState.CANCELLED, f"Cancelled. {reason}")
     return give_back(job=job, reason=reason, counts=counts, is_silence=is_silence)
 
 

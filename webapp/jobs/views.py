@@ -8,21 +8,21 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.jobs import line, pauses, priorities, serializers, services, telemetry
-from webapp.jobs.models import Job, State, Worker
+from webapp.jobs.models import Job, JobState, Worker
 
 
 @page(Right.READ)
-def jobs(request: Asked) -> HttpResponse:
+def jobs(request: ActorRequest) -> HttpResponse:
     rows = Job.objects.visible_to(request.actor).select_related("created_by")
     kinds = list(rows.order_by("kind").values_list("kind", flat=True).distinct())
     found = listing(
         request, rows, search=("title",), ordering=("created", "state", "finished", "priority"),
-        filters={"state": State.values, "kind": kinds},
+        filters={"state": JobState.values, "kind": kinds},
     )  # fmt: skip
     context = {
         "list": found,
@@ -33,7 +33,7 @@ def jobs(request: Asked) -> HttpResponse:
 
 
 @page(Right.READ)
-def job(request: Asked, id: UUID) -> HttpResponse:
+def job(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Job.objects.visible_to(request.actor).select_related("created_by"), id)
     context = {
         "job": found,
@@ -49,7 +49,7 @@ def job(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def prioritise(request: Asked, id: UUID) -> HttpResponse:
+def prioritise(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Job.objects.visible_to(request.actor), id)
     form = Form(serializers.JobChanges, request)
     changed = form.submit(lambda priority: priorities.prioritise(job=found, priority=priority, by=request.actor))
@@ -61,21 +61,21 @@ def prioritise(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def cancel(request: Asked, id: UUID) -> HttpResponse:
+def cancel(request: ActorRequest, id: UUID) -> HttpResponse:
     found = services.cancel(job=one(services.that_may_cancel(request.actor), id), by=request.actor)
     messages.success(request, "Cancelled." if found.is_final else "Its worker is asked to stop.")
     return redirect("job", id) if found.team_id == request.actor.team_id else redirect("system")
 
 
 @page(Right.SUBMIT, ("POST",))
-def retry(request: Asked, id: UUID) -> HttpResponse:
+def retry(request: ActorRequest, id: UUID) -> HttpResponse:
     services.retry(job=one(Job.objects.visible_to(request.actor), id), by=request.actor)
     messages.success(request, "It is in the queue again. Finished samples stay.")
     return redirect("job", id)
 
 
 @page(Right.ADMIN, ("POST",))
-def pause(request: Asked, queue: str) -> HttpResponse:
+def pause(request: ActorRequest, queue: str) -> HttpResponse:
     reason = request.POST.get("reason", "").strip()[: pauses.LONGEST_REASON]
     pauses.pause(queue=pauses.queue_called(queue), reason=reason, by=request.actor)
     messages.success(request, f"{queue} is paused. Running jobs continue; no new job starts.")
@@ -83,7 +83,7 @@ def pause(request: Asked, queue: str) -> HttpResponse:
 
 
 @page(Right.ADMIN, ("POST",))
-def resume(request: Asked, queue: str) -> HttpResponse:
+def resume(request: ActorRequest, queue: str) -> HttpResponse:
     pauses.resume(queue=pauses.queue_called(queue), by=request.actor)
     messages.success(request, f"{queue} goes on.")
     return redirect("jobs")

@@ -20,7 +20,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from webapp.comparisons.models import Sample
 from webapp.core import tallies
 from webapp.core.models import Tally
-from webapp.jobs.models import Job, Pause, Queue, Reading, State, Worker
+from webapp.jobs.models import Job, JobState, Pause, Queue, Reading, Worker
 from webapp.jobs.services import LEASE
 
 WINDOW = timedelta(seconds=60)
@@ -30,7 +30,7 @@ Families = Iterator[Metric]
 
 # Why a job failed, as its row says: no worker could do it, its attempts were used up, or its work is impossible.
 ENDS = Case(
-    When(~Q(state=State.FAILED), then=Value("")),
+    When(~Q(state=JobState.FAILED), then=Value("")),
     When(~Q(refusals={}), then=Value("refused")),
     When(~Q(blamed=[]), then=Value("attempts")),
     default=Value("error"),
@@ -52,7 +52,7 @@ def _queues(now: datetime) -> Families:
     oldest = GaugeMetricFamily(
         "drafthouse_queue_oldest_seconds", "Age of the oldest job that waits.", labels=["queue", "kind"]
     )
-    rows = Job.objects.filter(state=State.QUEUED).order_by().values_list("queue", "kind")
+    rows = Job.objects.filter(state=JobState.QUEUED).order_by().values_list("queue", "kind")
     for queue, kind, count, since in rows.annotate(Count("pk"), Min("created")):
         waiting.add_metric([queue, kind], count)
         oldest.add_metric([queue, kind], _age(now, since))
@@ -82,7 +82,7 @@ def _leases(now: datetime) -> Families:
     age = GaugeMetricFamily(
         "drafthouse_lease_renewed_seconds", "Time since the renewal that is longest ago.", labels=["queue"]
     )
-    running = Job.objects.filter(state=State.RUNNING).order_by().values_list("queue")
+    running = Job.objects.filter(state=JobState.RUNNING).order_by().values_list("queue")
     found = {queue: (count, until) for queue, count, until in running.annotate(Count("pk"), Min("lease_until"))}
     for queue in Queue.values:
         count, until = found.get(queue, (0, None))
@@ -141,7 +141,7 @@ def _decoding(now: datetime) -> Families:
     """Yield rates of the last minute. Few jobs can have decoded then; the workers' own readings are the newest."""
     since = now - WINDOW
     recent = list(
-        Job.objects.filter(Q(state=State.RUNNING) | Q(finished__gte=since)).values_list("pk", flat=True)[:500]
+        Job.objects.filter(Q(state=JobState.RUNNING) | Q(finished__gte=since)).values_list("pk", flat=True)[:500]
     )
     fresh = Sample.objects.filter(run__comparison__job__in=recent, finished__gte=since)
     told = fresh.aggregate(samples=Count("pk"), tokens=Sum("new_tokens"), events=Sum("last_seq"))
@@ -160,7 +160,7 @@ def _readings(since: datetime) -> Families:
     )
     busy = GaugeMetricFamily("drafthouse_gpu_utilisation", "Share of time a GPU was busy.", labels=["worker", "gpu"])
     memory = GaugeMetricFamily("drafthouse_gpu_memory_bytes", "GPU memory in use.", labels=["worker", "gpu"])
-    running = Job.objects.filter(state=State.RUNNING).values("pk")
+    running = Job.objects.filter(state=JobState.RUNNING).values("pk")
     newest = Reading.objects.filter(job__in=running, at__gte=since).order_by().values("worker").annotate(last=Max("pk"))
     for reading in Reading.objects.filter(pk__in=[row["last"] for row in newest]):
         values: dict[str, Any] = reading.values

@@ -88,7 +88,7 @@ class Pair(Entry):
     @property
     def lacks(self) -> str:
         """Part that it lacks that some strategies need: "draft", or "scores" of the target's tokens; empty: nothing."""
-        return "draft" if self.is_alone else "scores" if self.matches_text else ""
+        return "draft" if self.is_undrafted else "scores" if self.matches_text else ""
 
     @property
     def weight_bytes(self) -> int | None:
@@ -97,7 +97,7 @@ class Pair(Entry):
         return sum(weights) if all(weights) else None
 
     @property
-    def is_alone(self) -> bool:
+    def is_undrafted(self) -> bool:
         """Whether it is a target without a draft."""
         return self.draft_id is None
 

@@ -50,8 +50,8 @@ def _method(found: PairFinding) -> dict[str, str]:
 def unpaired(visible: Any, model: LanguageModel) -> tuple[LanguageModel, LanguageModel] | None:
     """Return a model and the newest other one as target and draft if neither is in a pair yet. The larger is the
     target."""
-    alone = visible.kept().filter(pairs_as_target=None, pairs_as_draft=None, upload__isnull=False)
-    free = alone.exclude(state=Readiness.REFUSED).annotate(size=Sum("upload__files__size")).order_by("-created")
+    unpaired = visible.kept().filter(pairs_as_target=None, pairs_as_draft=None, upload__isnull=False)
+    free = unpaired.exclude(state=Readiness.REFUSED).annotate(size=Sum("upload__files__size")).order_by("-created")
     this, other = free.filter(pk=model.pk).first(), free.exclude(pk=model.pk).first()
     if this is None or other is None:
         return None

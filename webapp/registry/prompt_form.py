@@ -8,7 +8,7 @@ from typing import Any
 from django.http import QueryDict
 
 from decoding.public import prompt_containers
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.core.forms import Form
 from webapp.registry import columns, prompt_sets, serializers
 from webapp.registry.columns import PromptTable
@@ -28,7 +28,7 @@ class Pick:
 
 
 class PromptSetForm(Form):
-    def __init__(self, request: Asked) -> None:
+    def __init__(self, request: ActorRequest) -> None:
         super().__init__(
             serializers.NewDataset, request, nested={"mapping": serializers.Mapping}, actor=request.actor
         )  # fmt: skip

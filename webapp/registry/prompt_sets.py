@@ -49,7 +49,7 @@ class Preview:
     is_whole: bool  # the rows that were read are all
     splits: dict[str, int]
     categories: dict[str, int]
-    first: list[prompts.Prompt]
+    first: list[prompts.PromptItem]
 
 
 def preview(file: PromptText) -> Preview:
@@ -150,7 +150,7 @@ def sweep() -> int:
     return len(left)
 
 
-def _unseen(name: str, upload: Upload, file: PromptText, found: Sequence[prompts.Prompt], by: Actor) -> Dataset:
+def _unseen(name: str, upload: Upload, file: PromptText, found: Sequence[prompts.PromptItem], by: Actor) -> Dataset:
     return Dataset.everything.create(
         team=by.home,
         created_by=by.user,
@@ -167,7 +167,7 @@ def _unseen(name: str, upload: Upload, file: PromptText, found: Sequence[prompts
     )
 
 
-def _store(dataset: Dataset, found: Sequence[prompts.Prompt]) -> None:
+def _store(dataset: Dataset, found: Sequence[prompts.PromptItem]) -> None:
     for start in range(0, len(found), AT_ONCE):
         rows = [
             _row(dataset, number, prompt) for number, prompt in enumerate(found[start : start + AT_ONCE], start + 1)
@@ -175,7 +175,7 @@ def _store(dataset: Dataset, found: Sequence[prompts.Prompt]) -> None:
         Prompt.objects.bulk_create(rows)
 
 
-def _row(dataset: Dataset, number: int, prompt: prompts.Prompt) -> Prompt:
+def _row(dataset: Dataset, number: int, prompt: prompts.PromptItem) -> Prompt:
     return Prompt(
         dataset=dataset,
         number=number,
@@ -190,10 +190,10 @@ def _row(dataset: Dataset, number: int, prompt: prompts.Prompt) -> Prompt:
     )
 
 
-def prompt_of(row: Prompt) -> prompts.Prompt:
+def prompt_of(row: Prompt) -> prompts.PromptItem:
     """Return a stored prompt as decoding takes it."""
     chat = Chat.from_dict(row.chat) if row.chat else None
-    return prompts.Prompt(
+    return prompts.PromptItem(
         row.name, row.text, row.category, row.split, row.reference, chat=chat, at=row.at, max_tokens=row.max_tokens
     )
 

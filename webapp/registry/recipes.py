@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from decoding.public import BadSampling, Sampling, alone, lacks_scores
+from decoding.public import BadSampling, Sampling, lacks_scores, without_draft
 from webapp.core.problems import Invalid
 from webapp.entries import services as entries
 from webapp.entries.models import Entry
@@ -34,7 +34,7 @@ class Recipe:
         return {**parts, "sampling": self.sampling.to_dict()}
 
 
-class Prompted:
+class RecipeColumns:
     """Mixin for models that hold a recipe in columns."""
 
     dataset: Any
@@ -74,8 +74,8 @@ def checked(
 
 def require_draft(pair: Pair, what: str, hint: str = "Choose a pair with a draft.") -> None:
     """Refuse `what`, which needs a draft, for a target alone."""
-    if pair.is_alone:
-        raise Invalid(alone.lacks_draft(what), field="pair", code="no-draft", hint=hint)
+    if pair.is_undrafted:
+        raise Invalid(without_draft.lacks_draft(what), field="pair", code="no-draft", hint=hint)
 
 
 TLI = "Choose another pair, or make a pair of these models with the setting tli."

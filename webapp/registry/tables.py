@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from decoding.public import BadPrompts, BrokenRow, Prompt, prompt_containers, prompts
+from decoding.public import BadPrompts, BrokenRow, PromptItem, prompt_containers, prompts
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
 
@@ -44,13 +44,13 @@ def head(file: PromptText, count: int) -> list[Mapping[str, Any]]:
     return found
 
 
-def read(file: PromptText) -> list[Prompt]:
+def read(file: PromptText) -> list[PromptItem]:
     """Read prompts in the form that is recognised or named, or make them from any columns by a template."""
     with _told():
         return _read(file, prompts.rows_in(file.text, file.file_name))
 
 
-def read_first(file: PromptText, count: int) -> tuple[list[Prompt], bool]:
+def read_first(file: PromptText, count: int) -> tuple[list[PromptItem], bool]:
     """Read the prompts of the first rows, and tell whether these are all rows."""
     with _told():
         rows = prompts.rows_in(file.text, file.file_name)
@@ -70,7 +70,7 @@ def _told() -> Iterator[None]:
         raise Invalid(str(error), code=error.code) from None
 
 
-def _read(file: PromptText, rows: Iterable[Placed]) -> list[Prompt]:
+def _read(file: PromptText, rows: Iterable[Placed]) -> list[PromptItem]:
     if not file.template:
         found = prompts.from_rows(rows, file.file_name, form=file.form or None)
     elif _PLACE.search(file.template):

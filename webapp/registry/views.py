@@ -11,8 +11,8 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import SOURCES, alone
-from webapp.accounts.asked import Asked
+from decoding.public import SOURCES, without_draft
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import form_page, listing, one, page
@@ -46,23 +46,23 @@ RENAMED: dict[str, tuple[type[Entry], str]] = {
 
 
 @page(Right.READ)
-def models(request: Asked) -> HttpResponse:
+def models(request: ActorRequest) -> HttpResponse:
     filters = {"state": Readiness.values, "source": LanguageModel.Origin.values}
     return _list(request, "models", LanguageModel.objects.all(), filters)
 
 
 @page(Right.READ)
-def pairs(request: Asked) -> HttpResponse:
+def pairs(request: ActorRequest) -> HttpResponse:
     return _list(request, "pairs", Pair.objects.select_related("target", "draft"))
 
 
 @page(Right.READ)
-def datasets(request: Asked) -> HttpResponse:
+def datasets(request: ActorRequest) -> HttpResponse:
     return _list(request, "datasets", Dataset.objects.all())
 
 
 @page(Right.READ)
-def model(request: Asked, id: UUID) -> HttpResponse:
+def model(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(LanguageModel.objects.visible_to(request.actor).select_related("job", "upload", "created_by"), id)
     files = found.upload.files.all() if found.upload else []
     place = line.place(found.job) if found.job and not found.job.is_final else None
@@ -74,10 +74,10 @@ def model(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.READ)
-def pair(request: Asked, id: UUID) -> HttpResponse:
+def pair(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Pair.objects.visible_to(request.actor).select_related("target", "draft", "created_by"), id)
     made = {title: _made_with(getattr(found, link), page) for title, link, page in WITH_A_PAIR}
-    about = {"alone": alone.those_that_run(), "sources": SOURCES, "made": made}
+    about = {"alone": without_draft.those_that_run(), "sources": SOURCES, "made": made}
     return render(request, "registry/pair.html", {"entry": found, **about})
 
 
@@ -87,14 +87,14 @@ def _made_with(rows: Any, page: str) -> list[tuple[str, Any]]:
 
 
 @page(Right.READ)
-def dataset(request: Asked, id: UUID) -> HttpResponse:
+def dataset(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Dataset.objects.visible_to(request.actor).select_related("created_by"), id)
     counted = _counted(found, request.GET.get("pair", ""))
     code = Form(serializers.PairChoice, initial={"pair": counted.pair_id if counted else ""}, actor=request.actor)
     return _show(request, found, counted, code)
 
 
-def _show(request: Asked, found: Dataset, counted: TokenLengths | None, code: Form) -> HttpResponse:
+def _show(request: ActorRequest, found: Dataset, counted: TokenLengths | None, code: Form) -> HttpResponse:
     splits = [split for split in found.splits if split]
     prompts = listing(
         request, found.prompts.all(), search=("text", "name"), ordering=("number",), filters={"split": splits},
@@ -107,7 +107,7 @@ def _show(request: Asked, found: Dataset, counted: TokenLengths | None, code: Fo
 
 
 @page(Right.SUBMIT, ("POST",))
-def count_tokens(request: Asked, id: UUID) -> HttpResponse:
+def count_tokens(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Dataset.objects.visible_to(request.actor), id)
     form = Form(serializers.PairChoice, request, actor=request.actor)
     if form.is_described:
@@ -130,7 +130,7 @@ def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
 
 @takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_model(request: Asked) -> HttpResponse:
+def new_model(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewModel, request, actor=request.actor)
     if made := form.submit(lambda **asked: api.add_model(asked, request.actor)):
         messages.success(request, f"{made.name} is added. A worker checks its files.")
@@ -140,7 +140,7 @@ def new_model(request: Asked) -> HttpResponse:
 
 @takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_pair(request: Asked) -> HttpResponse:
+def new_pair(request: ActorRequest) -> HttpResponse:
     initial = {name: request.GET.get(name, "") for name in ("target", "draft", "name")}
     form = Form(serializers.NewPair, request, initial=initial, actor=request.actor)
     if made := form.submit(lambda **asked: services.add_pair(by=request.actor, **asked)):
@@ -150,7 +150,7 @@ def new_pair(request: Asked) -> HttpResponse:
 
 @takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_dataset(request: Asked) -> HttpResponse:
+def new_dataset(request: ActorRequest) -> HttpResponse:
     """Form of a new prompt set, with what the file would become; `preview` shows that without scripts."""
     form = PromptSetForm(request)
     if "pair" in request.GET:
@@ -167,7 +167,7 @@ def new_dataset(request: Asked) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def rename(request: Asked, kind: str, id: UUID) -> HttpResponse:
+def rename(request: ActorRequest, kind: str, id: UUID) -> HttpResponse:
     model, page_name = RENAMED[kind]
     entry = one(model.objects.visible_to(request.actor), id)
     form = Form(NewName, request)
@@ -179,6 +179,6 @@ def rename(request: Asked, kind: str, id: UUID) -> HttpResponse:
     return redirect(page_name, id)
 
 
-def _list(request: Asked, kind: str, rows: Any, filters: dict[str, list[str]] | None = None) -> HttpResponse:
+def _list(request: ActorRequest, kind: str, rows: Any, filters: dict[str, list[str]] | None = None) -> HttpResponse:
     found = listing(request, listed(request, rows), filters=filters)
     return render(request, f"registry/{kind}.html", {"list": found, "kind": kind, "in_bin": in_bin(request)})

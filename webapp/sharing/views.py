@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.page import as_file, show
@@ -31,7 +31,7 @@ FILE_KEPT_S = 60  # the shortest time in which nobody minds that a new name is n
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
-def shares(request: Asked, id: UUID) -> HttpResponse:
+def shares(request: ActorRequest, id: UUID) -> HttpResponse:
     comparison = one(Comparison.objects.visible_to(request.actor), id)
     form = Form(serializers.NewLink, request, initial={"days": 30})
     link = ""
@@ -55,7 +55,7 @@ def shares(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def revoke_share(request: Asked, id: UUID) -> HttpResponse:
+def revoke_share(request: ActorRequest, id: UUID) -> HttpResponse:
     share = one(Share.objects.visible_to(request.actor), id)
     services.revoke(share=share, by=request.actor)
     messages.success(request, "The link is revoked; it shows nothing any more.")

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from webapp.core.api import Act, once
 from webapp.entries.api import Binned, EntryFilter
 from webapp.jobs import services as jobs
-from webapp.jobs.models import State
+from webapp.jobs.models import JobState
 from webapp.studies import serializers, services, views
 from webapp.studies.kinds import KINDS
 from webapp.studies.models import Study
@@ -26,7 +26,7 @@ WHOLE = ("document", "figures", "figure", "file", "prove")  # actions that read 
 
 class StudyFilter(EntryFilter):
     kind = filters.ChoiceFilter(field_name="job__kind", choices=[(kind.slug, kind.label) for kind in KINDS.values()])
-    state = filters.ChoiceFilter(field_name="job__state", choices=State.choices)
+    state = filters.ChoiceFilter(field_name="job__state", choices=JobState.choices)
     pair = filters.UUIDFilter(field_name="pair_id")
     dataset = filters.UUIDFilter(field_name="dataset_id")
 

@@ -12,11 +12,11 @@ from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Pair, Prompt
-from webapp.registry.recipes import Prompted
+from webapp.registry.recipes import RecipeColumns
 from webapp.uploads.models import Upload
 
 
-class Study(Prompted, Entry):
+class Study(RecipeColumns, Entry):
     """An analysis of a pair on prompts: how long drafts ought to be (oracle), which settings suit (plan), whether
     llama.cpp keeps a plan's promise (proof), what another machine would give (projection), or the figures of papers."""
 

@@ -17,7 +17,7 @@ from webapp.core.forms import Form
 from webapp.core.problems import Problem
 from webapp.jobs import line
 from webapp.jobs.kinds import Kind
-from webapp.jobs.models import Job, Queue, State
+from webapp.jobs.models import Job, JobState, Queue
 from webapp.registry.models import Dataset, Pair
 from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
@@ -70,14 +70,14 @@ def of_study(
     decides = (classifier or classifying.usable_in_studies(pair).first()) if kind.uses_classifier else None
     trained = decides.card if decides else {}
     doubt = misfit("This study", trained, recipe.sampling)
-    asked = workload.Recipe(
+    asked = workload.StudyRecipe(
         recipe.limit,
         recipe.sampling,
         loads,
         further=also.prompt_count if also else 0,
         has_classifier=decides is not None,
         judges_copies=decides is not None and decides.knows_copies,
-        is_alone=bool(pair.lacks),
+        is_undrafted=bool(pair.lacks),
     )
     count = kind.samples(asked) if kind.samples else 0
     return StudyPlan(
@@ -106,7 +106,7 @@ def of_training(
     parts = {name: min(limit or there, there) for name, there in dataset.splits.items()}
     count = sum(parts.values())
     held = parts.get("validation", -(-count // 5))
-    samples = count + workload.samples_of_probe(held, classifiers=NETWORKS, is_alone=bool(pair.lacks))
+    samples = count + workload.samples_of_probe(held, classifiers=NETWORKS, is_undrafted=bool(pair.lacks))
     tokens = samples * max_new_tokens
     return StudyPlan(
         count, samples, *_minutes(TRAINING, pair, queue, tokens), pair.weight_bytes, line.outlook(queue), []
@@ -117,7 +117,7 @@ def _minutes(kind: Kind, pair: Pair, queue: Queue, tokens: int) -> tuple[float |
     """Estimate the time for so many tokens from earlier jobs of this kind on the pair, else from its comparisons; and
     say whether it is the latter."""
     of = kind.page
-    done = Job.objects.filter(kind=kind.slug, queue=queue, state=State.SUCCEEDED, **{f"{of}__pair": pair})
+    done = Job.objects.filter(kind=kind.slug, queue=queue, state=JobState.SUCCEEDED, **{f"{of}__pair": pair})
     known = done.exclude(started=None).order_by("-created")
     rows = known.values_list("started", "finished", "total_count", "done_before", f"{of}__sampling")[:RECENT]
     paces = [

@@ -48,10 +48,10 @@ def sources(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, int]]]:
     return sorted((document.get("sources") or {}).items(), key=lambda source: (source[1]["target"], source[0]))
 
 
-def to_start(document: Mapping[str, Any], *, is_alone: bool) -> Choice | None:
+def to_start(document: Mapping[str, Any], *, is_undrafted: bool) -> Choice | None:
     """Return a fixed setting to begin with: drafts as long as the best are on average, or without a draft model the
     best copies. None if the best are shorter than a token."""
-    if is_alone:
+    if is_undrafted:
         return next(iter(labelled(name for name, _ in sources(document))), None)
     fixed = STRATEGIES[next(slug for slug in STRATEGIES if slug in document and not _is_bound(slug))]
     lookahead, length = fixed.params[0], round(document["mean"])
@@ -98,9 +98,9 @@ def verdict_of_plan(document: Mapping[str, Any]) -> str:
 
 def verdict_of_projection(document: Mapping[str, Any]) -> str:
     """Say what is best for one text at a time, and how much better than the best without a draft beside the target."""
-    alone = [row for row in document["settings"] if row["batch"] == 1] or document["settings"]
-    best = alone[0]
-    plain = next(row for row in alone if not STRATEGIES[row["strategy"]].prepares_ahead)
+    single = [row for row in document["settings"] if row["batch"] == 1] or document["settings"]
+    best = single[0]
+    plain = next(row for row in single if not STRATEGIES[row["strategy"]].prepares_ahead)
     said = (
         f"On {document['card']['name']}, {setting({**best, 'measured': None})['short']} would be "
         f"{best['speedup']:.2f} times as fast as autoregressive"

@@ -20,7 +20,7 @@ ROWS = (  # a plain text has empty lists of messages and tools; a row that has `
 FIRST_TURNS = 'grep \'"follows": ""\''
 
 
-def asked(study: Study, classifier: Classifier | None) -> papers.Asked:
+def asked(study: Study, classifier: Classifier | None) -> papers.RepeatOptions:
     """Options of the study in files of fixed names, after the commands that make these files."""
     is_chat = study.dataset.prompts.filter(chat__isnull=False).exists()
     words = ["--target", "target", "--draft", "draft"]
@@ -32,7 +32,7 @@ def asked(study: Study, classifier: Classifier | None) -> papers.Asked:
     sampling = papers.sampling_options(Sampling.from_dict(study.sampling))
     options = " ".join(filter(None, [shlex.join(words), sampling, f"--limit {study.limit}"]))
     files = tuple(_files(study, classifier))
-    return papers.Asked(options, study.split, files, "also.jsonl" if study.also_set else "")
+    return papers.RepeatOptions(options, study.split, files, "also.jsonl" if study.also_set else "")
 
 
 def _files(study: Study, classifier: Classifier | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from decoding.public import BEST_OF_SOURCES, Choice, labelled, remarks_on
 from webapp.accounts.actor import Actor
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.naming import file_name
@@ -20,7 +20,7 @@ from webapp.core.pages import form_page, listing, one, page
 from webapp.core.problems import Conflict
 from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
-from webapp.jobs.models import State
+from webapp.jobs.models import JobState
 from webapp.studies import plans, reading, serializers, services
 from webapp.studies.classifiers import cross_sets
 from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION, PROOF
@@ -40,18 +40,18 @@ MOST_PROOFS = 3
 
 
 @page(Right.READ)
-def studies(request: Asked) -> HttpResponse:
+def studies(request: ActorRequest) -> HttpResponse:
     rows = Study.objects.select_related("pair__target", "pair__draft", "dataset", "job").defer("document", "parts")
     found = listing(
         request, listed(request, rows), search=("name", "pair__name", "dataset__name"),
-        filters={"kind": list(KINDS), "state": State.values},
+        filters={"kind": list(KINDS), "state": JobState.values},
         through={"kind": "job__kind", "state": "job__state"},
     )  # fmt: skip
     return render(request, "studies/studies.html", {"list": found, "in_bin": in_bin(request)})
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_study(request: Asked) -> HttpResponse:
+def new_study(request: ActorRequest) -> HttpResponse:
     names = ("kind", "pair", "dataset", "split")
     form = Form(
         serializers.NewStudy, request, nested={"sampling": serializers.StudySampling}, actor=request.actor,
@@ -79,7 +79,7 @@ def _group(form: Form, title: str) -> dict[str, Any]:
 
 
 @page(Right.READ)
-def study(request: Asked, id: UUID) -> HttpResponse:
+def study(request: ActorRequest, id: UUID) -> HttpResponse:
     rows = Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
     found = one(rows, id)
     return render(request, f"studies/{found.kind}.html", {**content(found, request.actor), **work_of(found.job)})
@@ -114,9 +114,9 @@ def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
     low, high = reading.spread(found.found("histogram"))
     series = reading.passes(found.document or {})
     sources = reading.sources(found.document or {})
-    is_alone = found.pair.is_alone or bool(found.found("draft_left_out"))
-    start = reading.to_start(found.document or {}, is_alone=is_alone)
-    about = {"low": low, "high": high, "is_alone": is_alone, "start": start, "best_of_sources": BEST_OF_SOURCES}
+    is_undrafted = found.pair.is_undrafted or bool(found.found("draft_left_out"))
+    start = reading.to_start(found.document or {}, is_undrafted=is_undrafted)
+    about = {"low": low, "high": high, "is_undrafted": is_undrafted, "start": start, "best_of_sources": BEST_OF_SOURCES}
     remarks = remarks_on(labelled(name for name, _ in sources))
     return {**about, "sets": _sets(actor, found), "series": series, "sources": sources, "remarks": remarks}
 
@@ -171,19 +171,19 @@ READ = {
 
 
 @page(Right.SUBMIT, ("POST",))
-def bin_study(request: Asked, id: UUID) -> HttpResponse:
+def bin_study(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Study.objects.visible_to(request.actor), id)
     return to_bin(request, found, undo=reverse("restore-study", args=[id]), back="studies")
 
 
 @page(Right.SUBMIT, ("POST",))
-def restore_study(request: Asked, id: UUID) -> HttpResponse:
+def restore_study(request: ActorRequest, id: UUID) -> HttpResponse:
     entries.restore(entry=one(Study.objects.visible_to(request.actor), id), by=request.actor)
     return redirect("study", id)
 
 
 @page(Right.SUBMIT, ("POST",))
-def prove_study(request: Asked, id: UUID) -> HttpResponse:
+def prove_study(request: ActorRequest, id: UUID) -> HttpResponse:
     plan = one(Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job"), id)
     return redirect("study", services.prove(plan=plan, by=request.actor).pk)
 

@@ -9,7 +9,7 @@ from django.db.models import Sum
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.pages import listing, one, page
 from webapp.uploads import services
@@ -17,7 +17,7 @@ from webapp.uploads.models import Upload
 
 
 @page(Right.READ)
-def uploads(request: Asked) -> HttpResponse:
+def uploads(request: ActorRequest) -> HttpResponse:
     rows = Upload.objects.visible_to(request.actor).annotate(size=Sum("files__size")).select_related("created_by")
     found = listing(
         request, rows, filters={"state": Upload.State.values}, ordering=("created", "name", "size")
@@ -27,7 +27,7 @@ def uploads(request: Asked) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def discard_upload(request: Asked, id: UUID) -> HttpResponse:
+def discard_upload(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Upload.objects.visible_to(request.actor), id)
     services.discard(upload=found, by=request.actor)
     messages.success(request, f"{found.name} is deleted.")

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from decoding.backends.contestants.servers.endpoint import Reach
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.models.devices import device_called
 from decoding.vocabularies.fit import check_pair
 from worker.engine.residents import Residents, Spot
-from worker.messages import Loaded, LocalPair
+from worker.messages import LocalPair, PairLoaded
 from worker.pairs import ReadyPair, pair_of
 
 
@@ -23,14 +23,14 @@ def load_pair(
     servers: Reach | None = None,
     *,
     is_recorded: bool = False,
-) -> tuple[Pair, Loaded]:
+) -> tuple[ModelPair, PairLoaded]:
     """Return the pair, and what there is to say about it and about what runs each choice. If it `is_recorded` and its
     draft matches text (SLEM), return the target alone."""
     ready = ready_pair(local, residents, is_recorded=is_recorded)
     pair, facts = ready.pair, ready.target.runner.facts
     pair.servers = servers or pair.servers
     hardware = {**ready.hardware(choices), "dtype": facts.dtype, "runner": facts.runner}
-    return pair, Loaded(hardware, {choice.label: pair.runner_of(choice) for choice in choices}, pair.draft_left_out)
+    return pair, PairLoaded(hardware, {choice.label: pair.runner_of(choice) for choice in choices}, pair.draft_left_out)
 
 
 def ready_pair(local: LocalPair, residents: Residents, *, is_recorded: bool = False) -> ReadyPair:
@@ -62,6 +62,6 @@ def ready_pair(local: LocalPair, residents: Residents, *, is_recorded: bool = Fa
     return ReadyPair(pair, target, draft, remarks)
 
 
-def _pair_again(local: LocalPair) -> Pair:
+def _pair_again(local: LocalPair) -> ModelPair:
     """Load it where nothing is resident yet."""
     return ready_pair(local, Residents()).pair

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from decoding.errors import OutOfMemory
-from decoding.models.checkpoints import Loaded, load
+from decoding.models.checkpoints import LoadedModel, load
 from decoding.models.devices import free_bytes, give_back
 from decoding.models.folder import ModelFolder, inspect
 
@@ -31,9 +31,9 @@ class Residents:
     def __init__(self, free: Callable[[torch.device], int] = free_bytes) -> None:
         """`free`: how many bytes a device could still hold, by the system's account."""
         self._free = free
-        self._loaded: OrderedDict[Spot, Loaded] = OrderedDict()
+        self._loaded: OrderedDict[Spot, LoadedModel] = OrderedDict()
 
-    def load(self, spot: Spot, keep: Spot | None = None) -> Loaded:
+    def load(self, spot: Spot, keep: Spot | None = None) -> LoadedModel:
         """`keep` is not put out to make room."""
         if spot not in self._loaded:
             model = inspect(spot.model or spot.folder)
@@ -42,7 +42,7 @@ class Residents:
         self._loaded.move_to_end(spot)
         return self._loaded[spot]
 
-    def _load(self, model: ModelFolder, spot: Spot, keep: Spot | None) -> Loaded:
+    def _load(self, model: ModelFolder, spot: Spot, keep: Spot | None) -> LoadedModel:
         try:
             return load(model, dtype=spot.dtype, device=torch.device(spot.device), runner=spot.runner)
         except OutOfMemory:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from worker.messages import Emit, Step
+from worker.messages import Emit, JobProgress
 
 
 @dataclass
@@ -27,7 +27,7 @@ class PhaseProgress:
             if phase not in self.kept:
                 self._done += self.parts[phase] * done // max(1, due)
         whole, is_counted = (self._done, sum(self.parts.values())), self.parts.get(phase, 0) > 0
-        self.emit(Step(phase, done, due, detail, numbers or {}, whole, is_counted))
+        self.emit(JobProgress(phase, done, due, detail, numbers or {}, whole, is_counted))
 
     def _finished_before(self, phase: str) -> int:
         """Samples of the phases before this one, and of all that are kept."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from decoding.backends.pair import Pair
-from decoding.disco.classifier import Classifier
+from decoding.backends.pair import ModelPair
+from decoding.disco.classifier import DraftClassifier
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay import planning, probing, workload
@@ -19,10 +19,10 @@ from decoding.replay.confirming import best_of_each, confirm, repriced, to_run
 from decoding.replay.oracle import analyse
 from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.plan_document import document_of, judged
-from decoding.replay.planning import Prediction, Study
+from decoding.replay.planning import Prediction, RecordedSet
 from decoding.replay.planning_ahead import Simulating, has_both_placements, left_out, predict_ahead
 from decoding.replay.projecting.document import MAPPING, PROJECTING, document
-from decoding.replay.projecting.projecting import Material
+from decoding.replay.projecting.projecting import ProjectionInputs
 from decoding.replay.tree_worth import tree_worth
 from worker import noise
 from worker.engine.pairs import load_pair
@@ -68,16 +68,16 @@ class Planning:
     """A recorded pair and the costs of its passes: a plan is made from both."""
 
     order: PairOrder
-    pair: Pair
+    pair: ModelPair
     steps: PhaseProgress
     cancelled: Cancelled
-    recorded: Study
+    recorded: RecordedSet
     costs: CostModel
-    classifiers: Mapping[str, Classifier]  # those that can decide here, at these costs
+    classifiers: Mapping[str, DraftClassifier]  # those that can decide here, at these costs
     chosen: str | None  # name of the one that DISCO asks
 
     @property
-    def classifier(self) -> Classifier | None:
+    def classifier(self) -> DraftClassifier | None:
         return None if self.chosen is None else self.classifiers[self.chosen]
 
     def predicted(self) -> list[Prediction]:
@@ -116,7 +116,7 @@ class Planning:
         if self.cancelled():
             return {}
         again = repriced(runs, best, self.recorded, self.costs, self.classifier)
-        trees = None if self.recorded.is_alone else tree_worth(self.recorded, self.costs).to_dict()
+        trees = None if self.recorded.is_undrafted else tree_worth(self.recorded, self.costs).to_dict()
         own = judged(self.recorded, self.costs, self.classifiers)
         found = document_of(best, runs.rows, again, predictions, self.costs)
         return {**found, "trees": trees, "classifiers": own}
@@ -137,7 +137,7 @@ class Planning:
 
 
 def _planned(
-    order: PairOrder, loads: Sequence[int], pair: Pair, emit: Emit, cancelled: Cancelled, *, for_one: bool
+    order: PairOrder, loads: Sequence[int], pair: ModelPair, emit: Emit, cancelled: Cancelled, *, for_one: bool
 ) -> dict[str, Any]:
     """The plan's document; not whole if somebody cancels."""
     usable = pair.usable(order.pair.classifiers)
@@ -161,14 +161,16 @@ def _planned(
     }
 
 
-def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, pair: Pair, emit: Emit) -> PhaseProgress:
-    recipe = workload.Recipe(
+def _steps_of_plan(
+    order: PairOrder, loads: Sequence[int], chosen: str | None, pair: ModelPair, emit: Emit
+) -> PhaseProgress:
+    recipe = workload.StudyRecipe(
         len(order.prompts),
         order.sampling,
         loads,
         has_classifier=chosen is not None,
         judges_copies=chosen is not None and pair.classifier(chosen).knows_copies,
-        is_alone=pair.draft is None,
+        is_undrafted=pair.draft is None,
         has_both_placements=has_both_placements(pair),
     )
     return PhaseProgress(emit, workload.phases_of_plan(recipe))
@@ -182,14 +184,18 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
     if cancelled():
         return
     name = next(iter(pair.usable(order.pair.classifiers)), None)
-    material = Material.of(recorded, pair.vocab, None if name is None else pair.classifier(name, order.sampling))
+    material = ProjectionInputs.of(
+        recorded, pair.vocab, None if name is None else pair.classifier(name, order.sampling)
+    )
     found = document(material, card, order.sampling, on_progress=steps, cancelled=cancelled)
     if not cancelled():
         about = {"classifier": name, "hardware": loaded.hardware, "draft_left_out": pair.draft_left_out}
         emit(Found({**found, **about}))
 
 
-def _recorded(order: PairOrder, pair: Pair, steps: PhaseProgress, cancelled: Cancelled, *, for_replay: bool) -> Study:
+def _recorded(
+    order: PairOrder, pair: ModelPair, steps: PhaseProgress, cancelled: Cancelled, *, for_replay: bool
+) -> RecordedSet:
     def on_progress(done: int) -> None:
         steps(workload.RECORDING, done, len(order.prompts))
 

@@ -12,7 +12,7 @@ from decoding.models.folder import inspect
 from webapp.registry.kinds import CHECK_MODEL
 from worker.disk import NotNow
 from worker.engine_process import EngineDied
-from worker.messages import Cancelled, Emit, Order, Report, Step
+from worker.messages import Cancelled, Emit, JobProgress, Order, Report
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -33,10 +33,12 @@ class CheckModel(Order):
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.models.checkpoints import tokenizer_of
 
-        emit(Step("reading its files", 0, 1))  # steps of their own: how long one takes does not tell of the other
+        emit(
+            JobProgress("reading its files", 0, 1)
+        )  # steps of their own: how long one takes does not tell of the other
         facts = inspect(self.folder)
         facts.check_format()
-        emit(Step("loading its tokenizer", 0, 1))
+        emit(JobProgress("loading its tokenizer", 0, 1))
         tokenizer = tokenizer_of(facts)
         emit(
             Checked(
@@ -73,7 +75,7 @@ def work(attempt: Attempt) -> None:
         folder = attempt.folder_of(model, lambda done, due: attempt.progress(done // MIB, due // MIB))
         for report in attempt.reports(CheckModel(folder)):
             match report:
-                case Step():
+                case JobProgress():
                     attempt.record(report)
                 case Checked():
                     facts = report.facts

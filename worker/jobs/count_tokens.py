@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from decoding.models.folder import inspect
 from decoding.prompts.chat.renderer import Renderer
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from webapp.registry.kinds import COUNT_TOKENS
 from worker.messages import Cancelled, Emit, Order, Report
 
 if TYPE_CHECKING:
-    from decoding.models.checkpoints import Tokenizer
+    from decoding.models.checkpoints import LoadedTokenizer
     from worker.attempt import Attempt
     from worker.engine.residents import Residents
 
@@ -28,7 +28,7 @@ AT_ONCE = 200
 class CountTokens(Order):
     target: Path
     draft: Path | None
-    prompts: Sequence[Prompt]
+    prompts: Sequence[PromptItem]
 
     opens_within_s = 300.0  # for AT_ONCE prompts
 
@@ -46,7 +46,7 @@ class TokensCounted(Report):
     contexts: tuple[int | None, int | None]  # what target and draft can hold, where they say so
 
 
-def text_of(prompt: Prompt, renderer: Renderer) -> str:
+def text_of(prompt: PromptItem, renderer: Renderer) -> str:
     """Return the prompt as the target reads it; of a later turn, without the turns and answers before it."""
     return renderer.render(prompt.chat.messages, prompt.chat.tools) if prompt.chat else prompt.text
 
@@ -73,7 +73,7 @@ def work(attempt: Attempt) -> None:
 
 
 @functools.lru_cache(maxsize=1)
-def _tokenizer(folder: Path) -> Tokenizer:
+def _tokenizer(folder: Path) -> LoadedTokenizer:
     """Load it once: the prompts of a set come in several orders."""
     from decoding.models.checkpoints import tokenizer_of
 

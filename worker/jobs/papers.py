@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from decoding.models.contents import contents
-from decoding.papers.figure import Asked
-from decoding.papers.shelf import InMemory, ReportingShelf, Shelf, Stopped
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.papers.figure import RepeatOptions
+from decoding.papers.shelf import InMemory, ReportingShelf, Shelf, StudyCancelled
+from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import PAPERS
 from worker import noise
 from worker.gpus import describe
-from worker.messages import Cancelled, Emit, Found, LocalPair, PairOrder, Report, Step
+from worker.messages import Cancelled, Emit, Found, JobProgress, LocalPair, PairOrder, Report
 
 if TYPE_CHECKING:
     from webapp.registry.models import LanguageModel
@@ -32,10 +32,10 @@ class DrawFigures(PairOrder):
     """Order all figures. DISCO decides with the pair's classifier."""
 
     shelf: Shelf  # with what an earlier attempt has finished
-    asked: Asked
+    asked: RepeatOptions
     own_set: str  # name of the set of its prompts
     also_set: str = ""
-    also: Sequence[Prompt] = ()  # of that further set
+    also: Sequence[PromptItem] = ()  # of that further set
     figures: Sequence[str] = ()  # their slugs; none: all
 
     def memory(self) -> int:
@@ -57,12 +57,12 @@ class DrawFigures(PairOrder):
         every = drawing.phases(evidence, figures)
         evidence.on_progress = PhaseProgress(emit, every, every.keys() - drawing.phases_due(evidence, figures).keys())
         before, found = noise.mark(os.getpid()), list[dict[str, Any]]()
-        with closing(pair), suppress(Stopped):
+        with closing(pair), suppress(StudyCancelled):
             for figure in drawing.draw(
                 evidence, figures, self.asked, lambda: noise.between(before, noise.mark(os.getpid()))
             ):
                 found.append(figure)
-                emit(Drawn(figure))
+                emit(FigureDrawn(figure))
             facts = {"hardware": loaded.hardware, "noise": drawing.noises(shelf), "classifier": classifier}
             emit(Found(drawing.document(found, facts)))
 
@@ -76,7 +76,7 @@ class PieceFinished(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn(Report):
+class FigureDrawn(Report):
     """A figure is there: drawn just now or by an earlier attempt, or it lacks something."""
 
     figure: Mapping[str, Any]
@@ -102,7 +102,7 @@ def work(attempt: Attempt) -> None:
     )
     for report in attempt.reports(order):
         match report:
-            case Step():
+            case JobProgress():
                 attempt.record(report)
             case PieceFinished(name=name, data=data):
                 part = storable(data)

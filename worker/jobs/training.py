@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from decoding.dice.sampling import Sampling
 from decoding.disco.cards import OURS, SOURCES
 from decoding.disco.texts import Texts
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import TRAINING
-from worker.messages import Cancelled, Emit, PairOrder, Report, Step
+from worker.messages import Cancelled, Emit, JobProgress, PairOrder, Report
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -29,7 +29,7 @@ class Train(PairOrder):
     folder: Path
     design: str = OURS
     start: str | None = None  # the name of the classifier to begin from
-    others: Mapping[str, Sequence[Prompt]] = field(default_factory=dict)  # sets to try it on, by name
+    others: Mapping[str, Sequence[PromptItem]] = field(default_factory=dict)  # sets to try it on, by name
     texts: Texts = field(default_factory=dict)  # that earlier runs have written
 
     def memory(self) -> int:
@@ -49,7 +49,7 @@ class Train(PairOrder):
         how = How(self.design, load_classifier(self.pair.classifiers[self.start]) if self.start else None)
         how.check()
         pair, loaded = load_pair(self.pair, residents, is_recorded=self.design == SOURCES)  # others need drafts
-        is_alone = pair.draft is None
+        is_undrafted = pair.draft is None
         emit(loaded)
         steps = PhaseProgress(
             emit,
@@ -57,16 +57,18 @@ class Train(PairOrder):
                 "recording training": len(material.training),
                 "recording validation": len(material.validation),
                 "recording test": len(material.test),
-                "recording greedy texts": 0 if is_alone or self.sampling.is_greedy else len(material.validation),
+                "recording greedy texts": 0 if is_undrafted or self.sampling.is_greedy else len(material.validation),
                 "training": 0,
                 "measuring costs": samples_of_probe(
-                    len(material.validation), classifiers=len(how.networks(is_alone=is_alone)), is_alone=is_alone
+                    len(material.validation),
+                    classifiers=len(how.networks(is_undrafted=is_undrafted)),
+                    is_undrafted=is_undrafted,
                 ),
                 "ablations": 0,
             },
         )
 
-        def on_progress(step: making.Step) -> None:
+        def on_progress(step: making.TrainingStep) -> None:
             steps(step.phase, step.done, step.due, step.detail, step.numbers)
 
         classifier = making.make_classifier(
@@ -106,7 +108,7 @@ def work(attempt: Attempt) -> None:
         )
         for report in attempt.reports(order):
             match report:
-                case Step():
+                case JobProgress():
                     attempt.record(report)
                 case Trained():
                     _store(attempt, Path(folder))

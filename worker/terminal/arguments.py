@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from decoding.backends import alone
+from decoding.backends import without_draft
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.load import MOST_AT_ONCE, Load, loads
 from decoding.errors import BadStrategy
@@ -38,7 +38,7 @@ class Arguments(Bench):
     shows_prompts: bool
     remarks: tuple[str, ...]  # what was decided without being asked
     servers: tuple[AskedServer, ...] = ()
-    is_alone: bool = False  # servers run alone: no model is loaded here
+    servers_only: bool = False  # servers run alone: no model is loaded here
 
     @property
     def sample_count(self) -> int:
@@ -48,8 +48,8 @@ class Arguments(Bench):
 def read_arguments(argv: Sequence[str]) -> Arguments:
     args = _parser().parse_args(argv)
     servers = asked_servers(args.server, args.start)
-    is_alone = args.servers_only
-    strategies, remarks = _servers_alone(args, servers) if is_alone else _with_baseline(_choices(args, servers))
+    servers_only = args.servers_only
+    strategies, remarks = _servers_alone(args, servers) if servers_only else _with_baseline(_choices(args, servers))
     bench = read_bench(args, args.split, has_turns=True)
     rates, speeds = [rate for rate, _ in args.rate if rate], [speed for rate, speed in args.rate if not rate]
     asked_loads = loads(args.concurrency, rates, speeds, [prompt.at for prompt in bench.prompts])
@@ -67,7 +67,7 @@ def read_arguments(argv: Sequence[str]) -> Arguments:
         shows_prompts=args.show_prompts,
         remarks=(*remarks, *(f"{one.spec.name}: {one.remark}" for one in servers if one.remark)),
         servers=servers,
-        is_alone=is_alone,
+        servers_only=servers_only,
     )
 
 
@@ -139,8 +139,8 @@ def _choices(args: argparse.Namespace, servers: Sequence[AskedServer]) -> list[C
         return [*parse_choices(args.strategies), *beside]
     if beside:
         return [choose(BASELINE), *beside]
-    is_alone = args.target is not None and args.draft is None
-    return alone.usual() if is_alone else parse_choices(STRATEGIES_UNLESS_NAMED)
+    is_undrafted = args.target is not None and args.draft is None
+    return without_draft.usual() if is_undrafted else parse_choices(STRATEGIES_UNLESS_NAMED)
 
 
 def _servers_alone(args: argparse.Namespace, servers: Sequence[AskedServer]) -> tuple[list[Choice], tuple[str, ...]]:
@@ -162,7 +162,9 @@ def _require_parts_of(choices: Sequence[Choice], bench: Bench) -> None:
         return
     for choice in choices:
         if choice.spec.needs_draft:
-            raise BadStrategy(f"{alone.why_not(choice.label)} Give --draft DIR, or leave {choice.strategy} out.")
+            raise BadStrategy(
+                f"{without_draft.why_not(choice.label)} Give --draft DIR, or leave {choice.strategy} out."
+            )
         if choice.classifier is not None and not bench.material.classifier_at(choice.classifier):
             raise BadStrategy(
                 f"{choice.label} needs a classifier, and there is none beside this target. Train one on its copies: "

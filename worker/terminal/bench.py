@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from decoding.backends import alone
+from decoding.backends import without_draft
 from decoding.dice.sampling import Sampling
 from decoding.prompts.forms import FORMS
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import PromptItem, first_turns
 from decoding.vocabularies.scores import require_scores
 from decoding.vocabularies.shared import METHODS
 from worker.messages import LocalPair
@@ -29,7 +29,7 @@ class Bench:
 
     material: Material
     pair: LocalPair  # with the classifier beside it
-    prompts: list[Prompt]
+    prompts: list[PromptItem]
     sampling: Sampling
     threads: int | None
 
@@ -46,7 +46,7 @@ def read_bench(
     what the command does if it needs a draft. Without `has_turns`, it takes the first turns of conversations."""
     material = material_of(args)
     if drafting and material.draft is None:
-        raise BadArguments(f"{alone.lacks_draft(drafting)} Give --draft DIR.")
+        raise BadArguments(f"{without_draft.lacks_draft(drafting)} Give --draft DIR.")
     material = replace(material, split=None if all_splits else split or material.split)
     prompts = read_prompt_file(material.prompts, material.split, args.limit, args.form)
     return Bench(

@@ -13,7 +13,7 @@ from worker.terminal.guarded import guarded
 
 def compare(argv: Sequence[str]) -> None:
     args = read_arguments(argv)
-    if not args.is_alone:
+    if not args.servers_only:
         report = args.material.report
         report.require()
         if report.shared:

@@ -14,9 +14,9 @@ from decoding.measure.crossover import across_loads
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.doubts import doubts
 from decoding.measure.latency import overloaded
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.measure.summary import ENDED, Stage, judge, report
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.core.version import version
 from worker.terminal.arguments import Arguments
 
@@ -25,7 +25,7 @@ FORMAT = "drafthouse.compare/2"
 
 def document(
     args: Arguments,
-    samples: Sequence[Sample],
+    samples: Sequence[SampleResult],
     *,
     complete: bool,
     noise: str,
@@ -79,7 +79,7 @@ def write_document(result: Mapping[str, Any], file: TextIO) -> None:
     file.write("\n")
 
 
-def fingerprint(prompts: Iterable[Prompt]) -> str:
+def fingerprint(prompts: Iterable[PromptItem]) -> str:
     """Tells whether two comparisons had the same prompts."""
     digest = hashlib.sha256()
     for prompt in prompts:

@@ -9,9 +9,9 @@ from typing import Any
 
 import transformers
 
-from decoding.backends.contestants.servers.alone import ServersAlone
+from decoding.backends.contestants.servers.servers_only import ServersOnly
 from decoding.choice import Choice
-from decoding.models.checkpoints import Loaded
+from decoding.models.checkpoints import LoadedModel
 from decoding.models.devices import set_threads, usual_threads
 from worker.engine.pairs import ready_pair
 from worker.engine.residents import Residents
@@ -50,7 +50,7 @@ class LoadedPair(ReadyPair):
 class LoadedServers:
     """No model of ours: servers alone."""
 
-    pair: ServersAlone
+    pair: ServersOnly
     remarks: tuple[str, ...] = ()
     threads: int = 1  # of ours, which only read answers
 
@@ -94,7 +94,7 @@ def _need(bench: Bench) -> int:
     return run_size(bench.material.report.models, lengths, new_tokens, choices, is_recorded=is_recorded)
 
 
-def _about(model: Loaded) -> Mapping[str, Any]:
+def _about(model: LoadedModel) -> Mapping[str, Any]:
     return {
         "folder": str(model.folder.path),
         "family": model.folder.family,

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from decoding.models.contents import contents
-from decoding.papers.figure import Asked, Figure
+from decoding.papers.figure import Figure, RepeatOptions
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
 from decoding.papers.methods import methods
-from decoding.prompts.prompt import Prompt, first_turns
-from worker.jobs.papers import DrawFigures, Drawn
+from decoding.prompts.prompt import PromptItem, first_turns
+from worker.jobs.papers import DrawFigures, FigureDrawn
 from worker.messages import Report
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import BadOutput, require_folder, whole_file
@@ -85,14 +85,14 @@ def run(argv: Sequence[str]) -> None:
 
 def _on_report(out: Path, report: Report) -> None:
     """Print a figure, and write its files if it could be drawn."""
-    if isinstance(report, Drawn):
+    if isinstance(report, FigureDrawn):
         figure = report.figure
         print(described(figure))
         for ending, make in FILES.items() if not figure["needs"] else ():
             _write(out, f"{figure['slug']}.{ending}", make(figure))
 
 
-def _further(args: argparse.Namespace, split: str | None) -> list[Prompt]:
+def _further(args: argparse.Namespace, split: str | None) -> list[PromptItem]:
     """Read further prompts: as many, and of the same split if their file has it."""
     every = first_turns(read_prompt_file(args.also, args.split, None))
     return ([prompt for prompt in every if prompt.split == split] or every)[: args.limit]
@@ -133,7 +133,7 @@ class FolderShelf:
         return self.path / f"{name.replace(' ', '-').replace(chr(39), '')}.json"
 
 
-def _recipe(bench: Bench, also: Sequence[Prompt]) -> dict[str, str]:
+def _recipe(bench: Bench, also: Sequence[PromptItem]) -> dict[str, str]:
     """Hash each part of what decides the numbers, apart from the machine."""
     further = [["", ""], *([prompt.id, prompt.content] for prompt in also)] if also else []
     pair, classifier = bench.pair, bench.material.classifier_at("")
@@ -176,14 +176,14 @@ def _value(point: Mapping[str, Any]) -> str:
     return f"{point['y']:.3g}{interval}"
 
 
-def _asked(argv: Sequence[str], args: argparse.Namespace, prompts: int) -> Asked:
+def _asked(argv: Sequence[str], args: argparse.Namespace, prompts: int) -> RepeatOptions:
     """The user's own options, which mean the same to every command, without those of this one alone."""
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in ("--figures", "--out", "--split", "--limit", "--also"):
         own.add_argument(option)
     _, others = own.parse_known_args(argv)
     options = shlex.join([*others, "--limit", str(prompts)])
-    return Asked(options, args.split or "", also=str(args.also or ""))
+    return RepeatOptions(options, args.split or "", also=str(args.also or ""))
 
 
 def _facts(bench: Bench) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from worker.messages import Step
+from worker.messages import JobProgress
 
 BAR = 24
 PLAIN_EVERY_S = 10.0  # a log wants to see that it goes on, not every sample
@@ -75,7 +75,7 @@ class StepLines:
         self._phase = ""
         self._first: tuple[float, int] | None = None  # when the first step came, and samples done until then
 
-    def show(self, step: Step) -> None:
+    def show(self, step: JobProgress) -> None:
         line = f"{step.phase}: {step.done}/{step.due} {step.detail}".rstrip() + self._left(step)
         is_new = step.phase != self._phase
         if self.redraws:
@@ -92,7 +92,7 @@ class StepLines:
             self.stream.write("\n")
         self._phase = ""
 
-    def _left(self, step: Step) -> str:
+    def _left(self, step: JobProgress) -> str:
         """Say how long the rest takes if each of its samples takes as long as those that this process decoded."""
         if step.whole is None:
             return ""

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from decoding.errors import BadPrompts
-from decoding.prompts.prompt import LARGEST_PROMPT_FILE, Prompt, decode, read_prompts
+from decoding.prompts.prompt import LARGEST_PROMPT_FILE, PromptItem, decode, read_prompts
 
 
-def read_prompt_file(path: Path, split: str | None, limit: int | None, form: str | None = None) -> list[Prompt]:
+def read_prompt_file(path: Path, split: str | None, limit: int | None, form: str | None = None) -> list[PromptItem]:
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise OSError(errno.EINVAL, "it is not a regular file")  # a pipe would be waited for without end
@@ -27,7 +27,7 @@ def read_prompt_file(path: Path, split: str | None, limit: int | None, form: str
     return [prompt for number, prompt in _numbered_by_split(chosen) if limit is None or number <= limit]
 
 
-def _numbered_by_split(prompts: list[Prompt]) -> Iterator[tuple[int, Prompt]]:
+def _numbered_by_split(prompts: list[PromptItem]) -> Iterator[tuple[int, PromptItem]]:
     """A limit holds for each split, so that none is lost where a command needs them all."""
     seen: Counter[str] = Counter()
     for prompt in prompts:

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from decoding.backends.contestants.servers import SERVER
-from decoding.backends.contestants.servers.alone import ServersAlone
 from decoding.backends.contestants.servers.dialects import dialect_called
+from decoding.backends.contestants.servers.servers_only import ServersOnly
 from decoding.core.load import ONE
 from decoding.errors import BadPrompt
-from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
-from decoding.measure.sample import Sample
+from decoding.measure.comparison import WARM_UP_TOKENS, Measurement, no_sink
+from decoding.measure.sample import SampleResult
 from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.worst import USUAL, lines, ranked_by_loss
 from decoding.prompts.prompt import first_turns
@@ -50,7 +50,7 @@ def run(args: Arguments) -> bool:
         before = noise.mark(os.getpid(), beside)
         loaded = load(args, servers)
         outputs.callback(loaded.pair.close)
-        comparison = Comparison(
+        comparison = Measurement(
             loaded.pair,
             args.prompts,
             args.choices,
@@ -89,7 +89,7 @@ def run(args: Arguments) -> bool:
     return complete
 
 
-def prepare(comparison: Comparison) -> dict[str, Any]:
+def prepare(comparison: Measurement) -> dict[str, Any]:
     """Warm up and weigh the passes. Return the prices that the classifiers use."""
     say(f"Warming up: at most the first {WARM_UP_TOKENS} tokens of each strategy, which do not count.\n")
     warming = ProgressLine(sys.stderr)
@@ -115,14 +115,14 @@ def serving(server: AskedServer, outputs: ExitStack, cancelled: Interrupt) -> As
 
 def load(args: Arguments, servers: Sequence[AskedServer]) -> LoadedPair | LoadedServers:
     reach = reach_of(servers)
-    if args.is_alone:
-        return LoadedServers(ServersAlone(reach))
+    if args.servers_only:
+        return LoadedServers(ServersOnly(reach))
     loaded = load_pair(args)
     loaded.pair.servers = reach
     return loaded
 
 
-def encode_all(comparison: Comparison, shows: bool) -> None:
+def encode_all(comparison: Measurement, shows: bool) -> None:
     """Encode the prompts that are known before anything is decoded. Say which are left out; refuse if all are.
     `shows`: print the others."""
     opening(True)
@@ -148,7 +148,7 @@ def show_prompt(name: str, text: str) -> None:
 def write_results(
     args: Arguments,
     outcome: Mapping[str, Any],
-    samples: Sequence[Sample],
+    samples: Sequence[SampleResult],
     json_file: TextIO | None,
     worst_file: TextIO | None,
 ) -> None:
@@ -158,7 +158,7 @@ def write_results(
         write_worst(args, outcome, samples, worst_file)
 
 
-def write_worst(args: Arguments, outcome: Mapping[str, Any], samples: Sequence[Sample], file: TextIO) -> None:
+def write_worst(args: Arguments, outcome: Mapping[str, Any], samples: Sequence[SampleResult], file: TextIO) -> None:
     """Write the prompts on which the strategy loses most that the verdict names at the lightest load."""
     [load, *_] = outcome["loads"]
     ranked = [choice.label for choice in args.choices if choice.label != load["baseline"]]
@@ -169,7 +169,7 @@ def write_worst(args: Arguments, outcome: Mapping[str, Any], samples: Sequence[S
     say(f"{args.worst} holds the prompts on which {label} gains least.")
 
 
-def left_out(comparison: Comparison) -> list[str]:
+def left_out(comparison: Measurement) -> list[str]:
     """Say how many samples have no text, and why the first of them has none."""
     if not comparison.left_out:
         return []
@@ -178,7 +178,7 @@ def left_out(comparison: Comparison) -> list[str]:
     return [f"{number} left out. {key.choice.label} on prompt {key.prompt.id}: {error}"]
 
 
-def say_missing(comparison: Comparison, found: int, due: int) -> None:
+def say_missing(comparison: Measurement, found: int, due: int) -> None:
     if found + len(comparison.left_out) < due:
         say(f"Stopped after {found} of {due} samples; only whole prompts count.")
 
@@ -211,14 +211,14 @@ def crowded(others: str, threads: int) -> str:
 
 
 def decode_all(
-    comparison: Comparison, args: Arguments, trace: Trace | None, beside: Sequence[int]
-) -> tuple[list[Sample], str]:
+    comparison: Measurement, args: Arguments, trace: Trace | None, beside: Sequence[int]
+) -> tuple[list[SampleResult], str]:
     """The samples of every prompt that all strategies have finished, and what disturbed them."""
     progress = ComparisonProgress(args.sample_count, sys.stderr)
     before = noise.mark(os.getpid(), beside)
-    samples: list[Sample] = []
+    samples: list[SampleResult] = []
 
-    def done(sample: Sample) -> None:
+    def done(sample: SampleResult) -> None:
         progress.sample(sample.strategy, sample.count)
         if args.shows_prompts and sample.turn > 1 and sample.rendered:
             show_prompt(sample.prompt, sample.rendered)

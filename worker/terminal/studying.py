@@ -9,7 +9,7 @@ from typing import Any
 
 from decoding.errors import Cancelled
 from worker.engine.residents import Residents
-from worker.messages import Found, Loaded, PairOrder, Report, Step
+from worker.messages import Found, JobProgress, PairLoaded, PairOrder, Report
 from worker.terminal.bench import Bench
 from worker.terminal.interrupt import Interrupt
 from worker.terminal.loading import make_ready
@@ -46,9 +46,9 @@ class Listener:
         if self._interrupt.is_asked:
             raise KeyboardInterrupt
         match report:
-            case Step():
+            case JobProgress():
                 self._lines.show(report)
-            case Loaded():
+            case PairLoaded():
                 say(described(self._name, report.hardware))
                 if report.draft_left_out:
                     say(report.draft_left_out)

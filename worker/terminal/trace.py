@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TextIO
 
-from decoding.measure.schedule import Key
+from decoding.measure.schedule import SampleKey
 from decoding.trace.events import EventSink, Recorder, to_dict
 
 
@@ -14,9 +14,9 @@ class Trace:
 
     def __init__(self, file: TextIO) -> None:
         self.file = file
-        self.pending: list[tuple[Key, Recorder]] = []
+        self.pending: list[tuple[SampleKey, Recorder]] = []
 
-    def sink_for(self, key: Key) -> EventSink:
+    def sink_for(self, key: SampleKey) -> EventSink:
         self.pending.append((key, Recorder()))
         return self.pending[-1][1]
 

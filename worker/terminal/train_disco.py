@@ -12,7 +12,7 @@ from typing import Any
 from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, sharing_sentence
 from decoding.disco.texts import Texts, texts_of
 from decoding.errors import BadPrompts
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.words import percent
 from worker.jobs.training import Train
 from worker.terminal.bench import Bench, parser_of, read_recorded
@@ -80,7 +80,7 @@ def _texts(path: Path) -> Texts:
         raise BadPrompts(f"{path} cannot be read ({error}); give a trace that compare wrote.") from None
 
 
-def _tested_on(prompts: Sequence[Prompt]) -> Sequence[Prompt]:
+def _tested_on(prompts: Sequence[PromptItem]) -> Sequence[PromptItem]:
     """The test split where there are splits."""
     return [prompt for prompt in prompts if prompt.split == "test"] or prompts
 

@@ -10,9 +10,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.ending import Decoded
-from decoding.core.load import ONE, Arrived, Load, Queue
+from decoding.core.load import ONE, Arrived, Load, RequestQueue
 from decoding.drafting.strategy import Strategy
 from decoding.errors import BrokenModel
 from decoding.trace.events import EventSink
@@ -21,8 +21,8 @@ from decoding.trace.timing import Clock
 if TYPE_CHECKING:
     import torch
 
-    from decoding.backends.pair import Pair
-    from decoding.backends.serving import Place, Places
+    from decoding.backends.pair import ModelPair
+    from decoding.backends.serving import CachePool, TextCaches
     from decoding.choice import Choice
     from decoding.core.sequence import Sequence
     from decoding.dice.sampling import Sampling
@@ -37,7 +37,7 @@ AHEAD = 256  # tokens behind the longest text, so that drafts and branches see n
 SPECS: tuple[Strategy, ...] = ()  # ours are in decoding.strategies
 
 
-def contestant(pair: Pair) -> Contestant:
+def contestant(pair: ModelPair) -> Contestant:
     return Ours(pair)
 
 
@@ -47,20 +47,20 @@ def room_for(longest: int) -> int:
 
 
 class Ours(Contestant):
-    def __init__(self, pair: Pair, free: Callable[[torch.device], int] | None = None) -> None:
+    def __init__(self, pair: ModelPair, free: Callable[[torch.device], int] | None = None) -> None:
         """`free` returns how many bytes a device could still hold; by default the system says it."""
         self._pair = pair
         self._free = free
         self._memory: dict[str, dict[str, Any]] = {}  # by label, for one comparison
-        self._crowds: dict[str, Crowd] = {}  # by label
+        self._states: dict[str, BatchState] = {}  # by label
         self._rooms: dict[torch.device, float] = {}
 
     @cached_property
-    def places(self) -> Places:
-        from decoding.backends.serving import Places
+    def places(self) -> CachePool:
+        from decoding.backends.serving import CachePool
 
         draft = self._pair.draft
-        return Places(self._pair.target.model, draft.model if draft else None)
+        return CachePool(self._pair.target.model, draft.model if draft else None)
 
     def _room_on(self, device: torch.device) -> float:
         """Bytes for caches. Measured once, before there are any: later they would count as taken."""
@@ -85,23 +85,23 @@ class Ours(Contestant):
         first = next(requests)
         apart = self._apart(first.choice)
         most, room = self._most(first.choice, load, first.longest), room_for(first.longest)
-        crowd = self._crowd(first, most)
+        state = self._state(first, most)
 
-        def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
+        def begin(arrived: Arrived[Request], place: TextCaches, clock: Clock, waited_ns: int) -> Sequence:
             sink = sink_for(arrived.request)
             return self._sequence(arrived.request, sink, place, clock, arrived.at_ns, waited_ns)
 
-        queue = Queue(itertools.chain([first], requests), load)
+        queue = RequestQueue(itertools.chain([first], requests), load)
         with apart.for_target() if apart else nullcontext():
-            yield from serve(queue, self.places, most, begin, cancelled, crowd, room)
+            yield from serve(queue, self.places, most, begin, cancelled, state, room)
 
-    def _crowd(self, request: Request, most: int) -> Crowd:
-        """Return the crowd of a choice. It outlives the texts, because what it knows is about the machine."""
+    def _state(self, request: Request, most: int) -> BatchState:
+        """Return the state of a choice's batches. It outlives the texts, because what it knows is about the machine."""
         choice = request.choice
-        if choice.label not in self._crowds:
+        if choice.label not in self._states:
             costs = self._measured(request, most) if choice.spec.prices_rounds else None
-            self._crowds[choice.label] = Crowd(costs)
-        return self._crowds[choice.label]
+            self._states[choice.label] = BatchState(costs)
+        return self._states[choice.label]
 
     def _measured(self, request: Request, most: int) -> CostModel:
         from decoding.backends.joint_probing import measure
@@ -177,13 +177,13 @@ class Ours(Contestant):
     def _decode(self, request: Request, sink: EventSink, cancelled: Callable[[], bool]) -> Decoded | BrokenModel:
         import torch
 
-        from decoding.backends.serving import Place
+        from decoding.backends.serving import TextCaches
         from decoding.core.loop import decode_all
 
         pair, apart = self._pair, self._apart(request.choice)
         with torch.inference_mode(), apart.for_target() if apart else nullcontext():
-            sequence = self._sequence(request, sink, Place(pair.target, pair.draft), Clock())
-            decode_all([sequence], cancelled, self._crowd(request, 1))
+            sequence = self._sequence(request, sink, TextCaches(pair.target, pair.draft), Clock())
+            decode_all([sequence], cancelled, self._state(request, 1))
             return sequence.error or sequence.decoded
 
     def _apart(self, choice: Choice) -> Cores | Lanes | None:
@@ -192,7 +192,13 @@ class Ours(Contestant):
         return process.cores if process else self._pair.lanes_of(choice)
 
     def _sequence(
-        self, request: Request, sink: EventSink, place: Place, clock: Clock, arrived_ns: int = 0, queued_ns: int = 0
+        self,
+        request: Request,
+        sink: EventSink,
+        place: TextCaches,
+        clock: Clock,
+        arrived_ns: int = 0,
+        queued_ns: int = 0,
     ) -> Sequence:
         from decoding.backends.registry import Parts, build
         from decoding.core.sequence import Sequence

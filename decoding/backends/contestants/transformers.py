@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
 from decoding.core.ending import Decoded
-from decoding.core.load import ONE, Arrived, Load, Queue
+from decoding.core.load import ONE, Arrived, Load, RequestQueue
 from decoding.drafting.params import Param
 from decoding.drafting.strategy import Looks, Strategy
 from decoding.errors import BadStrategy
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from decoding.backends.pair import Pair
+    from decoding.backends.pair import ModelPair
     from decoding.choice import Choice
 
 ASSISTED = Strategy(
@@ -60,14 +60,14 @@ COPYING = Strategy(
 SPECS = (ASSISTED, COPYING)
 
 
-def contestant(pair: Pair) -> Contestant:
+def contestant(pair: ModelPair) -> Contestant:
     return Transformers(pair)
 
 
 class Transformers(Contestant):
     """Runs `generate` as the choice says: with the draft as its assistant, or with prompt lookup."""
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: ModelPair) -> None:
         self._pair = pair
 
     @cached_property
@@ -109,7 +109,7 @@ class Transformers(Contestant):
         self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
     ) -> Answers:
         """Answer one request after another: assisted generation takes one text at a time, so the others wait."""
-        queue, clock = Queue(requests, load), Clock()
+        queue, clock = RequestQueue(requests, load), Clock()
         while not cancelled():
             queue.arrive(clock.now())
             if not queue.is_empty:

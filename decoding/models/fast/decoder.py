@@ -19,7 +19,7 @@ from decoding.models.fast.weights import LayerWeights, ModelWeights, Part
 FIRST_TURNS = 8192  # positions
 
 
-class Memory(Protocol):
+class KvSlots(Protocol):
     """The slots that one pass writes its keys and values to, and those that its rows see."""
 
     @property
@@ -44,7 +44,7 @@ class Slotted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Feed:
+class FeedForward:
     """The feed-forward part of a layer."""
 
     inner: Apply
@@ -67,7 +67,7 @@ class Layer:
     head_norm: Tensor | None
     out: Add
     norm_2: Apply
-    feed: Feed
+    feed: FeedForward
 
 
 class Decoder:
@@ -96,18 +96,18 @@ class Decoder:
         is_tied = weights.head.weight is weights.embedding  # then both are one tensor on the device too
         self.head = self._linear(Part(self.embedding) if is_tied else weights.head)
 
-    def __call__(self, ids: Tensor, memory: Memory, need: int | Tensor) -> Tensor:
+    def __call__(self, ids: Tensor, memory: KvSlots, need: int | Tensor) -> Tensor:
         """Ids [rows] -> float32 logits [need, V], those of the last `need` rows, or of the rows that `need` lists."""
         return self.logits(self.layered(*self.embedded(ids, memory), memory), need)
 
-    def embedded(self, ids: Tensor, memory: Memory) -> tuple[Tensor, Tensor | None]:
+    def embedded(self, ids: Tensor, memory: KvSlots) -> tuple[Tensor, Tensor | None]:
         """Return the rows that enter the layers, and by what each position turns."""
         hidden = F.embedding(ids, self.embedding).to(self.layout.dtype)
         if self.learned_positions is not None:
             hidden = hidden + self.learned_positions[memory.positions]
         return hidden, None if self.turns is None else self.turns[memory.positions]
 
-    def layered(self, hidden: Tensor, turns: Tensor | None, memory: Memory) -> Tensor:
+    def layered(self, hidden: Tensor, turns: Tensor | None, memory: KvSlots) -> Tensor:
         """Take rows [rows, hidden] through all layers."""
         tile = self.kernels.tiles_for(len(hidden)).get
         for number, layer in enumerate(self.layers):
@@ -142,7 +142,7 @@ class Decoder:
         needed = hidden[len(hidden) - need :] if isinstance(need, int) else hidden[need]
         return self.normed(self.norm, self.head, needed, self.kernels.tiles_for(len(needed)).get("head")).float()
 
-    def place(self, number: int, layer: Layer, mixed: Tensor, turns: Tensor | None, memory: Memory) -> Tensor:
+    def place(self, number: int, layer: Layer, mixed: Tensor, turns: Tensor | None, memory: KvSlots) -> Tensor:
         """Norm and turn queries and keys, write keys and values, and return the queries. The arithmetic is float32,
         whatever the linear layers use."""
         shape, kernel = self.shape, self.kernels.place
@@ -188,10 +188,10 @@ class Decoder:
         bias = None if part.bias is None else part.bias.to(self.device)
         return prepare_adding(part.weight.to(self.device), bias, self.layout)
 
-    def _feed(self, weights: LayerWeights) -> Feed:
+    def _feed(self, weights: LayerWeights) -> FeedForward:
         inner, down = self._linear(weights.inner), self._adding(weights.down)
         width = self.shape.inner if weights.is_gated else None
-        return Feed(inner, down, _ACTIVATIONS[self.shape.activation], width)
+        return FeedForward(inner, down, _ACTIVATIONS[self.shape.activation], width)
 
     def _norm(self, part: Part) -> Apply:
         eps, size, dtype = self.shape.norm_eps, self.shape.hidden, self.layout.dtype

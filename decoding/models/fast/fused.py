@@ -32,7 +32,7 @@ LONGEST_REASON = 300
 CLOSE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}  # relative error
 
 
-class Place(Protocol):
+class PlaceKernel(Protocol):
     """Norm, if there is one for each head, and turn queries and keys, write keys and values to their slots, and return
     the queries."""
 
@@ -56,7 +56,7 @@ class Kernels:
     """The kernels in use; None where torch's launches are."""
 
     gate: Gate | None = None
-    place: Place | None = None
+    place: PlaceKernel | None = None
     attend: AttendChains | None = None  # in chains, without a mask
     product: Product | None = None  # of a few rows, where it has tiles
     tiles: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # by rows, then by part of the decoder

@@ -13,7 +13,7 @@ from decoding.models.fast.kv import Rows, chain_rows
 from decoding.models.fast.lean import Lean
 from decoding.models.fast.runner import PASS, FastBranches, FastRunner, FastTree
 from decoding.models.fast.shape import Shape
-from decoding.models.fast.slab import Feed as SlabFeed
+from decoding.models.fast.slab import NewRows as SlabFeed
 from decoding.models.fast.slab import Slab, SlabCache, fits
 from decoding.models.runner import Feed, Reader, TreePass
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from decoding.models.fast.decoder import Decoder, Layer, Memory, SmallNorm
+from decoding.models.fast.decoder import Decoder, KvSlots, Layer, SmallNorm
 from decoding.models.fast.kv import Rows
 from decoding.models.fast.linear import Adding, Tiled
 from decoding.models.fast.traced import TracedLayers
@@ -36,10 +36,10 @@ class Lean:
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
         self._traced = TracedLayers(decoder)
-        self._kernels: Kernels | None = None
+        self._kernels: CpuKernels | None = None
         self._is_tried = False
 
-    def layered(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows], memory: Memory) -> Tensor:
+    def layered(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows], memory: KvSlots) -> Tensor:
         """Take the rows of all parts through all layers. `memory` is that of their pass."""
         if self._takes(parts):
             if not self._is_tried:
@@ -59,12 +59,12 @@ class Lean:
         asked = sum(part.count * (part.start + part.count) for part in few) * self._decoder.shape.heads
         return asked <= MOST_FOR_ONE or torch.get_num_threads() == 1
 
-    def _try(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows], memory: Memory) -> Tensor:
+    def _try(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows], memory: KvSlots) -> Tensor:
         """Compile the kernels, and keep them if they give the decoder's numbers."""
         self._is_tried = True
         expected = self._decoder.layered(hidden.clone(), turns, memory)
         try:
-            kernels = Kernels.of(self._decoder)
+            kernels = CpuKernels.of(self._decoder)
             found = kernels.layered(hidden, turns, parts) if kernels else expected
         except Exception:  # whatever a compiler, or a missing one, fails with: torch needs neither
             return expected
@@ -110,7 +110,7 @@ class Weights:
         return cls(first, layer.qkv, head_norm, out, second, layer.feed.inner, down)
 
 
-class Kernels:
+class CpuKernels:
     def __init__(self, decoder: Decoder, layers: Sequence[Weights]) -> None:
         from decoding.models.fast import numba_kernels
 
@@ -121,7 +121,7 @@ class Kernels:
         self._whole = _whole(decoder, layers)
 
     @classmethod
-    def of(cls, decoder: Decoder) -> Kernels | None:
+    def of(cls, decoder: Decoder) -> CpuKernels | None:
         """Return the kernels for a decoder, None if they do not know its layers."""
         layers = [Weights.of(layer) for layer in decoder.layers]
         known = [layer for layer in layers if layer]

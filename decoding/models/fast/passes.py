@@ -97,8 +97,8 @@ class StaticPasses:
         self._decoder = decoder
         self._cache = cache
         self._values: Tensor | None = None
-        self._captured: dict[int, dict[Form, StaticPass]] = {}  # by the address of their storage
-        self._forms: dict[Form, StaticPass] = {}  # those of the storage in use
+        self._captured: dict[int, dict[PassShape, StaticPass]] = {}  # by the address of their storage
+        self._forms: dict[PassShape, StaticPass] = {}  # those of the storage in use
         self._capturing = capturing
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
@@ -126,15 +126,15 @@ class StaticPasses:
     def forget(self) -> None:
         self._cache.clear()
 
-    def _form(self, rows: int, need: int, seen: int, is_tree: bool) -> Form:
+    def _form(self, rows: int, need: int, seen: int, is_tree: bool) -> PassShape:
         self._cache.used = max(self._cache.used, seen)
         slots = SHORTEST
         while slots < seen:
             slots *= 2
         priority = self._capturing.priority if self._capturing else 0
-        return Form(rows, need, min(slots, self._cache.slots), is_tree, priority)
+        return PassShape(rows, need, min(slots, self._cache.slots), is_tree, priority)
 
-    def _static(self, form: Form, kind: type[StaticPass] | None = None) -> StaticPass:
+    def _static(self, form: PassShape, kind: type[StaticPass] | None = None) -> StaticPass:
         if self._values is not self._cache.values:
             self._find_forms()
         static = self._forms.get(form) or (kind or StaticPass)(form, self._decoder, self._cache.values)
@@ -149,7 +149,7 @@ class StaticPasses:
         self._values = self._cache.values
         self._forms = self._captured[self._values.data_ptr()]
 
-    def _comes_again(self, form: Form) -> bool:
+    def _comes_again(self, form: PassShape) -> bool:
         """Say if a form is worth a capture. A capture takes longer than a prompt's pass, and would fall into the time
         of whichever strategy reads the prompt second."""
         return form.rows <= (MOST_CAPTURED_ROWS if form.need == form.rows else MOST_PIECE)
@@ -169,7 +169,7 @@ class StaticPasses:
 
 
 @dataclass(frozen=True)
-class Form:
+class PassShape:
     """The properties that two passes must share to be the same launches."""
 
     rows: int
@@ -182,7 +182,7 @@ class Form:
 class StaticPass:
     """The buffers of one form, and its graph once that is captured. It is the `Memory` of its own launches."""
 
-    def __init__(self, form: Form, decoder: Decoder, values: Tensor) -> None:
+    def __init__(self, form: PassShape, decoder: Decoder, values: Tensor) -> None:
         device, shape = decoder.device, decoder.shape
         self.form = form
         self.uses = 0
@@ -299,7 +299,7 @@ def _time(way: Callable[[], Tensor], capturing: Capturing) -> float:
 
 
 @dataclass(frozen=True)
-class FollowingForm(Form):
+class FollowingForm(PassShape):
     follower: Follower
 
 

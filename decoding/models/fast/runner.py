@@ -27,7 +27,7 @@ DEEPEST = 32  # tokens of a branch for which a static cache makes room at once
 PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
 
 
-class Model(Protocol):
+class RunnerModel(Protocol):
     """The parts of a `FastModel` that a runner uses."""
 
     vocab_size: int
@@ -48,7 +48,7 @@ class FastRunner:
 
     reads_trees_at_once = True
 
-    def __init__(self, model: Model, cache: Cache, context: int) -> None:
+    def __init__(self, model: RunnerModel, cache: Cache, context: int) -> None:
         """`context` is the most tokens that its text can have; the cache holds them."""
         self.model = model
         self.vocab_size = model.vocab_size
@@ -190,7 +190,7 @@ class FastBranches:
         self._fed: list[Tensor] = []  # per step: ids [B]
 
     @property
-    def model(self) -> Model:
+    def model(self) -> RunnerModel:
         return self._runner.model
 
     @torch.inference_mode()

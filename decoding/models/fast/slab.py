@@ -18,7 +18,7 @@ from decoding.models.fast.attention import attend_texts, hide
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Cache
-from decoding.models.fast.passes import SHORTEST, Form, StaticPass, StaticPasses, Way
+from decoding.models.fast.passes import SHORTEST, PassShape, StaticPass, StaticPasses, Way
 
 MOST_ROWS = 16  # of one text in a joint pass
 FEW = 8  # rows that are read together whatever they are
@@ -30,7 +30,7 @@ def fits(rows: int, need: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Feed:
+class NewRows:
     """New rows of one text."""
 
     cache: SlabCache
@@ -62,7 +62,7 @@ class Slab:
     def cache(self, place: int) -> SlabCache:
         return SlabCache(self, place)
 
-    def read(self, feeds: Sequence[Feed]) -> list[Tensor]:
+    def read(self, feeds: Sequence[NewRows]) -> list[Tensor]:
         """Run one pass, and return the logits of each feed's rows."""
         for feed in feeds:
             feed.cache.used = max(feed.cache.used, feed.end)
@@ -74,7 +74,7 @@ class Slab:
         logits = joint.launch() if joint.graph is None else joint.replay()
         return [logits[rows] for rows in map(joint.rows_of, feeds)]
 
-    def _form_of(self, feeds: Sequence[Feed]) -> JointForm:
+    def _form_of(self, feeds: Sequence[NewRows]) -> JointForm:
         slots = SHORTEST
         while slots < max(feed.end for feed in feeds):
             slots *= 2
@@ -151,17 +151,17 @@ class SlabPasses(StaticPasses):
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
         slab = self._place.slab
         if slab and fits(len(ids), need):
-            [logits] = slab.read([Feed(self._place, start, ids)])
+            [logits] = slab.read([NewRows(self._place, start, ids)])
             return logits[len(ids) - need :]
         return super().chain(ids, start, need)
 
-    def _comes_again(self, form: Form) -> bool:
+    def _comes_again(self, form: PassShape) -> bool:
         is_piece = form.need < form.rows  # of a prompt
         return not (is_piece and self._place.slab) and super()._comes_again(form)
 
 
 @dataclass(frozen=True)
-class JointForm(Form):
+class JointForm(PassShape):
     texts: int
 
 
@@ -180,11 +180,11 @@ class JointPass(StaticPass):
             window: mask.view(form.texts, 1, self._rows * group, form.slots) for window, mask in self.masks.items()
         }
 
-    def rows_of(self, feed: Feed) -> slice:
+    def rows_of(self, feed: NewRows) -> slice:
         first = feed.place * self._rows
         return slice(first, first + len(feed.ids))
 
-    def fill(self, feeds: Sequence[Feed]) -> None:
+    def fill(self, feeds: Sequence[NewRows]) -> None:
         """Write the rows to the buffers, with one copy for all ids that are on the host."""
         slots_of_text = self._values.shape[4]
         ids, positions = [0] * self.form.rows, [0] * self.form.rows

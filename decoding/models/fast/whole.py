@@ -37,13 +37,13 @@ class Whole:
         shape, count, threads = self._shape, len(hidden), crew_size(self._read)
         heads, mixed = (shape.heads + 2 * shape.kv_heads) * shape.head_dim, shape.heads * shape.head_dim
         shared = count * np.array((0, heads, mixed, shape.hidden, 2 * shape.inner, shape.inner))
-        alone = count * (2 * shape.hidden + max(shape.hidden, mixed, shape.inner))
-        alone += max(2 * shape.group * longest, shape.inner)
-        space = hidden.new_empty(int(shared.sum()) + threads * alone)
+        each_thread = count * (2 * shape.hidden + max(shape.hidden, mixed, shape.inner))
+        each_thread += max(2 * shape.group * longest, shape.inner)
+        space = hidden.new_empty(int(shared.sum()) + threads * each_thread)
         given = (
             *(self._layers.ctypes.data, len(self._layers), texts.ctypes.data, len(texts)),
             *(hidden.data_ptr(), 0 if turns is None else turns.data_ptr()),
-            *(count, shape.hidden, shape.inner, shape.kv_heads, longest, self._item, alone, self._eps),
+            *(count, shape.hidden, shape.inner, shape.kv_heads, longest, self._item, each_thread, self._eps),
             *(space.data_ptr() + 4 * shared.cumsum()),
         )
         self._run(self._read, given)
@@ -87,10 +87,10 @@ def _entry(group: int, size: int, sources: int) -> Any:
         crew, given = everything[SIZE], everything[GIVEN:]
         layers = numba.carray(numbers_at(given[0]), (given[1], 11))
         texts = numba.carray(numbers_at(given[2]), (given[3], 7))
-        rows, turns, count, width, inner, kv_heads, longest, item, alone = given[4:13]
+        rows, turns, count, width, inner, kv_heads, longest, item, each_thread = given[4:13]
         eps = floats_at(numbers + 8 * (GIVEN + 13))[0]
         heads, mixed, made, both, gated, own = given[14:]
-        hidden = own + 4 * me * alone
+        hidden = own + 4 * me * each_thread
         normed, turned = hidden + 4 * count * width, hidden + 8 * count * width
         scratch = turned + 4 * count * max(width, group * kv_heads * size, inner)
         sizes = count, width, inner, kv_heads, longest, item, group, size

@@ -15,7 +15,7 @@ from decoding.drafting.fan_outs import FanOut
 from decoding.drafting.strategy import LONGEST
 from decoding.papers.bootstrap import Estimate, estimate
 from decoding.papers.figure import Series
-from decoding.papers.outcomes import Outcomes, Tally, guesses, play, total
+from decoding.papers.outcomes import Outcomes, OutcomeTally, guesses, play, total
 from decoding.papers.settings import BATCHES
 from decoding.strategies import BASELINE, oracle, static
 from decoding.trace.theory import Speculation, power_law, without_hits
@@ -32,9 +32,9 @@ NOT_RUN = "Nothing is run: this machine has no second core for the draft."
 NOT_READ = "The paper's points could not be read."
 NOT_SEEN = "Nobody here has seen this figure of the paper, so ours shows what the text around it is about."
 
-Tallies = Sequence[Tally]
+Tallies = Sequence[OutcomeTally]
 Law = tuple[float, float]  # acceptance of a drafted token, and the power by which misses fall with the fan-out
-ALONE = choose(BASELINE)
+AUTOREGRESSIVE = choose(BASELINE)
 ORACLE = choose(oracle.STRATEGY.slug, {"cap": LONGEST})
 STATICS = [choose(static.STRATEGY.slug, {"lookahead": n}) for n in range(1, LONGEST + 1)]
 
@@ -43,7 +43,7 @@ def uniform(each: int, lookahead: int = LOOKAHEAD) -> FanOut:
     return (each,) * (lookahead + 1)
 
 
-def played(outcomes: Sequence[Outcomes], fan: FanOut, backup: FanOut | None = None) -> list[Tally]:
+def played(outcomes: Sequence[Outcomes], fan: FanOut, backup: FanOut | None = None) -> list[OutcomeTally]:
     return [play(one, fan, backup) for one in outcomes]
 
 
@@ -108,7 +108,7 @@ class Way:
     def branches(self) -> int:
         return self.each * (self.lookahead + 1)
 
-    def tallies(self, outcomes: Sequence[Outcomes]) -> list[Tally]:
+    def tallies(self, outcomes: Sequence[Outcomes]) -> list[OutcomeTally]:
         even = uniform(self.each, self.lookahead)
         fan = fanout.geometric(self.lookahead, self.branches, *self.law) if self.law else even
         return played(outcomes, fan, (self.branches,) if self.is_random else None)
@@ -123,7 +123,7 @@ class Tuned:
 
 
 @dataclass
-class Race:
+class TunedWays:
     """Kinds of decoding on one temperature's outcomes, each at its best lookahead for a batch: by the SSD paper's
     formulas, at the prices of the cost model for so many texts."""
 
@@ -132,7 +132,7 @@ class Race:
     devices: int = 1  # that draft: each steps its share of the branches
 
     def costs(self, batch: int) -> CostModel:
-        return self.evidence.alone if batch == 1 else self.evidence.joint
+        return self.evidence.single if batch == 1 else self.evidence.joint
 
     def verify(self, lookahead: int, batch: int) -> float:
         return self.costs(batch).verify(batch, batch * (lookahead + 1))
@@ -144,7 +144,7 @@ class Race:
         branches, prices = -(-batch * way.branches // self.devices), self.evidence.prices
         return prices.opening + way.lookahead * prices.prepare(branches)
 
-    def speculation(self, way: Way, tally: Tally, batch: int = 1) -> Speculation:
+    def speculation(self, way: Way, tally: OutcomeTally, batch: int = 1) -> Speculation:
         """The terms of Theorem 7 and Corollary 16, in units of one verification."""
         unit = self.verify(way.lookahead, batch)
         drafting = self.draft(way.lookahead, batch) / unit
@@ -158,19 +158,19 @@ class Race:
             0.0 if way.is_random else drafting,
         )
 
-    def pace(self, way: Way, tally: Tally, batch: int = 1) -> float:
+    def pace(self, way: Way, tally: OutcomeTally, batch: int = 1) -> float:
         """Tokens per second of each text. Theorem 7 counts a verification as one unit, whatever its rows."""
         return self.speculation(way, tally, batch).speedup(batch) / self.verify(way.lookahead, batch)
 
-    def alone(self, batch: int = 1) -> float:
+    def undrafted(self, batch: int = 1) -> float:
         """Tokens per second of each text without speculation."""
         return 1.0 / self.verify(0, batch)
 
     @cached_property
-    def _tallies(self) -> dict[Way, list[Tally]]:
+    def _tallies(self) -> dict[Way, list[OutcomeTally]]:
         return {}
 
-    def tallies(self, way: Way) -> list[Tally]:
+    def tallies(self, way: Way) -> list[OutcomeTally]:
         if way not in self._tallies:
             self._tallies[way] = way.tallies(self.outcomes)
         return self._tallies[way]
@@ -186,7 +186,7 @@ class Race:
     def ratio(self, one: Tuned, other: Tuned, batch: int = 1) -> Estimate:
         """Speed of one over the other's, on the same prompts."""
 
-        def compute(part: Sequence[tuple[Tally, Tally]]) -> float:
+        def compute(part: Sequence[tuple[OutcomeTally, OutcomeTally]]) -> float:
             ours, theirs = (total(column) for column in zip(*part, strict=True))
             return self.pace(one.way, ours, batch) / self.pace(other.way, theirs, batch)
 

@@ -6,7 +6,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import DISCO, Axis, Drawn, Figure, series
+from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_READ
 from decoding.replay.oracle import lookaheads
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 STATIC = 5
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     rounds = [lookaheads(record) for record in evidence.study.records]
     typical = sorted(range(len(rounds)), key=lambda i: statistics.pstdev(rounds[i]))[len(rounds) // 2]
     shown, name = rounds[typical], evidence.study.recordings[typical].prompt
     points = [(number, Estimate(float(length))) for number, length in enumerate(shown, 1)]
     level = [(number, Estimate(float(STATIC))) for number in (1, len(shown))]
-    return Drawn(
+    return FigurePart(
         [series(f"oracle, prompt {name}", "computed", points), series(f"static, {STATIC} tokens", "computed", level)],
         f"The prompt with the median variation is shown: {min(shown)} to {max(shown)} tokens in {len(shown)} rounds. "
         "One text of another pair cannot agree round by round; the paper's point is the variation.",

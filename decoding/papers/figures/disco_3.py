@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate, estimate
-from decoding.papers.figure import DISCO, Axis, Drawn, Figure, series
+from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_READ
 from decoding.replay.oracle import BINS, lookaheads
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 Rounds = Sequence[Sequence[int]]
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     rounds = [lookaheads(record) for record in evidence.study.records]
     points = [*by_progress(rounds)]
     means = [found.value for _, found in points]
-    return Drawn(
+    return FigurePart(
         [series("this pair", "computed", points)],
         f"The mean of a twentieth of the text lies between {min(means):.1f} and {max(means):.1f} tokens here. The "
         f"paper averages over Alpaca, and we over {len(rounds)} other prompts.",

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import estimate
-from decoding.papers.figure import DISCO, Axis, Drawn, Figure, series
+from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_SEEN
 from decoding.replay.oracle import lookaheads
 
@@ -23,11 +23,11 @@ def share_of(rounds: Sequence[Sequence[int]], length: int) -> float:
     return counted[length] / max(1, counted.total())
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     rounds = [lookaheads(record) for record in evidence.study.records]
     points = [(n, estimate(rounds, lambda part, n=n: share_of(part, n))) for n in range(LONGEST + 1)]  # type: ignore[misc]
     none = points[0][1].value
-    return Drawn(
+    return FigurePart(
         [series("this pair", "computed", points)],
         "The shape depends on how well the draft fits: here the target refuses the first drafted token in "
         f"{100 * none:.0f} % of rounds. The paper's pairs and prompts are others.",

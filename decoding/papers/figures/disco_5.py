@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.papers.figure import DISCO, Axis, Drawn, Figure, series
+from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_SEEN
 from decoding.papers.figures.disco_3 import by_progress
 from decoding.replay.oracle import lookaheads
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 MOST = 6  # categories, the largest first
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     rounds = [lookaheads(record) for record in evidence.study.records]
     largest = sorted(evidence.categories.items(), key=lambda item: -len(item[1]))[:MOST]
     shown = [series(name, "computed", [*by_progress([rounds[i] for i in places])]) for name, places in largest]
     counts = ", ".join(f"{name} {len(places)}" for name, places in largest)
-    return Drawn(
+    return FigurePart(
         shown,
         f"The paper has four data sets; we compare categories of one prompt set ({counts} prompts). Fewer than four "
         "prompts of a category have no interval.",

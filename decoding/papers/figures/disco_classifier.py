@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate, estimate
-from decoding.papers.figure import DISCO, Axis, Drawn, Figure, series
+from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_READ
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ def f1(judged: Judged) -> float:
     return 2 * right / both if both else 0.0
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     judged = evidence.judged
     quality, tokens = estimate(judged, f1), sum(map(len, judged))
     points = [*_reliability(judged)]
     accepted = sum(verdict for one in judged for _, verdict in one) / max(1, tokens)
     interval = "" if quality.low is None else f" ({quality.low:.3f} to {quality.high:.3f})"
-    return Drawn(
+    return FigurePart(
         [
             series("this pair's classifier", "computed", points),
             series("perfect", "theory", [(0.0, Estimate(0.0)), (1.0, Estimate(1.0))]),

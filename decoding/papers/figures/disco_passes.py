@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate, estimate
-from decoding.papers.figure import DISCO, Axis, Drawn, Figure, published, series
+from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, published, series
 from decoding.prices.counts import Counts
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategies.static import SameLength
@@ -24,13 +24,13 @@ OF: Sequence[Callable[[Counts], int]] = (
 )
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     study = evidence.study
     oracle = study.count(lambda: UntilRefused(UNLIMITED)).parts
     static = study.count(lambda: SameLength(STATIC)).parts
     parts = [*zip(oracle, static, strict=True)]
     found = [(number, _ratio(parts, number)) for number in range(len(NAMES))]
-    return Drawn(
+    return FigurePart(
         [series("this pair", "computed", found, is_line=False)],
         f"The oracle needs {100 * (1 - found[0][1].value):.0f} % fewer target passes here and 29 % fewer in the "
         "authors' example, which is one text. They do not say whether the refused token counts, so both counts of "

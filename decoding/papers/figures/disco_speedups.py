@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate, median
-from decoding.papers.figure import DISCO, Axis, Drawn, Figure, published, series
+from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, published, series
 from decoding.papers.figures.base import ORACLE, STATICS
 from decoding.prices.counts import Counts
 
@@ -24,12 +24,12 @@ NAMES = (
 OVER_STATIC, OVER_HEURISTIC = 1.103, 1.314
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     choices, ran = evidence.stopping, evidence.ran
     best = choices["best static"].label
     measured = [(NAMES.index(name), ran.ratio(choice.label, best)) for name, choice in choices.items()]
     replayed = [(NAMES.index(name), found) for name, found in _replayed(evidence).items()]
-    return Drawn(
+    return FigurePart(
         [series("run here", "measured", measured, False), series("replayed here", "replayed", replayed, False)],
         _why(evidence, dict(measured)),
     )

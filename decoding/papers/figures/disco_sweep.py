@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate, median
-from decoding.papers.figure import DISCO, Axis, Drawn, Figure, series
-from decoding.papers.figures.base import ALONE, NOT_READ, STATICS
+from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
+from decoding.papers.figures.base import AUTOREGRESSIVE, NOT_READ, STATICS
 
 if TYPE_CHECKING:
     from decoding.papers.evidence import Evidence
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     study, costs = evidence.study, evidence.costs
-    base = [costs.seconds(part) for part in study.play(ALONE).parts]
+    base = [costs.seconds(part) for part in study.play(AUTOREGRESSIVE).parts]
 
     def speedup(lookahead: int) -> Estimate:
         parts = study.play(STATICS[lookahead - 1]).parts
         return median([b / costs.seconds(part) for b, part in zip(base, parts, strict=True)])
 
     replayed = [(n, speedup(n)) for n in range(1, len(STATICS) + 1)]
-    ran = [(n, evidence.ran.ratio(STATICS[n - 1].label, ALONE.label)) for n in sorted({5, evidence.lookahead})]
+    ran = [(n, evidence.ran.ratio(STATICS[n - 1].label, AUTOREGRESSIVE.label)) for n in sorted({5, evidence.lookahead})]
     top = max(found.value for _, found in replayed)
     near = [f"{n}" for n, found in replayed if found.value > 0.97 * top and n != evidence.lookahead]
-    return Drawn(
+    return FigurePart(
         [series("replayed here", "replayed", replayed), series("run here", "measured", ran, is_line=False)],
         f"A lookahead of {evidence.lookahead} is best here; within 3 % of its speed-up: "
         f"{', '.join(near) or 'no other'}. The best lookahead depends on how well the draft fits and on "

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate, median
-from decoding.papers.figure import DISCO, Axis, Drawn, Figure, series
+from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_READ, STATICS
 from decoding.prices.counts import Counts
 from decoding.strategies.disco import RULES
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from decoding.papers.evidence import Evidence
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     return _across_sets(evidence) if evidence.also.prompts else _across_categories(evidence)
 
 
-def _across_sets(evidence: Evidence) -> Drawn:
+def _across_sets(evidence: Evidence) -> FigurePart:
     """As published: train on each set, judge on each."""
     found, names = evidence.transferred, evidence.names_of_sets
     shown = [
@@ -32,7 +32,7 @@ def _across_sets(evidence: Evidence) -> Drawn:
         for trained in names
     ]
     kept = min(found[trained, judged].value / found[judged, judged].value for trained in names for judged in names)
-    return Drawn(
+    return FigurePart(
         shown,
         f"A classifier of the other set keeps at least {100 * kept:.0f} % of the speed of a set's own. Each trains on "
         "half of its set and judges the other halves, stopping by price; the paper moves a classifier between data "
@@ -41,7 +41,7 @@ def _across_sets(evidence: Evidence) -> Drawn:
     )
 
 
-def _across_categories(evidence: Evidence) -> Drawn:
+def _across_categories(evidence: Evidence) -> FigurePart:
     names = sorted(evidence.categories)
     rows = [(number, _over_static(evidence, evidence.categories[name])) for number, name in enumerate(names)]
     shown = [
@@ -49,7 +49,7 @@ def _across_categories(evidence: Evidence) -> Drawn:
         for rule in RULES
     ]
     worst = min(rows, key=lambda row: row[1]["priced"].value)
-    return Drawn(
+    return FigurePart(
         shown,
         f"One classifier serves every category. It is worth least on {names[worst[0]]}, with "
         f"{worst[1]['priced'].value:.2f} times the lookahead that is best there. The paper moves a classifier between "

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import estimate
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, Series, published, series
-from decoding.papers.outcomes import Outcomes, Tally, play, total
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Series, published, series
+from decoding.papers.outcomes import Outcomes, OutcomeTally, play, total
 from decoding.trace.theory import power_law
 
 if TYPE_CHECKING:
@@ -19,19 +19,19 @@ SHOWN = (0.0, 0.7, 1.0)
 SOURCE = "digitised from Figure 3 of arXiv 2603.03251v1; at T = 1 the curves of both drafts overlap"
 
 
-def played(outcomes: Sequence[Outcomes], fan: int) -> list[Tally]:
+def played(outcomes: Sequence[Outcomes], fan: int) -> list[OutcomeTally]:
     """One tally for each text, with the model as backup."""
     return [play(one, (fan,) * (LOOKAHEAD + 1)) for one in outcomes]
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     shown: list[Series] = []
     for temperature in SHOWN:
         outcomes = evidence.outcomes(temperature)
         by_model = [(fan, estimate(played(outcomes, fan), lambda part: total(part).miss_after_model)) for fan in FANS]
         shown.append(series(f"ours, T = {temperature:g}", "computed", by_model))
     law = power_law({point.x: point.y for point in shown[0].points})  # type: ignore[misc]
-    return Drawn(shown, _why(law.prefactor, law.exponent))
+    return FigurePart(shown, _why(law.prefactor, law.exponent))
 
 
 def _why(prefactor: float, exponent: float) -> str:

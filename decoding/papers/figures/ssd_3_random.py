@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import estimate
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, Series, published, series
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Series, published, series
 from decoding.papers.figures.ssd_3 import FANS, LOOKAHEAD, SHOWN
-from decoding.papers.outcomes import Outcomes, Tally, play, total
+from decoding.papers.outcomes import Outcomes, OutcomeTally, play, total
 from decoding.trace.theory import power_law
 
 if TYPE_CHECKING:
@@ -18,18 +18,18 @@ SOURCE = "digitised from Figure 3 of arXiv 2603.03251v1"
 PAPER = 0.52  # exponent fitted to the greedy points
 
 
-def missed(outcomes: Sequence[Outcomes], fan: int) -> list[Tally]:
+def missed(outcomes: Sequence[Outcomes], fan: int) -> list[OutcomeTally]:
     """One tally for each text. The model's drafts have one branch for each accepted count, so that some outcomes miss,
     and all branches of a random draft are for the next token: the target refuses it at once."""
     return [play(one, (1,) * (LOOKAHEAD + 1), (fan,)) for one in outcomes]
 
 
-def _share(part: Sequence[Tally]) -> float:
+def _share(part: Sequence[OutcomeTally]) -> float:
     found = total(part)
     return found.miss_after_backup if found.after_backup else 0.0
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     shown: list[Series] = []
     for temperature in SHOWN:
         outcomes = evidence.outcomes(temperature)
@@ -39,7 +39,7 @@ def draw(evidence: Evidence) -> Drawn:
     fall = (
         f"Greedy misses fall with F^-{law.exponent:.2f} here and with F^-{PAPER} in the paper. " if law.exponent else ""
     )
-    return Drawn(
+    return FigurePart(
         shown,
         f"{fall}The target refuses random tokens at once, so all branches guess the very next token, where the draft "
         "has just been wrong. Beside the model's drafts ours has one branch for each accepted count; the paper does "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, published, series
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
 from decoding.papers.figures.base import BUDGET, LOOKAHEAD, geometric, hit_rate, played, uniform
 from decoding.papers.settings import TEMPERATURES
 from decoding.words import signed
@@ -17,14 +17,14 @@ SOURCE = "digitised from Figure 4 of arXiv 2603.03251v1; branches not given"
 EVEN, SHAPED = (0.847, 0.834, 0.783, 0.582), (0.861, 0.851, 0.812, 0.633)
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     even, shaped = [], []
     for temperature in TEMPERATURES:
         outcomes = evidence.outcomes(temperature)
         even.append((temperature, hit_rate(played(outcomes, uniform(BUDGET // (LOOKAHEAD + 1))))))
         shaped.append((temperature, hit_rate(played(outcomes, geometric(outcomes)))))
     gains = [s.value - e.value for (_, e), (_, s) in zip(even, shaped, strict=True)]
-    return Drawn(
+    return FigurePart(
         [series("ours, uniform", "computed", even), series("ours, geometric", "computed", shaped)],
         _why(gains),
     )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.by_temperature import FAN_OUTS
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, published, series
-from decoding.papers.figures.base import NOT_RUN, Race, law
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
+from decoding.papers.figures.base import NOT_RUN, TunedWays, law
 from decoding.papers.settings import BRANCHES_EACH, TEMPERATURES
 from decoding.words import signed
 
@@ -22,20 +22,20 @@ SHAPED = (248 / 161, 226 / 150, 200 / 138, 143 / 113)
 PAPER = [100 * (shaped / even - 1) for even, shaped in zip(EVEN, SHAPED, strict=True)]
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     even, shaped, lookaheads = [], [], []
     for temperature in TEMPERATURES:
         outcomes = evidence.outcomes(temperature)
-        race = Race(evidence, outcomes)
+        race = TunedWays(evidence, outcomes)
         ours, plain = race.tuned(BRANCHES_EACH), race.tuned(0)
         even.append((temperature, race.ratio(ours, plain)))
         shaped.append((temperature, race.ratio(race.tuned(BRANCHES_EACH, law=law(outcomes)), plain)))
         lookaheads.append((ours.way.lookahead, plain.way.lookahead))
-    share = evidence.alone.draft(1) / evidence.alone.verify(1, 1)
+    share = evidence.single.draft(1) / evidence.single.verify(1, 1)
     ahead, plain_k = lookaheads[0]
     gains = [100 * (s.value / e.value - 1) for (_, e), (_, s) in zip(even, shaped, strict=True)]
     ran = evidence.ran_by_temperature
-    return Drawn(
+    return FigurePart(
         [
             series("ours, uniform", "theory", even),
             series("ours, geometric", "theory", shaped),

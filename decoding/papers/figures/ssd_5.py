@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import estimate
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, Point, Series
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Point, Series
 from decoding.papers.figures.base import acceptance, hit_rate, played, uniform
 from decoding.papers.settings import CONSTANTS, HELD_BACK
 
@@ -16,7 +16,7 @@ PAPER = (("1", 0.616, 0.799), ("about 0.5", 0.637, 0.784), ("about 0.08", 0.720,
          ("about 0", 0.802, 0.517), ("0", 0.806, 0.483))  # fmt: skip
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     found = evidence.outcomes_held_back(1.0, CONSTANTS)
     points = []
     for constant, outcomes in found.items():
@@ -24,7 +24,7 @@ def draw(evidence: Evidence) -> Drawn:
         hits = hit_rate(played(outcomes, uniform(HELD_BACK)))
         points.append(Point(hits.value, accepted.value, accepted.low, accepted.high, f"C = {constant:g}"))
     first, last = points[0], points[-1]
-    return Drawn(
+    return FigurePart(
         [Series("ours, temperature 1", "computed", points)],
         f"From C = 1 to nearly 0 hits rise from {100 * first.x:.0f} % to {100 * last.x:.0f} % here and acceptance "
         f"falls from {100 * first.y:.0f} % to {100 * last.y:.0f} %. Temperature and fan-out of the paper's curve are "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, published, series
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
 
 if TYPE_CHECKING:
     from decoding.papers.evidence import Evidence
@@ -15,11 +15,11 @@ CACHED = 2  # the draft's likeliest tokens
 CONSTANTS = [step / 20 for step in range(21)]
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     found = [(constant, *_at(constant)) for constant in CONSTANTS]
     whole = max(constant for constant, mass, _ in found if mass > 1 - 1e-9)
     none = min(constant for constant, mass, _ in found if mass < 1e-9)
-    return Drawn(
+    return FigurePart(
         [
             series("ours, residual on the cache", "theory", [(c, Estimate(mass)) for c, mass, _ in found]),
             series("ours, acceptance", "theory", [(c, Estimate(accepted)) for c, _, accepted in found]),

@@ -5,31 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, Origin, Point, Series, published, series
-from decoding.papers.figures.base import NOT_RUN, Race, Way, off
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Origin, Point, Series, published, series
+from decoding.papers.figures.base import NOT_RUN, TunedWays, Way, off
 from decoding.papers.outcomes import total
 from decoding.papers.settings import BATCHES
 
 if TYPE_CHECKING:
     from decoding.papers.evidence import Evidence
-    from decoding.papers.together import Backup, ByBatch, Together
+    from decoding.papers.together import Backup, ByBatch, MergedRuns
 
 FAST, NEURAL, SYNC = (249, 244, 237, 207, 170), (256, 214, 186, 160, 135), (162, 158, 155, 145, 130)
 SOURCE = "digitised from Figure 6 of arXiv 2603.03251v1, fan-out 1: tokens/s over those of SD"
 NAMES: dict[Backup, str] = {"neural": "ours, model as backup", "random": "ours, random tokens as backup"}
 
 
-def draw(evidence: Evidence) -> Drawn:
-    race = Race(evidence, evidence.outcomes(0.0))
+def draw(evidence: Evidence) -> FigurePart:
+    race = TunedWays(evidence, evidence.outcomes(0.0))
     formula = [series(name, "theory", _by_formula(race, backup)) for backup, name in NAMES.items()]
     simulated = [_found(evidence.simulated_together, backup, "simulated") for backup in NAMES]
     if (ran := evidence.ran_together) is None:
-        return Drawn([*formula, *simulated], f"Corollary 16, and the simulator, at prices measured here. {NOT_RUN}")
+        return FigurePart(
+            [*formula, *simulated], f"Corollary 16, and the simulator, at prices measured here. {NOT_RUN}"
+        )
     run = [_found(ran, backup, "measured") for backup in NAMES]
-    return Drawn([*formula, *simulated, *run], _why(ran, race, (formula[0], simulated[0]), run[0]))
+    return FigurePart([*formula, *simulated, *run], _why(ran, race, (formula[0], simulated[0]), run[0]))
 
 
-def _by_formula(race: Race, backup: Backup) -> list[tuple[float, Estimate]]:
+def _by_formula(race: TunedWays, backup: Backup) -> list[tuple[float, Estimate]]:
     found: list[tuple[float, Estimate]] = []
     for batch in BATCHES:
         ahead, plain = race.tuned(1, is_random=backup == "random", batch=batch), race.tuned(0, batch=batch)
@@ -46,7 +48,7 @@ def _found(every: ByBatch, backup: Backup, origin: Origin) -> Series:
     return Series(NAMES[backup], origin, points)
 
 
-def _why(ran: Together, race: Race, expected: tuple[Series, Series], run: Series) -> str:
+def _why(ran: MergedRuns, race: TunedWays, expected: tuple[Series, Series], run: Series) -> str:
     """Say what formula and simulation expected of the runs with the model as backup."""
     found = [ran.ahead(batch, "neural") for batch in BATCHES]
     by_formula, simulated = (off(run, each) for each in expected)
@@ -66,7 +68,7 @@ def _why(ran: Together, race: Race, expected: tuple[Series, Series], run: Series
     )
 
 
-def _expected_hits(race: Race, lookahead: int) -> float:
+def _expected_hits(race: TunedWays, lookahead: int) -> float:
     return total(race.tallies(Way(lookahead, 1))).hit_rate
 
 

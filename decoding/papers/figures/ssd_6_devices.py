@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, published, series
-from decoding.papers.figures.base import Race
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
+from decoding.papers.figures.base import TunedWays
 
 if TYPE_CHECKING:
     from decoding.papers.evidence import Evidence
-    from decoding.papers.simulation import Simulation
+    from decoding.papers.simulation import SimulatedBatches
 
 BATCH, DEVICES = 16, (1, 2, 4, 8)
 PAPER, SYNC = (170, 197, 216, 226), 130
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     points = []
     for devices in DEVICES:
-        race = Race(evidence, evidence.outcomes(0.0), devices)
+        race = TunedWays(evidence, evidence.outcomes(0.0), devices)
         plain = race.tuned(0, batch=BATCH)
         backups = [race.ratio(race.tuned(devices, is_random=r, batch=BATCH), plain, BATCH) for r in (False, True)]
         points.append((devices, max(backups, key=lambda found: found.value)))
     simulated = [(devices, _simulated(evidence.simulated_together.on(devices))) for devices in DEVICES]
-    return Drawn(
+    return FigurePart(
         [series("ours, better backup", "theory", points), series("ours, better backup", "simulated", simulated)],
         "All are projections: this machine has one device for the draft at most. Ours gives each device one branch for "
         "each accepted count, at prices measured here for one device; Corollary 16 and the simulator say what follows. "
@@ -32,7 +32,7 @@ def draw(evidence: Evidence) -> Drawn:
     )
 
 
-def _simulated(every: Simulation) -> Estimate:
+def _simulated(every: SimulatedBatches) -> Estimate:
     return every.ratio(every.ahead(BATCH), every.plain(BATCH))
 
 

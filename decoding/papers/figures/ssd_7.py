@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, Origin, Point, Series
-from decoding.papers.figures.base import NOT_RUN, Race, Tuned, off
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Origin, Point, Series
+from decoding.papers.figures.base import NOT_RUN, Tuned, TunedWays, off
 from decoding.papers.settings import BATCHES
 
 if TYPE_CHECKING:
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 Gains = list[Estimate]  # over autoregressive of one text, by batch size
 NAMES = {"ours, SSD on two devices": 2, "ours, SD on one": 1, "ours, autoregressive": 1}  # with their devices
-ALONE, DEVICES = 54.7, 4  # tokens/s without speculation, on four GPUs
-WIDEST = 213 / (ALONE / DEVICES)  # digitised from Figure 7: 16 texts without speculation over one, for each GPU
+UNDRAFTED, DEVICES = 54.7, 4  # tokens/s without speculation, on four GPUs
+WIDEST = 213 / (UNDRAFTED / DEVICES)  # digitised from Figure 7: 16 texts without speculation over one, for each GPU
 SOURCE = "digitised from Figures 6 and 7 of arXiv 2603.03251v1, over autoregressive at batch 1 and for each GPU"
 PAPER = {  # texts at once, tokens/s of each, tokens/s of each GPU
     "SSD": (BATCHES, (256, 244, 237, 207, 170), (51, 97, 189, 332, 543)),
     "SD": (BATCHES, (162, 158, 155, 145, 130), (41, 79, 155, 290, 521)),
-    "no draft": ((1, 16), (ALONE, DEVICES * 213 / 16), (ALONE / DEVICES, 213)),  # its ends alone were read
+    "no draft": ((1, 16), (UNDRAFTED, DEVICES * 213 / 16), (UNDRAFTED / DEVICES, 213)),  # its ends alone were read
 }
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     formula = _series(_by_formula(evidence), "theory")
     simulated = _series(_found(evidence.simulated_together), "simulated")
     ran = evidence.ran_together
     run = _series(_found(ran), "measured") if ran else []
     shown = [*formula[:1], *simulated[:2], *run] if run else [*formula, *simulated[:2]]
-    return Drawn(shown, _why(formula, simulated, run))
+    return FigurePart(shown, _why(formula, simulated, run))
 
 
 def _why(formula: Sequence[Series], simulated: Sequence[Series], run: Sequence[Series]) -> str:
@@ -56,13 +56,13 @@ def _found(every: ByBatch) -> Sequence[Gains]:
     return (
         [every.gain(every.ahead(batch)) for batch in BATCHES],
         [every.gain(every.plain(batch)) for batch in BATCHES],
-        [every.gain(every.alone(batch)) for batch in BATCHES],
+        [every.gain(every.undrafted(batch)) for batch in BATCHES],
     )
 
 
 def _by_formula(evidence: Evidence) -> Sequence[Gains]:
-    race = Race(evidence, evidence.outcomes(0.0))
-    unit = 1 / race.alone()
+    race = TunedWays(evidence, evidence.outcomes(0.0))
+    unit = 1 / race.undrafted()
 
     def best(batch: int) -> Tuned:
         found = [race.tuned(1, is_random=r, batch=batch) for r in (False, True)]
@@ -71,7 +71,7 @@ def _by_formula(evidence: Evidence) -> Sequence[Gains]:
     return (
         [race.speed(best(batch), batch).times(unit) for batch in BATCHES],
         [race.speed(race.tuned(0, batch=batch), batch).times(unit) for batch in BATCHES],
-        [Estimate(race.alone(batch) * unit) for batch in BATCHES],
+        [Estimate(race.undrafted(batch) * unit) for batch in BATCHES],
     )
 
 
@@ -90,7 +90,7 @@ def _points(gains: Gains, devices: int) -> list[Point]:
 
 def _published(name: str) -> Series:
     points = [
-        Point(user / ALONE, device / (ALONE / DEVICES), label=f"batch {batch}")
+        Point(user / UNDRAFTED, device / (UNDRAFTED / DEVICES), label=f"batch {batch}")
         for batch, user, device in zip(*PAPER[name], strict=True)
     ]
     return Series(f"70B/1B, {name}", "published", points, "Pd", SOURCE)

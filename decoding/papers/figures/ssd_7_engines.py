@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, Series, published, series
-from decoding.papers.figures.base import ALONE
-from decoding.papers.figures.ssd_7 import ALONE as PAPERS_ALONE
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Series, published, series
+from decoding.papers.figures.base import AUTOREGRESSIVE
+from decoding.papers.figures.ssd_7 import UNDRAFTED
 
 if TYPE_CHECKING:
     from decoding.papers.evidence import Evidence
@@ -17,11 +17,11 @@ TABLE = "appendix B.3 of arXiv 2603.03251, as four readers cite it, over 54.7 to
 READ = "digitised from Figure 7 of arXiv 2603.03251v1, over the same; 4 GPUs"
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     ran = evidence.ran_ssd
     plain, ahead = (evidence.fastest(is_ahead=is_ahead) for is_ahead in (False, True))
-    gains = {name: ran.ratio(choice.label, ALONE.label) for name, choice in (("SSD", ahead), ("SD", plain))}
-    return Drawn(
+    gains = {name: ran.ratio(choice.label, AUTOREGRESSIVE.label) for name, choice in (("SSD", ahead), ("SD", plain))}
+    return FigurePart(
         [series(f"ours, {name}", "measured", [(ALL, gain)], is_line=False) for name, gain in gains.items()],
         f"Ours is the median over your prompts, of {ahead.label} and {plain.label}. The paper's SSD is "
         f"{255.8 / 168.9:.2f} times as fast as SGLang's ordinary speculative decoding, on one GPU more. To put an "
@@ -30,7 +30,7 @@ def draw(evidence: Evidence) -> Drawn:
 
 
 def _published(name: str, grade: str, source: str, *speeds: tuple[int, float]) -> Series:
-    return published(name, [(at, speed / PAPERS_ALONE) for at, speed in speeds], grade, source, is_line=False)
+    return published(name, [(at, speed / UNDRAFTED) for at, speed in speeds], grade, source, is_line=False)
 
 
 FIGURE = Figure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoding.drafting import fan_outs as fanout
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, published, series
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
 from decoding.papers.figures.base import BUDGET, LOOKAHEAD, best, geometric, hit_rate, law, played
 from decoding.words import signed
 
@@ -16,7 +16,7 @@ BUDGETS = (8, 16, 24, 32, 48, 64)
 SOURCE = "digitised from Figure 4 of arXiv 2603.03251v1, T = 0; 24 branches are the reference code's, not the figure's"
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     outcomes = evidence.outcomes(0.0)
     even = [(b, hit_rate(played(outcomes, fanout.uniform(LOOKAHEAD, b)))) for b in BUDGETS]
     shaped = [(b, hit_rate(played(outcomes, geometric(outcomes, b)))) for b in BUDGETS]
@@ -25,7 +25,7 @@ def draw(evidence: Evidence) -> Drawn:
     gain = 100 * (shaped[place][1].value - even[place][1].value)
     accepted, power = law(outcomes)
     left = 100 * (most[place][1].value - shaped[place][1].value)
-    return Drawn(
+    return FigurePart(
         [
             series("ours, uniform", "computed", even),
             series("ours, geometric", "computed", shaped),

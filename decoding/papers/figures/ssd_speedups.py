@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, published, series
-from decoding.papers.figures.base import ALONE
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
+from decoding.papers.figures.base import AUTOREGRESSIVE
 
 if TYPE_CHECKING:
     from decoding.papers.evidence import Evidence
@@ -16,20 +16,20 @@ FIGURE_6 = "digitised from Figure 6 of arXiv 2603.03251v1, by its batch of 1: 5 
 DERIVED = "the table's SSD / SD of 1.49, times 4 GPUs over 5"
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     ran = evidence.ran_ssd
     plain, ahead = (evidence.fastest(is_ahead=is_ahead) for is_ahead in (False, True))
     found = [
-        ran.ratio(plain.label, ALONE.label),
-        ran.ratio(ahead.label, ALONE.label),
+        ran.ratio(plain.label, AUTOREGRESSIVE.label),
+        ran.ratio(ahead.label, AUTOREGRESSIVE.label),
         ran.ratio(ahead.label, plain.label),
         ran.ratio(ahead.label, plain.label, factor=0.5),
     ]
-    return Drawn(
+    return FigurePart(
         [series("this pair, greedy", "measured", [*enumerate(found)], is_line=False)],
         f"{ahead.label} beside {plain.label}, the fastest of each kind that ran. SSD takes a second core here, so it "
         "is halved for each device; the paper's draft takes one GPU of five. SSD can gain no more than drafting costs: "
-        f"{100 * evidence.alone.draft(1) / evidence.alone.verify(1, 1):.0f} % of a verification for each token here.",
+        f"{100 * evidence.single.draft(1) / evidence.single.verify(1, 1):.0f} % of a verification for each token here.",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate, estimate
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, published, series
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
 from decoding.papers.figures.base import BUDGET, LOOKAHEAD, best, exponent, played, uniform
 from decoding.papers.outcomes import total
 from decoding.trace.theory import fan_out
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PAPER = (4.2, 3.6, 3.1, 2.7, 2.3, 2.0, 1.8, 4.3)
 
 
-def draw(evidence: Evidence) -> Drawn:
+def draw(evidence: Evidence) -> FigurePart:
     outcomes = evidence.outcomes(0.0)
     tallies, r = played(outcomes, uniform(0)), exponent(outcomes)
 
@@ -26,7 +26,7 @@ def draw(evidence: Evidence) -> Drawn:
         )
 
     counts = range(LOOKAHEAD + 1)
-    return Drawn(
+    return FigurePart(
         [
             series("Theorem 12, ours", "theory", [(k, branches(k)) for k in counts]),
             series("most hits on our texts", "computed", [(k, Estimate(n)) for k, n in enumerate(best(outcomes))]),

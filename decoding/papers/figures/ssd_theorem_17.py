@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, Point, Series, published, series
-from decoding.papers.figures.base import NOT_RUN, Race
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Point, Series, published, series
+from decoding.papers.figures.base import NOT_RUN, TunedWays
 from decoding.papers.outcomes import total
 from decoding.papers.settings import BATCHES
 from decoding.trace.theory import critical_batch
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 FAST, NEURAL = (249, 244, 237, 207, 170), (256, 214, 186, 160, 135)
 
 
-def draw(evidence: Evidence) -> Drawn:
-    race = Race(evidence, evidence.outcomes(0.0))
+def draw(evidence: Evidence) -> FigurePart:
+    race = TunedWays(evidence, evidence.outcomes(0.0))
     points = []
     for batch in BATCHES:
         neural, fast = (race.tuned(1, is_random=r, batch=batch) for r in (False, True))
@@ -32,7 +32,7 @@ def draw(evidence: Evidence) -> Drawn:
     run = [series("ours", "measured", _ratios(ran))] if ran else []
     formula = series("ours", "theory", points)
     simulated = series("ours", "simulated", _ratios(evidence.simulated_together))
-    return Drawn([formula, simulated, *run], _why(critical, formula, simulated, run))
+    return FigurePart([formula, simulated, *run], _why(critical, formula, simulated, run))
 
 
 def _why(critical: float, formula: Series, simulated: Series, run: Sequence[Series]) -> str:

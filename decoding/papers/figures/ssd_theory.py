@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Drawn, Figure, Series, series
-from decoding.papers.figures.base import ALONE, DEEPEST, NOT_RUN, Race, Tuned, Way
-from decoding.papers.outcomes import Tally, total
+from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Series, series
+from decoding.papers.figures.base import AUTOREGRESSIVE, DEEPEST, NOT_RUN, Tuned, TunedWays, Way
+from decoding.papers.outcomes import OutcomeTally, total
 from decoding.papers.settings import BRANCHES_EACH
 from decoding.trace.theory import least_over, long_run_hit_rate, most_over
 from decoding.words import signed
@@ -22,8 +22,8 @@ DEPTHS = range(1, DEEPEST + 1)
 SAID = 4  # tokens of the drafts whose hits the sentence tells
 
 
-def draw(evidence: Evidence) -> Drawn:
-    race = Race(evidence, evidence.outcomes(0.0))
+def draw(evidence: Evidence) -> FigurePart:
+    race = TunedWays(evidence, evidence.outcomes(0.0))
     ahead, plain = _by_formula(race, BRANCHES_EACH), _by_formula(race, 0)
     most, least = _bounds(race)
     shown = [
@@ -36,7 +36,7 @@ def draw(evidence: Evidence) -> Drawn:
         *_measured(evidence),
     ]
     words = _against_corollary_8(_below(ahead, plain)) + _against_corollary_9(_below(ahead, least)) + _hits(race)
-    return Drawn(shown, words + _why(evidence, shown))
+    return FigurePart(shown, words + _why(evidence, shown))
 
 
 def _below(points: Points, others: Points) -> list[float]:
@@ -44,34 +44,34 @@ def _below(points: Points, others: Points) -> list[float]:
     return [k for (k, one), (_, other) in zip(points, others, strict=True) if one.value < other.value * (1 - 1e-9)]
 
 
-def _by_formula(race: Race, each: int) -> Points:
-    base = race.alone()
+def _by_formula(race: TunedWays, each: int) -> Points:
+    base = race.undrafted()
     ways = [Way(depth, each) for depth in DEPTHS]
     speeds = [(way.lookahead, race.speed(Tuned(way, race.tallies(way)))) for way in ways]
     return [(depth, speed.times(1 / base)) for depth, speed in speeds]
 
 
-def _bounds(race: Race) -> tuple[Points, Points]:
+def _bounds(race: TunedWays) -> tuple[Points, Points]:
     """SD's speed times the most, and times the least, that SSD can be over it."""
     most, least = Points(), Points()
     for depth in DEPTHS:
         plain, ahead = (total(race.tallies(Way(depth, each))) for each in (0, BRANCHES_EACH))
         sd = race.speculation(Way(depth), plain)
-        unit = race.pace(Way(depth), plain) / race.alone()
+        unit = race.pace(Way(depth), plain) / race.undrafted()
         most.append((depth, Estimate(unit * most_over(sd, ahead.tokens_per_hit))))
         over = least_over(sd, ahead.hit_rate, ahead.tokens_per_hit, is_neural=True)
         least.append((depth, Estimate(unit * over)))
     return most, least
 
 
-def _long_run(race: Race) -> Points:
+def _long_run(race: TunedWays) -> Points:
     """Speed by Theorem 7, at the hit rate of a text without end."""
     found: Points = []
     for depth in DEPTHS:
         way = _random(depth)
         tally = total(race.tallies(way))
         spoken = replace(race.speculation(way, tally), hit_rate=_endless(tally))
-        found.append((depth, Estimate(spoken.speedup() / race.verify(depth, 1) / race.alone())))
+        found.append((depth, Estimate(spoken.speedup() / race.verify(depth, 1) / race.undrafted())))
     return found
 
 
@@ -79,7 +79,7 @@ def _random(depth: int) -> Way:
     return Way(depth, BRANCHES_EACH, is_random=True)
 
 
-def _endless(tally: Tally) -> float:
+def _endless(tally: OutcomeTally) -> float:
     """Hit rate of a text without end. Where nothing ever missed, no random token was drafted."""
     if not tally.after_backup:
         return tally.hit_rate
@@ -88,8 +88,8 @@ def _endless(tally: Tally) -> float:
 
 def _simulated(evidence: Evidence) -> Points:
     """Speed over that of a round without a draft, which has the same rest as the simulator's rounds."""
-    alone = evidence.alone
-    one = alone.verify(1, 1) + alone.fixed(1) + alone.token
+    single = evidence.single
+    one = single.verify(1, 1) + single.fixed(1) + single.token
     return [(depth, speed.times(one)) for depth, speed in evidence.simulated(DEPTHS).items()]
 
 
@@ -98,7 +98,7 @@ def _measured(evidence: Evidence) -> list[Series]:
         return []
     ran, found = evidence.ran_ssd, {True: Points(), False: Points()}
     for choice in evidence.speculating:
-        point = int(choice.params["lookahead"]), ran.ratio(choice.label, ALONE.label)
+        point = int(choice.params["lookahead"]), ran.ratio(choice.label, AUTOREGRESSIVE.label)
         found[choice.spec.prepares_ahead].append(point)
     return [
         series("SSD, run here", "measured", found[True], is_line=False),
@@ -123,7 +123,7 @@ def _against_corollary_9(below: Sequence[float]) -> str:
     )
 
 
-def _hits(race: Race) -> str:
+def _hits(race: TunedWays) -> str:
     """Compare the hit rate of a text without end with that of these texts."""
     tally = total(race.tallies(_random(SAID)))
     by_model, by_chance = (100 * (1 - missed) for missed in (tally.miss_after_model, tally.miss_after_backup))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from decoding.papers.files.plate import INK, Dot, Line, Plate, Text
+from decoding.papers.files.plate import INK, Dot, Line, Plate, TextMark
 
 ROUND = 0.5523  # control points of a quarter circle, as a share of its radius
 # Widths of Helvetica's letters from space to ~, in thousandths of their size.
@@ -49,7 +49,7 @@ def _file(objects: Sequence[bytes]) -> bytes:
     )
 
 
-def _drawn(part: Line | Dot | Text, height: float) -> Iterator[str]:
+def _drawn(part: Line | Dot | TextMark, height: float) -> Iterator[str]:
     """Operators of one part. A page of PDF counts from its bottom."""
     match part:
         case Line():
@@ -60,7 +60,7 @@ def _drawn(part: Line | Dot | Text, height: float) -> Iterator[str]:
         case Dot():
             yield f"{_rgb(part.colour)} RG {_rgb(part.colour if part.is_filled else '#ffffff')} rg 1 w [] 0 d"
             yield _circle(part.x, height - part.y, part.r) if part.shape == "circle" else _polygon(part, height)
-        case Text():
+        case TextMark():
             turn = math.radians(-part.turn)
             c, s = math.cos(turn), math.sin(turn)
             back = {"start": 0.0, "middle": 0.5, "end": 1.0}[part.anchor] * _width(part.text, part.size)

@@ -53,7 +53,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextMark:
     x: float
     y: float
     text: str
@@ -81,7 +81,7 @@ class Plate:
     title: str
     width: float
     height: float
-    parts: Sequence[Line | Dot | Text]
+    parts: Sequence[Line | Dot | TextMark]
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,11 @@ def scales(figure: Mapping[str, Any]) -> tuple[Scale, Scale]:
     return _across(figure), _up(figure)
 
 
-def _title(words: str) -> Iterator[Text]:
+def _title(words: str) -> Iterator[TextMark]:
     """Lines of the title; the last one stands above the label of the axis."""
     lines = textwrap.wrap(words, TITLE)
     for number, line in enumerate(lines):
-        yield Text(LEFT, TOP - 14 - ROW * (len(lines) - 1 - number), line, size=USUAL, is_bold=True)
+        yield TextMark(LEFT, TOP - 14 - ROW * (len(lines) - 1 - number), line, size=USUAL, is_bold=True)
 
 
 def _points(figure: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -166,23 +166,23 @@ def _written(value: float, format: str) -> str:
     return f"{value:.3g}x" if format == "times" else f"{value:.5g}"
 
 
-def _axes(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Text]:
+def _axes(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | TextMark]:
     for value, name in y.marks:
         yield Line([(LEFT, y(value)), (WIDTH - RIGHT, y(value))], RULE)
-        yield Text(LEFT - 5, y(value) + 3, name, "end")
+        yield TextMark(LEFT - 5, y(value) + 3, name, "end")
     slanted = bool(figure["x"]["names"]) and max(map(len, figure["x"]["names"])) * len(x.marks) > 70
     for value, name in x.marks:
         yield Line([(x(value), HEIGHT - BOTTOM), (x(value), HEIGHT - BOTTOM + 3)])
         if slanted:
-            yield Text(x(value), HEIGHT - BOTTOM + 11, name, "end", turn=-18.0)
+            yield TextMark(x(value), HEIGHT - BOTTOM + 11, name, "end", turn=-18.0)
         else:
-            yield Text(x(value), HEIGHT - BOTTOM + 12, name, "middle")
+            yield TextMark(x(value), HEIGHT - BOTTOM + 12, name, "middle")
     yield Line([(LEFT, HEIGHT - BOTTOM), (WIDTH - RIGHT, HEIGHT - BOTTOM)])
-    yield Text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 26, figure["x"]["label"], "middle", USUAL)
-    yield Text(LEFT, TOP - 4, figure["y"]["label"], "start", USUAL)
+    yield TextMark((LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 26, figure["x"]["label"], "middle", USUAL)
+    yield TextMark(LEFT, TOP - 4, figure["y"]["label"], "start", USUAL)
 
 
-def _series(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Dot | Text]:
+def _series(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Dot | TextMark]:
     named = bool(figure["x"]["names"])
     count = len(figure["series"])
     for number, series in enumerate(figure["series"]):
@@ -196,7 +196,7 @@ def _series(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Do
             if point["low"] is not None:
                 yield Line([(left, y(point["low"])), (left, y(point["high"]))], style.colour, 0.8)
             yield style.dot(left, top)
-    yield from (Text(each.x, each.y, each.point["label"], each.anchor, SMALL - 1) for each in labels(figure, x, y))
+    yield from (TextMark(each.x, each.y, each.point["label"], each.anchor, SMALL - 1) for each in labels(figure, x, y))
 
 
 @dataclass(frozen=True)
@@ -253,10 +253,10 @@ def look(series: Sequence[Mapping[str, Any]], number: int) -> Look:
     return Look(COLOURS[place % len(COLOURS)])
 
 
-def _legend(series: Sequence[Mapping[str, Any]]) -> Iterator[Line | Dot | Text]:
+def _legend(series: Sequence[Mapping[str, Any]]) -> Iterator[Line | Dot | TextMark]:
     for number, each in enumerate(series):
         style, y = look(series, number), HEIGHT - BOTTOM + 42 + ROW * number
         if each["is_line"]:
             yield Line([(LEFT, y), (LEFT + 20, y)], style.colour, 1.2, style.dash)
         yield style.dot(LEFT + 10, y)
-        yield Text(LEFT + 26, y + 3, f"{each['name']} ({each['origin']})")
+        yield TextMark(LEFT + 26, y + 3, f"{each['name']} ({each['origin']})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from decoding.papers.files.plate import INK, Dot, Line, Plate, Text
+from decoding.papers.files.plate import INK, Dot, Line, Plate, TextMark
 
 
 def svg(plate: Plate) -> str:
@@ -22,7 +22,7 @@ def svg(plate: Plate) -> str:
     )
 
 
-def _drawn(part: Line | Dot | Text) -> str:
+def _drawn(part: Line | Dot | TextMark) -> str:
     match part:
         case Line():
             dash = f' stroke-dasharray="{_numbers(part.dash)}"' if part.dash else ""
@@ -34,7 +34,7 @@ def _drawn(part: Line | Dot | Text) -> str:
                 corners = " ".join(f"{x:.2f},{y:.2f}" for x, y in part.corners)
                 return f'<polygon points="{corners}" fill="{fill}" stroke="{part.colour}"/>'
             return f'<circle cx="{part.x:.2f}" cy="{part.y:.2f}" r="{part.r:g}" fill="{fill}" stroke="{part.colour}"/>'
-        case Text():
+        case TextMark():
             weight = ' font-weight="bold"' if part.is_bold else ""
             turn = f' transform="rotate({part.turn:g} {part.x:.2f} {part.y:.2f})"' if part.turn else ""
             return (

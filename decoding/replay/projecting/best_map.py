@@ -16,7 +16,7 @@ from decoding.core.loop import never
 from decoding.prices.machine_card import Card
 from decoding.replay.planning import Prediction
 from decoding.replay.planning_ahead import spread
-from decoding.replay.projecting.projecting import ALONE, Material
+from decoding.replay.projecting.projecting import AUTOREGRESSIVE, ProjectionInputs
 from decoding.replay.projecting.texts import acceptance, with_acceptance
 from decoding.strategies import BASELINE
 
@@ -36,13 +36,13 @@ class Field:
     speedups: Mapping[str, float]
 
 
-def pair_on(material: Material, card: Card) -> tuple[float, float]:
+def pair_on(material: ProjectionInputs, card: Card) -> tuple[float, float]:
     """Draft price and acceptance of the pair itself on this card."""
     return card.costs.draft(1) / card.costs.verify(1, 1), acceptance(material.texts)
 
 
 def draw_map(
-    material: Material,
+    material: ProjectionInputs,
     card: Card,
     *,
     fixes_the_text: bool = True,
@@ -63,14 +63,14 @@ def draw_map(
 
 
 def _field(
-    material: Material, card: Card, settings: Mapping[str, Sequence[Choice]], price: float, wanted: float
+    material: ProjectionInputs, card: Card, settings: Mapping[str, Sequence[Choice]], price: float, wanted: float
 ) -> Field:
-    alone = material.speed(ALONE, card, 1)
-    best = {BASELINE: Prediction(ALONE, alone, 1.0)}
+    undrafted = material.speed(AUTOREGRESSIVE, card, 1)
+    best = {BASELINE: Prediction(AUTOREGRESSIVE, undrafted, 1.0)}
     for choice in itertools.chain(*settings.values()):
         speed = material.speed(choice, card, 1)
         if choice.strategy not in best or speed > best[choice.strategy].tokens_per_s:
-            best[choice.strategy] = Prediction(choice, speed, speed / alone)
+            best[choice.strategy] = Prediction(choice, speed, speed / undrafted)
     first = max(best.values(), key=lambda prediction: prediction.speedup)
     speedups = {slug: prediction.speedup for slug, prediction in best.items()}
     return Field(price, wanted, first.choice.strategy, first.choice.label, speedups)

@@ -11,7 +11,7 @@ from decoding.dice.sampling import Sampling
 from decoding.prices.machine_card import Card
 from decoding.replay.projecting.best_map import as_dict as map_as_dict
 from decoding.replay.projecting.best_map import draw_map, pair_on
-from decoding.replay.projecting.projecting import Material, as_dict, project
+from decoding.replay.projecting.projecting import ProjectionInputs, as_dict, project
 
 FORMAT = "drafthouse.projection/1"
 PROJECTING, MAPPING = "projecting", "drawing the map"
@@ -20,7 +20,7 @@ OnProgress = Callable[[str, int, int], None]
 
 
 def document(
-    material: Material,
+    material: ProjectionInputs,
     card: Card,
     sampling: Sampling,
     *,
@@ -37,7 +37,7 @@ def document(
         cancelled=cancelled,
     )
     drawn = None
-    if not material.is_alone:
+    if not material.is_undrafted:
         fields = draw_map(
             material,
             card,

@@ -15,7 +15,7 @@ from decoding.trace.events import Event
 
 
 @dataclass(frozen=True)
-class Step:
+class RoundStep:
     """One round of one text."""
 
     wait: float  # seconds from the last verdict to the verification
@@ -23,10 +23,10 @@ class Step:
     gained: int  # tokens
 
 
-def steps_of(trace: Sequence[Event]) -> list[Step]:
+def steps_of(trace: Sequence[Event]) -> list[RoundStep]:
     """The rounds of a trace, live or simulated."""
     return [
-        Step(
+        RoundStep(
             (each.verdict.start_ns - each.free_ns) * 1e-9,
             len(each.draft.tokens) + 1 if each.draft else 1,
             each.verdict.accepted + 1,
@@ -35,7 +35,7 @@ def steps_of(trace: Sequence[Event]) -> list[Step]:
     ]
 
 
-def tokens_per_s(texts: Sequence[Sequence[Step]], costs: CostModel, batch: int) -> float:
+def tokens_per_s(texts: Sequence[Sequence[RoundStep]], costs: CostModel, batch: int) -> float:
     """Tokens per second of each text, with so many decoded together.
 
     Each place of the batch plays every round of all texts once, and each begins elsewhere. A round takes the longest

@@ -6,15 +6,15 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from decoding.backends.joint_probing import measure
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.prices.cost_model import CostModel, Line, Table
 from decoding.prices.fit import rising
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prices.machine_card import Card
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.probing import probe, typical
 from decoding.strategies import ssd
 from decoding.trace.events import Event, Recorder
@@ -25,7 +25,7 @@ USUAL_DRAFT = 4  # tokens: the rest of a draft is shared out among so many steps
 
 
 def card_of(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, batches: Sequence[int], name: str, machine: str
+    pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, batches: Sequence[int], name: str, machine: str
 ) -> Card:
     classifier = "" if pair.classifier_at("") is not None else None
     costs = probe(pair, prompts, sampling, classifier)
@@ -54,10 +54,10 @@ def card_of(
     )
 
 
-def _prepared(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling) -> list[Sequence[Event]]:
+def _prepared(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling) -> list[Sequence[Event]]:
     """Short runs of SSD with different numbers of branches."""
     choices = [choose(ssd.STRATEGY.slug, {"branches": count, "backup": "neural"}) for count in BRANCHES]
-    comparison = Comparison(pair, typical(prompts), choices, sampling)
+    comparison = Measurement(pair, typical(prompts), choices, sampling)
     pair.begin(choices)
     comparison.warm_up()
     found: list[Sequence[Event]] = []

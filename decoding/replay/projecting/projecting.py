@@ -8,16 +8,16 @@ from functools import cached_property
 
 from decoding.choice import Choice, by_kind, choose, parse_choices, planned
 from decoding.core.loop import never
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
-from decoding.disco.judging import Judge
+from decoding.disco.judging import CopyJudge
 from decoding.drafting.records import Seen
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay.at_load import play
-from decoding.replay.planning import Rows, Study, ungrown
-from decoding.replay.projecting.lockstep import Step, steps_of, tokens_per_s
-from decoding.replay.projecting.texts import Text
+from decoding.replay.planning import RecordedSet, Rows, ungrown
+from decoding.replay.projecting.lockstep import RoundStep, steps_of, tokens_per_s
+from decoding.replay.projecting.texts import ProjectedText
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate
@@ -25,7 +25,7 @@ from decoding.replay.ssd.track import Track
 from decoding.strategies import BASELINE, STRATEGIES
 
 MOST_TOKENS = 1000  # of all texts that are projected
-ALONE = choose(BASELINE)
+AUTOREGRESSIVE = choose(BASELINE)
 # settings to try, by kind; a strategy that has none is named with the reason
 RANKED = {
     **{slug: list[Choice]() for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"},
@@ -49,14 +49,14 @@ class Projected:
 
 
 @dataclass(frozen=True)
-class Material:
-    texts: Sequence[Text]
+class ProjectionInputs:
+    texts: Sequence[ProjectedText]
     vocab: int
-    classifier: Classifier | None = None
-    is_alone: bool = False  # no draft was recorded
+    classifier: DraftClassifier | None = None
+    is_undrafted: bool = False  # no draft was recorded
 
     @cached_property
-    def judge(self) -> Judge | None:
+    def judge(self) -> CopyJudge | None:
         """The classifier's judge of copies; None if it knows nothing about them."""
         return judge_if_any(self.classifier)
 
@@ -68,20 +68,24 @@ class Material:
         return sum(whole) / max(1, tokens)
 
     @classmethod
-    def of(cls, study: Study, vocab: int, classifier: Classifier | None, most: int = MOST_TOKENS) -> Material:
+    def of(
+        cls, study: RecordedSet, vocab: int, classifier: DraftClassifier | None, most: int = MOST_TOKENS
+    ) -> ProjectionInputs:
         """Take some texts of every part of the prompts, of about so many tokens: as many as are projected within
         seconds."""
         recordings = study.recordings
         stride = max(1, round(sum(len(recording.matches) for recording in recordings) / most))
         nothing: Rows = [()] * len(recordings)
         said = (study.estimates(classifier) if classifier else ()) or nothing
-        confidences, leads, peaks = [nothing] * 3 if study.is_alone else [study.confidences, study.leads, study.peaks]
+        confidences, leads, peaks = (
+            [nothing] * 3 if study.is_undrafted else [study.confidences, study.leads, study.peaks]
+        )
         texts = [
-            Text(_unread(track_of(each, said[i]), study, i), confidences[i], leads[i], peaks[i])
+            ProjectedText(_unread(track_of(each, said[i]), study, i), confidences[i], leads[i], peaks[i])
             for i, each in enumerate(recordings)
             if i % stride == 0
         ]
-        return cls(texts, vocab, classifier, study.is_alone)
+        return cls(texts, vocab, classifier, study.is_undrafted)
 
     def settings(self, fixes_the_text: bool = True) -> dict[str, list[Choice]]:
         """Settings to try, by kind. Bounds know what no strategy can know, and peers are not ours."""
@@ -98,7 +102,7 @@ class Material:
     def left_out(self, fixes_the_text: bool = True) -> dict[str, str]:
         """Say why, of each kind of choice that is not projected."""
         missing = {kind: why for kind in RANKED if (why := self._lacks(kind, fixes_the_text))}
-        return missing if self.is_alone or self._has_grown else {**missing, **ungrown()}
+        return missing if self.is_undrafted or self._has_grown else {**missing, **ungrown()}
 
     @property
     def _has_grown(self) -> bool:
@@ -108,7 +112,7 @@ class Material:
     def _lacks(self, kind: str, fixes_the_text: bool) -> str:
         """Say why choices of this kind cannot be played; empty if they can."""
         [usual] = parse_choices(kind)
-        if self.is_alone and usual.spec.needs_draft:
+        if self.is_undrafted and usual.spec.needs_draft:
             return "it needs a draft, and none was recorded"
         if usual.spec.blocks:
             return "no recording tells what its blocks would hold"
@@ -134,7 +138,7 @@ class Material:
         texts = [text.shown(choice.sees) for text in self.texts]
         return play(texts, choice.sources(self.judge), costs, batch).tokens_per_s_device / batch
 
-    def _prepared(self, choice: Choice, card: Card, costs: CostModel) -> list[list[Step]]:
+    def _prepared(self, choice: Choice, card: Card, costs: CostModel) -> list[list[RoundStep]]:
         plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
         placement = ANYTIME if card.draft_devices else IN_TURN
         tracks = [text.track for text in self.texts]
@@ -143,13 +147,13 @@ class Material:
         return [steps_of(trace) for trace in simulate(tracks, plan, prices, placement).traces]
 
 
-def _unread(track: Track, study: Study, i: int) -> Track:
+def _unread(track: Track, study: RecordedSet, i: int) -> Track:
     """Show sources all of a text. Its prompt takes no time: nobody projects what reading it costs."""
     return replace(track, prompt_tokens=1, seen=Seen(words=study.seen(i, ()).words), ranked=study.ranked[i])
 
 
 def project(
-    material: Material,
+    material: ProjectionInputs,
     card: Card,
     *,
     fixes_the_text: bool = True,
@@ -157,11 +161,11 @@ def project(
     cancelled: Callable[[], bool] = never,
 ) -> list[Projected]:
     """Project the best setting of each strategy at each batch size of the card, fastest first."""
-    settings, card = {BASELINE: [ALONE], **material.settings(fixes_the_text)}, material.on(card)
+    settings, card = {BASELINE: [AUTOREGRESSIVE], **material.settings(fixes_the_text)}, material.on(card)
     due, found = len(card.batches) * sum(map(len, settings.values())), list[Projected]()
     done = 0
     for batch in card.batches:
-        alone = material.speed(ALONE, card, batch)
+        undrafted = material.speed(AUTOREGRESSIVE, card, batch)
         rows = []
         for choices in settings.values():
             speeds: dict[str, tuple[float, Choice]] = {}
@@ -172,7 +176,7 @@ def project(
                 on_progress(done := done + 1, due)
             if speeds:
                 speed, best = max(speeds.values(), key=lambda pair: pair[0])
-                rows.append(Projected(best, batch, speed, speed / alone, _devices(best, card)))
+                rows.append(Projected(best, batch, speed, speed / undrafted, _devices(best, card)))
         found += sorted(rows, key=lambda row: -row.tokens_per_s)
     return found
 

@@ -13,7 +13,7 @@ Row = Sequence[float]
 
 
 @dataclass(frozen=True)
-class Text:
+class ProjectedText:
     track: Track
     confidences: Sequence[Row]  # for each position, of each token of a round that starts there
     leads: Sequence[Row]  # the same of each token's lead
@@ -38,13 +38,13 @@ class Text:
         return replace(self.track, seen=replace(self.track.seen, row=rows.__getitem__)) if rows else self.track
 
 
-def acceptance(texts: Sequence[Text]) -> float:
+def acceptance(texts: Sequence[ProjectedText]) -> float:
     """Share of positions at which the draft proposes the text's token."""
     matches = [match for text in texts for match in text.matches]
     return sum(matches) / len(matches)
 
 
-def with_acceptance(texts: Sequence[Text], wanted: float) -> list[Text]:
+def with_acceptance(texts: Sequence[ProjectedText], wanted: float) -> list[ProjectedText]:
     """The same texts for a better or worse draft: random positions change from refused to accepted, or back.
 
     What sources see of tokens changes with the chances, so a classifier that was calibrated stays so. Behind a refused
@@ -57,7 +57,7 @@ def with_acceptance(texts: Sequence[Text], wanted: float) -> list[Text]:
     return [_changed(text, number, own, share, is_better=is_better) for number, text in enumerate(texts)]
 
 
-def _changed(text: Text, number: int, own: float, share: float, *, is_better: bool) -> Text:
+def _changed(text: ProjectedText, number: int, own: float, share: float, *, is_better: bool) -> ProjectedText:
     lucky = [chance.uniform(number, "draft", place) < share for place in range(len(text.record))]
     if is_better:
         matches = [match or luck for match, luck in zip(text.matches, lucky, strict=True)]

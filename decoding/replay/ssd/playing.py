@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.source import Copying
-from decoding.drafting.ssd_settings import Settings
-from decoding.replay.at_load import Run
+from decoding.drafting.ssd_settings import SpeculatorSettings
+from decoding.replay.at_load import PlayedRun
 from decoding.replay.ssd.track import Track
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
 from decoding.trace.accounting import count, rates
-from decoding.trace.events import Anticipated, Backup, Drafted, Event, Source
+from decoding.trace.events import Anticipated, Backup, Drafted, Event, Origin
 
 UNSEEN = -1  # a token that is surely not the target's
 
@@ -28,7 +28,7 @@ def ns(seconds: float) -> int:
 class Plan:
     """The settings to simulate. Every text gets a policy of its own, as every live sample does."""
 
-    settings: Settings
+    settings: SpeculatorSettings
     token_prices: TokenPrices | None = None  # a classifier's: with them it is `ssd-disco`
     random_tokens: Callable[[int, Sequence[int], int], Sequence[int]] | None = None  # seed, text, count -> tokens
     copier: Callable[[], Copying | None] = lambda: None  # makes the backup of one text, if it copies
@@ -61,7 +61,7 @@ class SimulatedDraft:
     """The draft that is with the target."""
 
     tokens: Sequence[int]  # UNSEEN where only their number is known
-    source: Source
+    source: Origin
     backup: Backup
     accepted: int
     refused: int | None  # the first token that the target does not keep
@@ -89,7 +89,7 @@ class SimulatedPreparation:
     """Steps one after another. The first opens the branches, each other drafts one token in all of them."""
 
     drafted: int  # tokens of the draft that is being verified
-    chosen: Chosen
+    chosen: ChosenOutcomes
     will_hit: bool  # whether the outcome that will come is among the chosen ones
     began_s: float
     opening_s: float
@@ -146,7 +146,7 @@ class SimulatedPreparation:
 
 
 @dataclass
-class Simulated(Run):
+class Simulated(PlayedRun):
     """Requests, and of texts that were played alone traces such as a live run would leave, so that whatever reads those
     reads these. Drafted tokens that nobody knows are -1. A simulation is never ranked with what was measured."""
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from decoding.choice import Choice
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording
 from decoding.drafting.records import Written
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.replay.ssd.playing import Plan
 from decoding.replay.ssd.track import Track
 from decoding.ssd.backups import random_tokens
@@ -19,7 +19,7 @@ from decoding.ssd.copying import copier
 from decoding.ssd.policy.ssd_policy import TokenPrices, echo_of
 
 
-def plan_for(settings: Settings, vocab: int, classifier: Classifier | None = None) -> Plan:
+def plan_for(settings: SpeculatorSettings, vocab: int, classifier: DraftClassifier | None = None) -> Plan:
     return Plan(
         settings,
         TokenPrices.of(classifier),
@@ -28,7 +28,7 @@ def plan_for(settings: Settings, vocab: int, classifier: Classifier | None = Non
     )
 
 
-def plan_of(choice: Choice, vocab: int, classifier: Classifier | None) -> Plan:
+def plan_of(choice: Choice, vocab: int, classifier: DraftClassifier | None) -> Plan:
     """The plan of a choice that prepares ahead. The classifier counts only if the strategy asks one."""
     assert choice.ahead, f"{choice.label} prepares nothing ahead"
     return plan_for(choice.ahead, vocab, None if choice.classifier is None else classifier)

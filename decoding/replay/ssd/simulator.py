@@ -17,13 +17,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from decoding.core.crowd import Crowd
-from decoding.drafting.fan_outs import Chosen
+from decoding.core.batch_state import BatchState
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel
 from decoding.replay import texts_at_load
-from decoding.replay.at_load import PIECE, Played, pieces_of, serve
-from decoding.replay.player import Clock, Pass
+from decoding.replay.at_load import PIECE, PlayedRequest, pieces_of, serve
+from decoding.replay.player import PassClock
 from decoding.replay.ssd.playing import (
     IN_TURN,
     UNSEEN,
@@ -37,8 +37,8 @@ from decoding.replay.ssd.playing import (
 from decoding.replay.ssd.track import Track
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.planner import RANKS
-from decoding.ssd.policy.together import Budget, Experience, Trial, shared_out
-from decoding.trace.events import Event, Finished, Outcome, Source, Started, Verified
+from decoding.ssd.policy.together import Experience, RowBudget, Trial, shared_out
+from decoding.trace.events import Event, Finished, Origin, Outcome, Started, Verified
 
 NOTHING = SimulatedDraft((), "none", "", 0, None)
 
@@ -48,11 +48,11 @@ def simulate(tracks: Iterable[Track], plan: Plan, prices: CostModel, placement: 
     batch, found = SharedRounds(plan, prices, placement), Simulated(1)
     for track in tracks:
         batch.clock.seconds = 0.0
-        text = Text(track, len(track.record), batch)
+        text = SimulatedText(track, len(track.record), batch)
         while text.at < text.end:
             batch.play([text])
         text.events.append(Finished("length", text.end, ns(batch.clock.seconds)))
-        found.requests.append(Played(text.end, text.first, batch.clock.seconds, text.rounds))
+        found.requests.append(PlayedRequest(text.end, text.first, batch.clock.seconds, text.rounds))
         found.traces.append(text.events)
     return found
 
@@ -72,9 +72,9 @@ def simulate_together(
     costs = replace(costs, start=costs.fixed(users), answer=0.0, transport=message_s, taking=message_s)
     batch = SharedRounds(plan, costs, placement, users)
 
-    def begin(request: RecordedText, end: int) -> Text:
+    def begin(request: RecordedText, end: int) -> SimulatedText:
         assert isinstance(request, Track)
-        return Text(request, end, batch)
+        return SimulatedText(request, end, batch)
 
     return Simulated(users, serve(tracks, begin, batch.step, users, batch.clock).requests)
 
@@ -84,15 +84,15 @@ class SharedRounds:
 
     def __init__(self, plan: Plan, costs: CostModel, placement: Placement, users: int = 1) -> None:
         self.plan, self.costs, self.placement, self.users = plan, costs, placement, users
-        self.clock, self.crowd = Clock(), Crowd()
+        self.clock, self.state = PassClock(), BatchState()
         self.step_s = cache(costs.prepare)  # by rows
         breadth = Breadth(lambda branches: ns(self.step_s(branches)))
-        self.budget = Budget(plan.settings.branches, placement.beside, breadth)
+        self.budget = RowBudget(plan.settings.branches, placement.beside, breadth)
         self.experience = Experience(breadth, trial=Trial(self.clock.now))
 
-    def step(self, every: Sequence[texts_at_load.Text]) -> None:
+    def step(self, every: Sequence[texts_at_load.TextAtLoad]) -> None:
         """Play a round of all texts whose prompts are read, beside the next pieces of the other prompts."""
-        ready = [text for text in every if isinstance(text, Text) and text.unread <= 0]
+        ready = [text for text in every if isinstance(text, SimulatedText) and text.unread <= 0]
         pieces = pieces_of(every, PIECE if ready else 10**9)
         self.play(ready, pieces)
         for reading, count in pieces.items():
@@ -100,7 +100,7 @@ class SharedRounds:
             if reading.begins_to_draft:
                 self.clock.seconds += self.costs.read(reading.request.prompt_tokens)
 
-    def play(self, texts: Sequence[Text], pieces: Mapping[texts_at_load.Text, int] = {}) -> None:
+    def play(self, texts: Sequence[SimulatedText], pieces: Mapping[texts_at_load.TextAtLoad, int] = {}) -> None:
         """Answer the last verdicts, prepare for the next, and verify jointly."""
         free_s = self.clock.seconds
         began_s, preparing_s = self._draft(texts) if texts else (free_s, 0.0)
@@ -114,10 +114,10 @@ class SharedRounds:
         for text in texts:
             text.first = text.first or self.clock.seconds
 
-    def _draft(self, texts: Sequence[Text]) -> tuple[float, float]:
+    def _draft(self, texts: Sequence[SimulatedText]) -> tuple[float, float]:
         """Let all texts have their drafts, and prepare. Return when the verification begins, and for how many seconds
         the draft works beside it."""
-        self.crowd.begin(len(texts))
+        self.state.begin(len(texts))
         for text in texts:
             text.drafting()
         ready_s = max(text.free_s for text in texts) + self._steps_s([text.passes for text in texts])
@@ -148,7 +148,7 @@ class SharedRounds:
         return sum(map(self.costs.draft, steps), self.costs.beginning(steps[0]) if steps else 0.0)
 
 
-class Text(texts_at_load.Text):
+class SimulatedText(texts_at_load.TextAtLoad):
     """One text, as the draft's side sees it. As in a trace, a preparation counts once the next draft is asked for, so
     the one beside the last round does not."""
 
@@ -157,7 +157,7 @@ class Text(texts_at_load.Text):
         if end < track.tokens:
             track = replace(track, written=replace(track.written, room=end))
         self.policy = batch.plan.policy(track, lambda: ns(self.now_s))
-        self.policy.join(batch.crowd, batch.placement.beside, batch.experience)
+        self.policy.join(batch.state, batch.placement.beside, batch.experience)
         # Plain SSD uses neither estimates nor echoes, though a track may have been recorded with both.
         self.track = track if self.policy.has_estimates else replace(track, estimates=(), echoes=())
         self.written = track.written
@@ -180,7 +180,7 @@ class Text(texts_at_load.Text):
 
     # The answer -------------------------------------------------------------------------------------------------------
 
-    def drafting(self) -> Iterator[Pass]:
+    def drafting(self) -> Iterator[texts_at_load.Pass]:
         """Answer the last verdict, in passes of the draft model while the target waits."""
         begins_s = self.prices.fixed(self.batch.users) if self.rounds else self.prices.start
         self.asked_s = self.batch.clock.seconds + begins_s
@@ -192,7 +192,7 @@ class Text(texts_at_load.Text):
         self.token = text[position] if position < len(text) else UNSEEN - 1
         if not self.passes:
             self.free_s = self.now_s
-        return iter([Pass(1)] * self.passes)
+        return iter([texts_at_load.Pass(1)] * self.passes)
 
     def _answer(self, ready: int, room: int) -> SimulatedDraft:
         """Return the next draft. `ready` is how deep the branches were when the verdict was there."""
@@ -266,7 +266,7 @@ class Text(texts_at_load.Text):
         length = kept = self._length(most, prices.beside) if is_long else ready
         self.now_s += self.prices.answer
         if ready == kept < self._length(room) and self._grows(ready):
-            length = self._length(room, prices.alone, ready)
+            length = self._length(room, prices.waiting, ready)
             self._draft(length - ready)
         self.is_read = work.has_read(length)
         return self._by_model(length, "hit")
@@ -283,7 +283,7 @@ class Text(texts_at_load.Text):
         return self.policy.recalibration.corrected(estimate)
 
     def _after_a_miss(self, room: int) -> SimulatedDraft:
-        source: Source = "miss" if self.preparing else "fresh"
+        source: Origin = "miss" if self.preparing else "fresh"
         backup, tokens = self.policy.after_a_miss(room)
         if tokens and self.preparing:
             accepted = self.track.accepted(self.at, tokens)
@@ -291,11 +291,11 @@ class Text(texts_at_load.Text):
             self.now_s += self.prices.answer
             chances = self.policy.copied_chances(len(tokens)) if backup == "copy" else ()
             return SimulatedDraft(tokens, source, backup, accepted, refused, chances)
-        length = self._length(room, self.policy.prices.alone)
+        length = self._length(room, self.policy.prices.waiting)
         self._draft(length)
         return self._by_model(length, source)
 
-    def _by_model(self, length: int, source: Source) -> SimulatedDraft:
+    def _by_model(self, length: int, source: Origin) -> SimulatedDraft:
         accepted = min(length, self.track.record.runs[self.at])
         position = self.at + accepted  # behind the text where a stop string ended it within the draft
         is_refused = accepted < length and position < len(self.written.text)
@@ -312,11 +312,11 @@ class Text(texts_at_load.Text):
 
     # The preparation --------------------------------------------------------------------------------------------------
 
-    def choose(self) -> Chosen:
+    def choose(self) -> ChosenOutcomes:
         """Choose the outcomes to prepare for."""
         sent = self.sent
         if not sent.tokens:
-            return Chosen()
+            return ChosenOutcomes()
         guesses = self._guesses()
         echo_lengths = [self._echo_first(k, listed) for k, listed in enumerate(guesses)]
         estimates = [] if sent.chances else self._estimates(len(sent.tokens) + 1)
@@ -339,7 +339,7 @@ class Text(texts_at_load.Text):
         behind = self.track.estimates[self.at + self.drafted :][:1] if self.track.estimates else []
         return [*self.sent.chances, self._corrected(behind[0][0]) if behind and behind[0] else 0.0]
 
-    def branch(self, chosen: Chosen, rows: int) -> SimulatedPreparation | None:
+    def branch(self, chosen: ChosenOutcomes, rows: int) -> SimulatedPreparation | None:
         """Prepare for these outcomes, in steps of so many rows. An opening that nobody measured is a step."""
         self.preparing = None
         if self.drafted:

@@ -17,11 +17,11 @@ from typing import Any
 from decoding.choice import Choice
 from decoding.drafting.records import Written
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit_ahead import as_alone, prices_from
+from decoding.prices.fit_ahead import prices_from, undisturbed
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan, Simulated
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.replay.ssd.track import Track
-from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.possible import Possible
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
@@ -73,7 +73,7 @@ def surer(one: Mapping[int, Stood], other: Mapping[int, Stood]) -> dict[int, Sto
     }
 
 
-def track(text: Sequence[int], places: Places, where: Mapping[int, Stood], hopes: bool) -> Track:
+def track(text: Sequence[int], places: TracedText, where: Mapping[int, Stood], hopes: bool) -> Track:
     """Build a track. `hopes`: assume that everything unknown favours the draft."""
     said = [hopes if known is None else known for known in places.said]
     preferred = [
@@ -93,12 +93,12 @@ def _listed(token: int, favourite: int | None, stood: Stood | None, hopes: bool)
 
 
 @dataclass(frozen=True)
-class Ahead:
+class SsdTracks:
     """Tracks of every prompt in both cases, and SSD's costs on this machine."""
 
     refused: Sequence[Track]
     accepted: Sequence[Track]
-    alone: Sequence[float]  # seconds that autoregressive takes for each text
+    undrafted: Sequence[float]  # seconds that autoregressive takes for each text
     prices: CostModel
     is_beside: bool  # the draft ran beside the target
     at: Mapping[int, CostModel] = field(default_factory=dict)  # by number of users, from 2 up
@@ -107,10 +107,10 @@ class Ahead:
     def placement(self) -> Placement:
         return ANYTIME if self.is_beside else IN_TURN
 
-    def play(self, choice: Choice) -> Played:
+    def play(self, choice: Choice) -> SsdSimulation:
         plan = self.plan(choice)
         low, high = (simulate(tracks, plan, self.prices, self.placement) for tracks in (self.refused, self.accepted))
-        return Played(self, low, high)
+        return SsdSimulation(self, low, high)
 
     def play_together(self, choice: Choice, users: int, costs: CostModel) -> tuple[Simulated, Simulated]:
         plan, prices = self.plan(choice), self.prices_for(users, costs)
@@ -136,7 +136,7 @@ class Ahead:
     def prices_for(self, users: int, costs: CostModel) -> CostModel:
         """Prices for so many users: preparing costs what it did at the largest load that ran and is no larger."""
         loads = [load for load in self.at if load <= users]
-        return self.at[max(loads)] if loads else as_alone(costs, self.prices, costs)
+        return self.at[max(loads)] if loads else undisturbed(costs, self.prices, costs)
 
 
 def mean_hit_rate(*cases: Simulated) -> float | None:
@@ -144,37 +144,37 @@ def mean_hit_rate(*cases: Simulated) -> float | None:
     return statistics.mean(rates) if rates else None
 
 
-def ahead_of(
-    texts: Sequence[tuple[Sequence[int], Places, Mapping[int, Stood]]],
+def ssd_tracks_of(
+    texts: Sequence[tuple[Sequence[int], TracedText, Mapping[int, Stood]]],
     priced: Sequence[Sequence[Event]],
     ahead: Sequence[Sequence[Event]],
-    alone: Callable[[int], float],
+    undrafted: Callable[[int], float],
     *,
     is_beside: bool,
-) -> Ahead | None:
+) -> SsdTracks | None:
     """Build the tracks of both cases. Return None if no SSD run was long enough to measure its costs."""
     if not any(isinstance(event, Anticipated) and event.round > 1 and event.passes > 1 for t in ahead for event in t):
         return None
     heads = [(text[:LONGEST], places.head(LONGEST), where) for text, places, where in texts]
     few = heads[:: max(1, round(sum(len(text) for text, _, _ in heads) / MOST_TOKENS))]
     refused, accepted = ([track(*of, hopes=hopes) for of in few] for hopes in (False, True))
-    seconds = [alone(len(text)) for text, _, _ in few]
-    return Ahead(refused, accepted, seconds, prices_from(priced, ahead), is_beside)
+    seconds = [undrafted(len(text)) for text, _, _ in few]
+    return SsdTracks(refused, accepted, seconds, prices_from(priced, ahead), is_beside)
 
 
 @dataclass(frozen=True)
-class Played(Possible):
+class SsdSimulation(Possible):
     """Simulated SSD in both cases: the counterpart of `simulation.Simulation`."""
 
-    found: Ahead
+    found: SsdTracks
     refused: Simulated
     accepted: Simulated
     unmeasured: float = 0.0
 
     @cached_property
     def times(self) -> list[tuple[float, float, float]]:
-        both = zip(self.found.alone, self.refused.requests, self.accepted.requests, strict=True)
-        return [(alone, one.end, other.end) for alone, one, other in both]
+        both = zip(self.found.undrafted, self.refused.requests, self.accepted.requests, strict=True)
+        return [(undrafted, one.end, other.end) for undrafted, one, other in both]
 
     @property
     def mean_acceptance_length(self) -> float:

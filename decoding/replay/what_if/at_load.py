@@ -10,29 +10,29 @@ from functools import cached_property
 
 from decoding.choice import Choice, choose
 from decoding.replay import at_load
-from decoding.replay.texts_at_load import Round
+from decoding.replay.texts_at_load import RoundCounts
 from decoding.replay.what_if.ahead import mean_hit_rate
 from decoding.replay.what_if.possible import Possible
-from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.strategies import BASELINE
 
 
 @dataclass(frozen=True)
-class AtLoad(Possible):
+class SimulationAtLoad(Possible):
     """A setting for several users: the counterpart of `simulation.Simulation`."""
 
     users: int
     widest: int | None  # rows of the widest verification that was measured for so many users; None: no run shows any
-    alone: at_load.Run
-    refused: at_load.Run
-    accepted: at_load.Run
+    undrafted: at_load.PlayedRun
+    refused: at_load.PlayedRun
+    accepted: at_load.PlayedRun
     hit_rate: float | None = None  # None: nothing is prepared ahead
 
     @cached_property
     def times(self) -> list[tuple[float, float, float]]:
         """With waiting and the prompt included, as a comparison counts under load."""
-        cases = zip(self.alone.requests, self.refused.requests, self.accepted.requests, strict=True)
-        return [(alone.end, one.end, other.end) for alone, one, other in cases]
+        cases = zip(self.undrafted.requests, self.refused.requests, self.accepted.requests, strict=True)
+        return [(undrafted.end, one.end, other.end) for undrafted, one, other in cases]
 
     @property
     def unmeasured(self) -> float:
@@ -54,35 +54,37 @@ class AtLoad(Possible):
     def num_draft_passes(self) -> int:
         return round(self._over(lambda rounds: sum(one.passes for one in rounds)))
 
-    def _over(self, number: Callable[[Sequence[Round]], float]) -> float:
+    def _over(self, number: Callable[[Sequence[RoundCounts]], float]) -> float:
         """Mean of a figure over the two cases."""
         cases = [[one for request in run.requests for one in request.rounds] for run in (self.refused, self.accepted)]
         return statistics.mean(map(number, cases))
 
 
-def _acceptance_length(rounds: Sequence[Round]) -> float:
+def _acceptance_length(rounds: Sequence[RoundCounts]) -> float:
     drafted = [one.accepted for one in rounds if one.drafted]
     return 1 + statistics.mean(drafted) if drafted else 1.0
 
 
-def simulate_at_load(found: Recorded, choice: Choice, users: int) -> AtLoad:
+def simulate_at_load(found: RecordedComparison, choice: Choice, users: int) -> SimulationAtLoad:
     if choice.spec.prepares_ahead:
         return _ahead(found, choice, users)
     refused = _play(found, choice, users, False)
     accepted = refused if choice.spec.copies_only else _play(found, choice, users, True)
-    alone = _play(found, choose(BASELINE), users, False)
-    return AtLoad(users, found.widest.get(users), alone, refused, accepted)
+    undrafted = _play(found, choose(BASELINE), users, False)
+    return SimulationAtLoad(users, found.widest.get(users), undrafted, refused, accepted)
 
 
-def _play(found: Recorded, choice: Choice, users: int, hopes: bool) -> at_load.Run:
+def _play(found: RecordedComparison, choice: Choice, users: int, hopes: bool) -> at_load.PlayedRun:
     texts, source = found.texts(choice.sees, hopes), choice.sources(found.judge(choice))
     return at_load.play(texts, source, found.costs, users, drafts=choice.spec.needs_draft)
 
 
-def _ahead(found: Recorded, choice: Choice, users: int) -> AtLoad:
+def _ahead(found: RecordedComparison, choice: Choice, users: int) -> SimulationAtLoad:
     """Simulate a strategy that prepares ahead, on the texts that are simulated for one user."""
     ahead = found.ahead
     assert ahead, f"nobody knows what {choice.label} costs"
     refused, accepted = ahead.play_together(choice, users, found.costs)
-    alone = at_load.play(ahead.refused, choose(BASELINE).sources(), found.costs, users, drafts=False)
-    return AtLoad(users, found.widest.get(users), alone, refused, accepted, mean_hit_rate(refused, accepted))
+    undrafted = at_load.play(ahead.refused, choose(BASELINE).sources(), found.costs, users, drafts=False)
+    return SimulationAtLoad(
+        users, found.widest.get(users), undrafted, refused, accepted, mean_hit_rate(refused, accepted)
+    )

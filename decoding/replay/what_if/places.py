@@ -16,7 +16,7 @@ def _is_by_the_model(draft: Mapping[str, Any]) -> bool:
 
 
 @dataclass
-class Places:
+class TracedText:
     """One prompt's text, and what the runs showed of the draft along it."""
 
     room: int  # most tokens that the text could have had
@@ -35,7 +35,7 @@ class Places:
     ends: set[int] = field(default_factory=set)  # positions of refused tokens after which the draft ended the text
 
     @classmethod
-    def of(cls, length: int, room: int, has_ended: bool, prompt: str = "", tokens: Sequence[int] = ()) -> Places:
+    def of(cls, length: int, room: int, has_ended: bool, prompt: str = "", tokens: Sequence[int] = ()) -> TracedText:
         return cls(room, has_ended, [None] * length, [1.0] * length, prompt=prompt, tokens=tokens)
 
     @property
@@ -43,7 +43,7 @@ class Places:
         """Whether the draft model drafted along this text."""
         return any(said is not None for said in self.said)
 
-    def head(self, length: int) -> Places:
+    def head(self, length: int) -> TracedText:
         """Cut the text to this length, as if there had been no more room."""
         if length >= len(self.said):
             return self

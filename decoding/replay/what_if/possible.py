@@ -14,12 +14,12 @@ class Possible:
     @property
     def middle(self) -> list[tuple[float, float]]:
         """Per prompt, the seconds of autoregressive and those halfway between both cases."""
-        return [(alone, (one + other) / 2) for alone, one, other in self.times]
+        return [(undrafted, (one + other) / 2) for undrafted, one, other in self.times]
 
     @property
     def ratio(self) -> float:
         """Speed-up over autoregressive, of the total times."""
-        return sum(alone for alone, _ in self.middle) / sum(own for _, own in self.middle)
+        return sum(undrafted for undrafted, _ in self.middle) / sum(own for _, own in self.middle)
 
     @property
     def interval(self) -> Interval:
@@ -28,5 +28,5 @@ class Possible:
     @property
     def possible(self) -> tuple[float, float]:
         """The speed-up in both cases, the smaller first."""
-        alone, one, other = (sum(column) for column in zip(*self.times, strict=True))
-        return min(alone / one, alone / other), max(alone / one, alone / other)
+        undrafted, one, other = (sum(column) for column in zip(*self.times, strict=True))
+        return min(undrafted / one, undrafted / other), max(undrafted / one, undrafted / other)

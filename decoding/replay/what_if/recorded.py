@@ -16,17 +16,17 @@ from decoding.choice import Choice
 from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import Judging, Sight
 from decoding.prices.cost_model import CostModel
-from decoding.replay.what_if.ahead import Ahead
-from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.ahead import SsdTracks
+from decoding.replay.what_if.places import TracedText
 
 
 @dataclass(frozen=True)
-class Recorded:
-    prompts: list[Places]
+class RecordedComparison:
+    prompts: list[TracedText]
     prompt_count: int  # prompts of the comparison; `prompts` may hold fewer
     costs: CostModel
     widest: Mapping[int, int]  # by number of users: rows of the widest verification that was measured
-    ahead: Ahead | None = None  # None if no SSD run shows its costs
+    ahead: SsdTracks | None = None  # None if no SSD run shows its costs
     judges: Mapping[str, Judging] = field(default_factory=dict)  # of copied tokens, by classifier
     is_clear: bool = True  # longer drafts took longer, so their cost is more than noise
 
@@ -44,11 +44,11 @@ class Recorded:
         return self.judges.get(choice.classifier or "")
 
     @cached_property
-    def if_refused(self) -> list[tuple[Places, Record]]:
+    def if_refused(self) -> list[tuple[TracedText, Record]]:
         return [(places, places.record(hopes=False)) for places in self.prompts]
 
     @cached_property
-    def if_accepted(self) -> list[tuple[Places, Record]]:
+    def if_accepted(self) -> list[tuple[TracedText, Record]]:
         return [(places, places.record(hopes=True)) for places in self.prompts]
 
     def texts(self, sees: Sight, hopes: bool) -> list[RecordedText]:
@@ -57,7 +57,7 @@ class Recorded:
         known = self.if_accepted if hopes else self.if_refused
         return [places.text(record, sees, hopes) for places, record in known]
 
-    def alone(self, tokens: int) -> float:
+    def undrafted(self, tokens: int) -> float:
         """Seconds that autoregressive takes for so many tokens, at the same costs."""
         return tokens * (self.costs.verify(1, 1) + self.costs.fixed(1) + self.costs.token)
 

@@ -13,7 +13,7 @@ from decoding.drafting.strategy import LONGEST
 from decoding.prices.counts import Counts
 from decoding.replay.player import replay
 from decoding.replay.what_if.possible import Possible
-from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.strategies.oracle import UntilRefused
 
 
@@ -21,7 +21,7 @@ from decoding.strategies.oracle import UntilRefused
 class Simulation(Possible):
     """Counts in two cases: all tokens that nobody drafted are refused, or all are accepted."""
 
-    found: Recorded
+    found: RecordedComparison
     refused: Sequence[Counts]
     accepted: Sequence[Counts]
     hit_rate: ClassVar[None] = None  # nothing is prepared ahead
@@ -30,7 +30,7 @@ class Simulation(Possible):
     def times(self) -> list[tuple[float, float, float]]:
         both = zip(self.refused, self.accepted, strict=True)
         seconds = self.found.costs.seconds
-        return [(self.found.alone(one.tokens), seconds(one), seconds(other)) for one, other in both]
+        return [(self.found.undrafted(one.tokens), seconds(one), seconds(other)) for one, other in both]
 
     @property
     def unmeasured(self) -> float:
@@ -54,18 +54,18 @@ class Simulation(Possible):
         return (number(_added(self.refused)) + number(_added(self.accepted))) / 2
 
 
-def simulate(found: Recorded, choice: Choice) -> Simulation:
+def simulate(found: RecordedComparison, choice: Choice) -> Simulation:
     refused = _play(found, choice.sources(found.judge(choice)), False)
     if choice.spec.copies_only:  # the text tells all
         return Simulation(found, refused, refused)
     return Simulation(found, refused, _play(found, choice.sources(found.judge(choice)), True))
 
 
-def oracle(found: Recorded) -> Simulation:
+def oracle(found: RecordedComparison) -> Simulation:
     return Simulation(found, *(_play(found, lambda: UntilRefused(LONGEST), hopes) for hopes in (False, True)))
 
 
-def _play(found: Recorded, source: Callable[[], Source], hopes: bool) -> Sequence[Counts]:
+def _play(found: RecordedComparison, source: Callable[[], Source], hopes: bool) -> Sequence[Counts]:
     """Counts by prompt."""
     return replay(found.texts(source().sees, hopes), source, found.costs).parts
 

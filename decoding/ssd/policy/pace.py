@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from decoding.prices.running import ENOUGH, RunningMean
-from decoding.trace.events import Backup, Source
+from decoding.trace.events import Backup, Origin
 
 OVERDUE = 1.5  # times the mean: a verdict that has not come by then may take any time
 
@@ -20,7 +20,7 @@ class JudgedDraft(Protocol):
     @property
     def tokens(self) -> Sequence[int]: ...
     @property
-    def source(self) -> Source: ...
+    def source(self) -> Origin: ...
     @property
     def backup(self) -> Backup: ...
 

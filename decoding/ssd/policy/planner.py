@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from decoding.drafting import fan_outs as fanout
-from decoding.drafting.fan_outs import Chosen, FanOut, Guesses, by_fanout, by_probability
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.fan_outs import ChosenOutcomes, FanOut, Guesses, by_fanout, by_probability
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.ssd.policy.pace import JudgedDraft
 
 RANKS = 12  # ranks of the draft's list that have a count of their own
@@ -121,7 +121,7 @@ class Planner(Protocol):
         guesses: Guesses,
         echo_lengths: Sequence[int] = (),
         branches: int | None = None,
-    ) -> Chosen:
+    ) -> ChosenOutcomes:
         """Choose so many outcomes; if that is left open, as many as the settings allow. `echo_lengths` has the length
         of each count's echo, 0 for none. An echo stands first among the tokens that are guessed in place of the draft's
         favourite."""
@@ -132,7 +132,7 @@ class FanOutPlanner:
     """Follows a fan-out. Counts rounds after a hit and after a miss separately: after a miss the text is often hard, or
     a poor backup drafted."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SpeculatorSettings) -> None:
         self.most_guesses = settings.most_branches
         self._settings = settings
         self._explicit = fanout.read(settings.fanout, settings.lookahead, settings.branches)
@@ -157,7 +157,7 @@ class FanOutPlanner:
         guesses: Guesses,
         echo_lengths: Sequence[int] = (),
         branches: int | None = None,
-    ) -> Chosen:
+    ) -> ChosenOutcomes:
         counts, drafted = self._counts(draft), len(draft.tokens)
         fan = self._fanout(counts, self.most_guesses if branches is None else branches)
         return by_fanout(fanout.fitted(fan, drafted), guesses, counts.probabilities(drafted))
@@ -184,7 +184,7 @@ class EstimatePlanner:
 
     guesses_by_position: FanOut = ()  # empty: it has no fixed number of guesses for each position
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SpeculatorSettings) -> None:
         self.most_guesses = settings.most_branches
         self._counts = OutcomeCounts(PRIOR_ACCEPTANCE["neural"])
         self._echoes = {length: [PRIOR_TOKENS * right, PRIOR_TOKENS] for length, right in PRIOR_ECHOES.items()}
@@ -215,7 +215,7 @@ class EstimatePlanner:
         guesses: Guesses,
         echo_lengths: Sequence[int] = (),
         branches: int | None = None,
-    ) -> Chosen:
+    ) -> ChosenOutcomes:
         """Choose the likeliest outcomes. The last of the `estimates` is that of the likeliest token after the draft."""
         *drafted, last = estimates
         tail = self._counts.rank_probabilities("refused")
@@ -233,5 +233,5 @@ class EstimatePlanner:
         return [right / known, *((1.0 - right / known) * rank for rank in tail)]
 
 
-def planner_for(settings: Settings, by_estimates: bool) -> Planner:
+def planner_for(settings: SpeculatorSettings, by_estimates: bool) -> Planner:
     return EstimatePlanner(settings) if by_estimates else FanOutPlanner(settings)

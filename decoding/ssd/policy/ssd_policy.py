@@ -13,17 +13,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from decoding.core.crowd import ALONE, Crowd
+from decoding.core.batch_state import SINGLE, BatchState
 from decoding.disco.echoes import Echoes
-from decoding.drafting.fan_outs import Chosen, Guesses
+from decoding.drafting.fan_outs import ChosenOutcomes, Guesses
 from decoding.drafting.recalibration import Recalibration
 from decoding.drafting.source import Copying
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.misses import Misses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import RANKS, planner_for
-from decoding.ssd.policy.together import Budget, Experience, Trial
+from decoding.ssd.policy.together import Experience, RowBudget, Trial
 from decoding.trace.answers import HIT, MODEL
 from decoding.trace.events import Backup
 
@@ -40,21 +40,21 @@ class PricedClassifier(Protocol):
 class TokenPrices:
     """Thresholds: a draft grows while the probability that all of it is accepted is at least the threshold."""
 
-    alone: float  # for a token that the target waits for
+    waiting: float  # for a token that the target waits for
     beside: float  # for a token drafted while the target verifies: it costs only its row of the verification
 
     @classmethod
     def of(cls, classifier: PricedClassifier | None) -> TokenPrices | None:
         if classifier is None:
             return None
-        alone = classifier.tuned("priced")
-        return cls(alone, alone * _row_share(classifier.costs))
+        waiting = classifier.tuned("priced")
+        return cls(waiting, waiting * _row_share(classifier.costs))
 
 
 class SsdPolicy:
     def __init__(
         self,
-        settings: Settings,
+        settings: SpeculatorSettings,
         end_tokens: Collection[int] = frozenset(),
         prices: TokenPrices | None = None,
         random_tokens: RandomTokens | None = None,
@@ -68,14 +68,14 @@ class SsdPolicy:
         self.prices = prices or TokenPrices(0.0, 0.0)
         self.planner = planner_for(settings, by_estimates=self.has_estimates)
         self.pace = Pace(clock_ns)
-        self.budget = Budget(settings.branches)
+        self.budget = RowBudget(settings.branches)
         self.recalibration = Recalibration()  # of the classifier's estimates
         self.text: list[int] = []
         self.echoes = Echoes()
         self._end_tokens = end_tokens
         self._random_tokens = random_tokens
         self._wanted = settings.backup
-        self._crowd = ALONE
+        self._batch = SINGLE
         self._trial: Trial | None = None  # of backups, with the other texts of a batch
         self._misses = Misses()
         self._never_waits = settings.backup == "copy-or-random"
@@ -84,11 +84,11 @@ class SsdPolicy:
         self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
         self._echo_lengths: Sequence[int] = ()
 
-    def join(self, crowd: Crowd, hides: bool, experience: Experience | None = None) -> None:
-        """Learn with the texts of a crowd, which are decoded together, how many branches pay, and which backup: from
+    def join(self, batch: BatchState, hides: bool, experience: Experience | None = None) -> None:
+        """Learn with the texts of a batch, which are decoded together, how many branches pay, and which backup: from
         what they have in common, or from this experience."""
-        self._crowd, found = crowd, experience or crowd.common(Experience)
-        self.budget = Budget(self.budget.branches, hides, found.breadth)
+        self._batch, found = batch, experience or batch.common(Experience)
+        self.budget = RowBudget(self.budget.branches, hides, found.breadth)
         self._misses, self._trial = found.misses, found.trial if self._wanted == "auto" else None
 
     def read(self, text: Sequence[int]) -> None:
@@ -119,15 +119,15 @@ class SsdPolicy:
     def grows(self, tokens: int, survival: Callable[[], float]) -> bool:
         """Whether a draft of so many tokens is worth the target's wait for one more. `survival` estimates the chance
         that all of this draft is accepted; it is called only if the average draft of this length would grow."""
-        return self._average_grows(tokens) and (not self.has_estimates or survival() >= self.prices.alone)
+        return self._average_grows(tokens) and (not self.has_estimates or survival() >= self.prices.waiting)
 
     def backup(self, room: int) -> Backup:
         """The backup that answers a miss. Texts that are decoded together wait for one another's misses, so they decide
         together: by trial, or as Theorem 17 says of so many."""
-        if self._trial and self._crowd.running > 1:
-            return self._trial.backup(self._crowd.round)
+        if self._trial and self._batch.running > 1:
+            return self._trial.backup(self._batch.round)
         if self._wanted == "auto" or self._wanted == "by-batch":
-            return self._misses.choose(self._crowd.running) if room else "neural"
+            return self._misses.choose(self._batch.running) if room else "neural"
         return "copy" if self._wanted == "copy-or-random" else self._wanted
 
     def note_drafting(self, tokens: int, took_ns: int) -> None:
@@ -185,12 +185,12 @@ class SsdPolicy:
 
     def choose(
         self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
-    ) -> Chosen:
+    ) -> ChosenOutcomes:
         """Choose the outcomes that get a branch. `guesses` has a list for each accepted count, likeliest first.
         `echo_lengths` has the length of the context of each list's echo, 0 for none."""
         self._guesses, self._echo_lengths = guesses, echo_lengths
         if self._copies_surely(len(draft.tokens)):
-            return Chosen()
+            return ChosenOutcomes()
         branches = self.budget.asks(self.planner.most_guesses)
         return self.planner.choose(draft, estimates, guesses, echo_lengths, branches)
 
@@ -234,14 +234,14 @@ class SsdPolicy:
         if answer:
             waited_ns = len(draft.tokens) * self.pace.token_ns if answer == MODEL else 0.0
             self._misses.note_round(answer, accepted + 1, took_ns, waited_ns)
-        if self._trial and self._crowd.running > 1:
-            self._trial.note(self._crowd.round, accepted + 1)
+        if self._trial and self._batch.running > 1:
+            self._trial.note(self._batch.round, accepted + 1)
         self.echoes.follow(self.text)
         if self._copier:
             self._copier.follow(self.text)
 
     def _average_grows(self, tokens: int) -> bool:
-        price = self.prices.alone if self.has_estimates else self.pace.token_price
+        price = self.prices.waiting if self.has_estimates else self.pace.token_price
         return self.planner.acceptance**tokens >= price
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.prices.running import RunningMean
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.misses import Misses
@@ -25,7 +25,7 @@ TRIED = 64  # rounds of one backup that its means remember
 
 
 @dataclass(frozen=True)
-class Budget:
+class RowBudget:
     """Rows that all texts together have in one pass of the draft."""
 
     branches: int | None  # None: as many as pay
@@ -36,14 +36,14 @@ class Budget:
         """Return how many outcomes a text chooses this round, at most so many."""
         return most if self.branches is not None else self.breadth.asks(most)
 
-    def rows(self, asked: Iterable[Chosen]) -> int:
+    def rows(self, asked: Iterable[ChosenOutcomes]) -> int:
         """Return how many of the outcomes that the texts ask for get a row."""
         if self.branches is not None:
             return self.branches
         return self.breadth.choose([value for chosen in asked for value in chosen.values], self.hides)
 
 
-def shared_out(asked: Mapping[Name, Chosen], rows: int) -> dict[Name, Chosen]:
+def shared_out(asked: Mapping[Name, ChosenOutcomes], rows: int) -> dict[Name, ChosenOutcomes]:
     """Give the rows to the outcomes that are likeliest to come, whichever text they belong to.
 
     Every row of a pass costs the same, and a hit saves its text as many passes as its branch took, so the likeliest
@@ -69,7 +69,7 @@ class Trial:
         self._before: Backup = "neural"  # of the round before, whose verdicts are learnt in this one
 
     def backup(self, number: int) -> Backup:
-        """Return the backup of this round of the crowd."""
+        """Return the backup of this round of the batch."""
         self._turn(number)
         return self._now
 

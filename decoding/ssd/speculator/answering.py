@@ -12,10 +12,10 @@ from torch import Tensor
 
 from decoding.core.drafter import Draft
 from decoding.models.runner import Steps, align
-from decoding.ssd.speculator.drawing import Chain
+from decoding.ssd.speculator.drawing import DraftedChain
 from decoding.ssd.speculator.state import CurrentDraft, DraftRows, SpeculatorState
-from decoding.ssd.speculator.tree import Tree
-from decoding.trace.events import Backup, Source, StopReason
+from decoding.ssd.speculator.tree import BranchTree
+from decoding.trace.events import Backup, Origin, StopReason
 
 
 class Ready(NamedTuple):
@@ -27,7 +27,7 @@ class Ready(NamedTuple):
     stop: StopReason
 
 
-def ready(state: SpeculatorState, tree: Tree, current: CurrentDraft) -> list[Ready]:
+def ready(state: SpeculatorState, tree: BranchTree, current: CurrentDraft) -> list[Ready]:
     """The draft for each outcome, if the verdict came now and no model were asked. Empty if more tokens or fewer might
     be worth the target's wait."""
     if not state.policy.is_final(tree.depth, tree.is_done):
@@ -41,14 +41,14 @@ def ready(state: SpeculatorState, tree: Tree, current: CurrentDraft) -> list[Rea
     return found
 
 
-def taken(state: SpeculatorState, tree: Tree, row: int, count: int) -> CurrentDraft:
+def taken(state: SpeculatorState, tree: BranchTree, row: int, count: int) -> CurrentDraft:
     """The draft that the target took: so many tokens of a branch."""
     current = _of_branch(state, tree, row, count)
     current.draft = _draft_of(state, current.chain, _bent(current), "hit", 0)
     return current
 
 
-def after_a_hit(state: SpeculatorState, tree: Tree, row: int, room: int) -> Steps[CurrentDraft]:
+def after_a_hit(state: SpeculatorState, tree: BranchTree, row: int, room: int) -> Steps[CurrentDraft]:
     """The branch as far as it has come. If the verdict was early, the branch may go on alone."""
     branch, policy = tree.branches[row], state.policy
     current = _of_branch(state, tree, row, room)
@@ -68,13 +68,13 @@ def after_a_miss(state: SpeculatorState, room: int) -> Steps[CurrentDraft]:
     backup, found = state.policy.after_a_miss(room)
     tokens = [*found]
     if not tokens:
-        return (yield from alone(state, room, "miss", "neural"))
-    chain = Chain(tokens, chances=[*state.policy.copied_chances(len(tokens))] if backup == "copy" else [])
+        return (yield from draft_on_request(state, room, "miss", "neural"))
+    chain = DraftedChain(tokens, chances=[*state.policy.copied_chances(len(tokens))] if backup == "copy" else [])
     chain.stop = "eos" if tokens[-1] in state.end_tokens else "limit"
     return CurrentDraft(_draft_of(state, chain, None, "miss", 0, backup), chain=chain)
 
 
-def alone(state: SpeculatorState, room: int, source: Source, backup: Backup = "") -> Steps[CurrentDraft]:
+def draft_on_request(state: SpeculatorState, room: int, source: Origin, backup: Backup = "") -> Steps[CurrentDraft]:
     """Draft one token after another, while the target waits."""
     current = CurrentDraft()
     yield from _draw_on(state, current, room)
@@ -83,14 +83,14 @@ def alone(state: SpeculatorState, room: int, source: Source, backup: Backup = ""
     return current
 
 
-def adopt(current: CurrentDraft, tree: Tree | None) -> None:
+def adopt(current: CurrentDraft, tree: BranchTree | None) -> None:
     """Go on in the model's cache with the branch that won: what the model has read of it, it need not read again."""
     if current.unadopted is not None and tree is not None:
         tree.adopt(current.unadopted)
     current.unadopted = None
 
 
-def _of_branch(state: SpeculatorState, tree: Tree, row: int, room: int) -> CurrentDraft:
+def _of_branch(state: SpeculatorState, tree: BranchTree, row: int, room: int) -> CurrentDraft:
     chain = tree.branches[row].cut(room, state.policy.lookahead)
     last = tree.last(row) if len(chain.tokens) == tree.depth else None
     rows = DraftRows(steps=tree.steps(len(chain.tokens) + 1), branch=row, last=last)
@@ -125,7 +125,7 @@ def _bent(current: CurrentDraft) -> Tensor:
 
 
 def _draft_of(
-    state: SpeculatorState, chain: Chain, scores: Tensor | None, source: Source, passes: int, backup: Backup = ""
+    state: SpeculatorState, chain: DraftedChain, scores: Tensor | None, source: Origin, passes: int, backup: Backup = ""
 ) -> Draft:
     return Draft(
         tokens=tuple(chain.tokens),

@@ -10,14 +10,14 @@ from torch import Tensor
 
 from decoding.dice.dice import Dice, broken
 from decoding.disco import features, judging
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.echoes import Echoes
 from decoding.ssd.policy.ssd_policy import worth_keeping
 from decoding.trace.events import StopReason
 
 
 @dataclass
-class Chain:
+class DraftedChain:
     """Tokens drafted one after another, until something stops them."""
 
     tokens: list[int] = field(default_factory=list)
@@ -37,10 +37,12 @@ class Chain:
         """The draft's own probability of the last token: one of the classifier's features."""
         return self.confidences[-1] if self.confidences else 1.0
 
-    def cut(self, room: int, lookahead: int) -> Chain:
+    def cut(self, room: int, lookahead: int) -> DraftedChain:
         """A copy with at most `room` tokens. It has no stop reason if it could go on."""
         stop = self.stop_in(room, lookahead)
-        return Chain(self.tokens[:room], self.estimates[:room], self.chances[:room], self.confidences[:room], stop)
+        return DraftedChain(
+            self.tokens[:room], self.estimates[:room], self.chances[:room], self.confidences[:room], stop
+        )
 
     def stop_in(self, room: int, lookahead: int) -> StopReason | None:
         """Why the chain ends if there is room for so many tokens."""
@@ -73,7 +75,7 @@ class Chain:
 
 
 @dataclass
-class Branch(Chain):
+class Branch(DraftedChain):
     """The draft that would follow one outcome."""
 
     accepted: int = 0
@@ -98,11 +100,17 @@ def bend(scores: Tensor, constant: float, guesses: int) -> Tensor:
 class Estimator:
     """Asks the classifier about drafted tokens."""
 
-    classifier: Classifier
+    classifier: DraftClassifier
     corrected: Callable[[float], float]  # the policy's correction of an estimate
 
     def one(
-        self, chain: Chain, scores: Tensor, preferences: Tensor, token: int, echoes: Echoes, best: Sequence[float] = ()
+        self,
+        chain: DraftedChain,
+        scores: Tensor,
+        preferences: Tensor,
+        token: int,
+        echoes: Echoes,
+        best: Sequence[float] = (),
     ) -> tuple[float, float, float]:
         """Estimate that this token is accepted. Return the estimate, its correction, and the draft's own probability of
         the token; rows are [1, V]. All tokens of the chain have chances. `best` are the two highest preferences, if
@@ -118,15 +126,15 @@ class Estimator:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnRows:
     """Rows [n, V] from which tokens were drawn, or may be guessed."""
 
     scores: Tensor
     bent: Tensor  # scores after Saguaro sampling: a verdict needs them
     preferences: Tensor  # what the dice make of the scores
 
-    def row(self, number: int) -> Drawn:
-        return Drawn(*(rows[number : number + 1] for rows in (self.scores, self.bent, self.preferences)))
+    def row(self, number: int) -> DrawnRows:
+        return DrawnRows(*(rows[number : number + 1] for rows in (self.scores, self.bent, self.preferences)))
 
 
 @dataclass
@@ -139,12 +147,12 @@ class Drawing:
     guesses: Sequence[int] = ()  # by position: how many tokens besides the drafted one are guessed there
     estimator: Estimator | None = None
 
-    def rows(self, logits: Tensor, aheads: Sequence[Sequence[int]]) -> Drawn:
+    def rows(self, logits: Tensor, aheads: Sequence[Sequence[int]]) -> DrawnRows:
         """Rows after each context, from which nothing is drawn."""
         scores = self.dice.scores(logits, aheads)
-        return Drawn(scores, scores, self.dice.preferences(scores, aheads))
+        return DrawnRows(scores, scores, self.dice.preferences(scores, aheads))
 
-    def one(self, chain: Chain, logits: Tensor, room: int) -> Drawn:
+    def one(self, chain: DraftedChain, logits: Tensor, room: int) -> DrawnRows:
         """Draw the chain's next token from logits [1, V]."""
         drawn, [token] = self._draw(logits, [chain.tokens], len(chain.tokens))
         if self.estimator:
@@ -153,7 +161,7 @@ class Drawing:
         chain.take(token, self.end_tokens, self.price_alone, room, self.lookahead)
         return drawn
 
-    def each(self, branches: Sequence[Branch], logits: Tensor, room: int) -> Drawn:
+    def each(self, branches: Sequence[Branch], logits: Tensor, room: int) -> DrawnRows:
         """Draw the next token of every branch from logits [B, V]. A branch that has stopped goes on unseen. The
         classifier is asked about a branch only once it has won."""
         position = max(len(branch.tokens) for branch in branches)
@@ -164,7 +172,7 @@ class Drawing:
                 branch.take(token, self.end_tokens, 0.0, room, self.lookahead)
         return drawn
 
-    def _draw(self, logits: Tensor, aheads: Sequence[Sequence[int]], position: int) -> tuple[Drawn, list[int]]:
+    def _draw(self, logits: Tensor, aheads: Sequence[Sequence[int]], position: int) -> tuple[DrawnRows, list[int]]:
         chosen = self.dice.choose(logits, aheads)
         guesses = self.guesses[position] if position < len(self.guesses) else 0
         bent = bend(chosen.scores, self.constant, guesses)
@@ -172,4 +180,4 @@ class Drawing:
         tokens: list[int] = ids.tolist()
         if min(tokens) < 0:
             raise broken()
-        return Drawn(chosen.scores, bent, chosen.preferences), tokens
+        return DrawnRows(chosen.scores, bent, chosen.preferences), tokens

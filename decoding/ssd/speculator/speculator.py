@@ -11,18 +11,18 @@ import time
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.drafter import Draft
 from decoding.dice.dice import Dice
-from decoding.disco.classifier import Classifier
-from decoding.drafting.fan_outs import Chosen
-from decoding.drafting.ssd_settings import Settings
+from decoding.disco.classifier import DraftClassifier
+from decoding.drafting.fan_outs import ChosenOutcomes
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner, Result, Steps
-from decoding.ssd.policy.together import Budget
+from decoding.ssd.policy.together import RowBudget
 from decoding.ssd.speculator import answering
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState
-from decoding.ssd.speculator.tree import Tree, choose_outcomes, open_tree
+from decoding.ssd.speculator.tree import BranchTree, choose_outcomes, open_tree
 
 
 class Preparation(NamedTuple):
@@ -63,14 +63,14 @@ class Speculator:
         self,
         runner: ModelRunner,
         dice: Dice,
-        settings: Settings,
+        settings: SpeculatorSettings,
         end_tokens: Collection[int] = frozenset(),
-        classifier: Classifier | None = None,
+        classifier: DraftClassifier | None = None,
     ) -> None:
         """The speculator commits verdicts to `dice`, so nobody else may use them. A classifier makes it `ssd-disco`."""
         self._state = SpeculatorState(runner, dice, settings, end_tokens, classifier)
         self._current = CurrentDraft()
-        self._tree: Tree | None = None
+        self._tree: BranchTree | None = None
         self.last_preparation = NOTHING  # before the last answer
         self._posted_depth = 0  # depth of the branches when `ready` last returned them
         self._is_open = True  # whether branches were opened, or had no reason to be, since the last answer
@@ -78,7 +78,7 @@ class Speculator:
         self._rows = 0  # of a pass that prepares, over all texts
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> RowBudget:
         """Rows for branches, which texts that are decoded together share."""
         return self._state.policy.budget
 
@@ -86,16 +86,16 @@ class Speculator:
         """Read the prompt, so that `beginning` starts warm."""
         self._state.read(text)
 
-    def join(self, crowd: Crowd, hides: bool) -> None:
-        """Learn with the texts of a crowd. `hides` says whether the draft prepares while the target verifies."""
-        self._state.policy.join(crowd, hides)
+    def join(self, batch: BatchState, hides: bool) -> None:
+        """Learn with the texts of a batch. `hides` says whether the draft prepares while the target verifies."""
+        self._state.policy.join(batch, hides)
 
     def beginning(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         """Make the first draft. Reads the prompt if `read` has not."""
         if self._state.text != list(text):
             self.read(text)
         room = self._state.room(limit)
-        made = (yield from answering.alone(self._state, room, "fresh")) if room > 0 else CurrentDraft()
+        made = (yield from answering.draft_on_request(self._state, room, "fresh")) if room > 0 else CurrentDraft()
         return self._give(made, limit)
 
     def answering(self, accepted: int, token: int, limit: int, asked_at_ns: int) -> Steps[Draft]:
@@ -135,15 +135,15 @@ class Speculator:
         self._state.estimate(self._current)
         return tuple(self._current.chain.estimates)
 
-    def opening(self) -> Steps[Chosen]:
+    def opening(self) -> Steps[ChosenOutcomes]:
         """Choose the outcomes to prepare for."""
         if self._is_open:
-            return Chosen()
+            return ChosenOutcomes()
         self._is_open = True
         self._adopt()
         return (yield from self._do(choose_outcomes(self._state, self._current)))
 
-    def branch(self, chosen: Chosen, rows: int) -> None:
+    def branch(self, chosen: ChosenOutcomes, rows: int) -> None:
         """Open a branch for each of these outcomes, in passes of so many rows."""
         began_ns, self._rows = time.perf_counter_ns(), rows
         self._tree = open_tree(self._state, self._current, chosen)

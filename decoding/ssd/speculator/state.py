@@ -13,29 +13,29 @@ from torch import Tensor
 
 from decoding.core.drafter import EMPTY, Draft
 from decoding.dice.dice import Dice
-from decoding.disco.classifier import Classifier
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
-from decoding.drafting.ssd_settings import Settings
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner, read_prompt
 from decoding.ssd.backups import random_tokens
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
-from decoding.ssd.speculator.drawing import Chain, Drawing, Drawn, Estimator
+from decoding.ssd.speculator.drawing import DraftedChain, Drawing, DrawnRows, Estimator
 
 
 @dataclass
 class DraftRows:
     """Rows [1, V] after the text, after the draft's first token, and so on, as far as they are known."""
 
-    known: list[Drawn] = field(default_factory=list)
-    steps: Sequence[Drawn] = ()  # [B, V] each: more rows, not cut out of the tree's steps yet
+    known: list[DrawnRows] = field(default_factory=list)
+    steps: Sequence[DrawnRows] = ()  # [B, V] each: more rows, not cut out of the tree's steps yet
     branch: int = 0  # row of the steps
     last: Tensor | None = None  # logits [1, V] after all tokens, if they are known and not among the rows
     best: list[tuple[list[int], list[float]]] = field(default_factory=list)  # per row: best tokens, their preferences
 
-    def cut(self) -> list[Drawn]:
+    def cut(self) -> list[DrawnRows]:
         """All known rows. Cutting them out of the steps can wait until the answer is sent."""
         self.known += [step.row(self.branch) for step in self.steps]
         self.steps = ()
@@ -55,7 +55,7 @@ class CurrentDraft:
 
     draft: Draft = EMPTY
     limit: int = 0  # the most tokens it could have
-    chain: Chain = field(default_factory=Chain)
+    chain: DraftedChain = field(default_factory=DraftedChain)
     rows: DraftRows = field(default_factory=DraftRows)
     unadopted: int | None = None  # the branch that it is of, while the model's cache does not go on with that branch
 
@@ -74,9 +74,9 @@ class SpeculatorState:
         self,
         runner: ModelRunner,
         dice: Dice,
-        settings: Settings,
+        settings: SpeculatorSettings,
         end_tokens: Collection[int],
-        classifier: Classifier | None,
+        classifier: DraftClassifier | None,
     ) -> None:
         self.runner = runner
         self.dice = dice
@@ -88,7 +88,7 @@ class SpeculatorState:
         # Where the dice fix the text, Saguaro sampling would only cost; a classifier's branches follow no list.
         constant = 1.0 if classifier or dice.sampling.fixes_the_text else settings.constant
         estimator = Estimator(classifier, self.policy.recalibration.corrected) if classifier else None
-        price = self.policy.prices.alone
+        price = self.policy.prices.waiting
         self.drawing = Drawing(dice, end_tokens, settings.lookahead, price, constant, estimator=estimator)
         self.text = self.policy.text  # the same list
         self._unlearnt: _Verdict | None = None

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.models.runner import Branches, Feed, Steps, align
 from decoding.ssd.policy.ssd_policy import echo_of
-from decoding.ssd.speculator.drawing import Branch, Drawing, Drawn
+from decoding.ssd.speculator.drawing import Branch, Drawing, DrawnRows
 from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState
 
 
-class Tree:
+class BranchTree:
     def __init__(
         self, fork: Branches, branches: Sequence[Branch], most: int, is_room_behind: bool, drawing: Drawing
     ) -> None:
@@ -24,7 +24,7 @@ class Tree:
         self._is_room_behind = is_room_behind
         self._fork = fork
         self._drawing = drawing
-        self._drawn: list[Drawn] = []  # per step [B, V]
+        self._drawn: list[DrawnRows] = []  # per step [B, V]
         self._last: Tensor | None = None  # logits [B, V] after the last tokens of finished branches
         self._row_of = {(b.accepted, b.token): row for row, b in enumerate(self.branches)}
 
@@ -53,7 +53,7 @@ class Tree:
         """The row of the branch for this outcome, if there is one and it has a first token."""
         return self._row_of.get((accepted, token)) if self._drawn else None
 
-    def steps(self, count: int) -> list[Drawn]:
+    def steps(self, count: int) -> list[DrawnRows]:
         """Rows [B, V] of the first steps, as far as the branches have come."""
         return self._drawn[:count]
 
@@ -69,7 +69,7 @@ class Tree:
         return self._fork, [branch.ahead[-1] for branch in self.branches], len(self.branches)
 
 
-def choose_outcomes(state: SpeculatorState, current: CurrentDraft) -> Steps[Chosen]:
+def choose_outcomes(state: SpeculatorState, current: CurrentDraft) -> Steps[ChosenOutcomes]:
     """Bring the cache to the end of the current draft, and choose the outcomes to prepare for."""
     state.learn()
     yield from _read_on(state, current)
@@ -78,7 +78,7 @@ def choose_outcomes(state: SpeculatorState, current: CurrentDraft) -> Steps[Chos
     return _choose(state, current)
 
 
-def open_tree(state: SpeculatorState, current: CurrentDraft, chosen: Chosen) -> Tree | None:
+def open_tree(state: SpeculatorState, current: CurrentDraft, chosen: ChosenOutcomes) -> BranchTree | None:
     """Open a branch for each chosen outcome. No tree if none is chosen."""
     if not chosen.outcomes:
         return None
@@ -88,7 +88,7 @@ def open_tree(state: SpeculatorState, current: CurrentDraft, chosen: Chosen) -> 
     behind = state.runner.context - max(lengths)
     most = state.policy.room(current.limit - 1, behind)
     branches = [Branch(accepted=k, token=token, ahead=[*tokens[:k], token]) for k, token in chosen.outcomes]
-    return Tree(state.runner.fork(lengths), branches, most, most < behind, state.drawing)
+    return BranchTree(state.runner.fork(lengths), branches, most, most < behind, state.drawing)
 
 
 def _read_on(state: SpeculatorState, current: CurrentDraft) -> Steps[None]:
@@ -107,7 +107,7 @@ def _read_on(state: SpeculatorState, current: CurrentDraft) -> Steps[None]:
     rows += [drawn.row(i) for i in range(len(missing))]
 
 
-def _choose(state: SpeculatorState, current: CurrentDraft) -> Chosen:
+def _choose(state: SpeculatorState, current: CurrentDraft) -> ChosenOutcomes:
     """Have the policy choose outcomes, from what the draft prefers after each accepted count."""
     draft, policy = current.draft, state.policy
     guesses = [_guesses(state, current, k) for k in range(len(draft.tokens) + 1)]

@@ -8,14 +8,14 @@ import signal
 import sys
 from contextlib import suppress
 
-from decoding.ssd.transport.mailbox import Connection, Gone, answering
+from decoding.ssd.transport.mailbox import MailboxHandles, ProcessGone, answering
 
 PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> None:
     memory, bell_read, bell_write, question, answer, postscript, board, *cores = map(int, arguments)
-    mailbox = answering(Connection(memory, bell_read, bell_write, (question, answer, postscript, board)))
+    mailbox = answering(MailboxHandles(memory, bell_read, bell_write, (question, answer, postscript, board)))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the target's process decides when to end
     if sys.platform == "linux":
         # The target's end closes the bell when it dies, but a stopped process does not hear that.
@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> None:
     # Imported only now: this loads torch, which takes seconds and looks at the cores that it may use.
     from decoding.ssd.transport.draft_server import serve
 
-    with suppress(Gone):
+    with suppress(ProcessGone):
         serve(mailbox)
 
 

@@ -18,7 +18,7 @@ from decoding.models.runner import ModelRunner
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.exchange import Answer, Exchange, Questioner
-from decoding.ssd.transport.messages import Postscript, Recipe
+from decoding.ssd.transport.messages import Postscript, SpeculatorRecipe
 from decoding.trace.timing import Clock
 
 REPLACED = "The draft's process ended between two rounds."
@@ -34,7 +34,7 @@ class BesideExchange(Exchange):
         self._slowest_s = 0.0  # verification
         self._verifying_since_s: float | None = None
 
-    def enter(self, recipe: Recipe, text: Sequence[int], draft: ModelRunner, clock: Clock) -> Questioner:
+    def enter(self, recipe: SpeculatorRecipe, text: Sequence[int], draft: ModelRunner, clock: Clock) -> Questioner:
         """Let the draft read the prompt of a new text. A process that was lost is started anew."""
         self._postscripts()  # the next message would overwrite them
         made = Questioner(self, next(_NUMBERS), recipe)

@@ -19,7 +19,7 @@ import torch
 from decoding.errors import BadDevice, DrafthouseError, DraftLost
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport import messages
-from decoding.ssd.transport.mailbox import Gone, Mailbox, Silence, connect
+from decoding.ssd.transport.mailbox import Mailbox, MailboxTimeout, ProcessGone, connect
 from decoding.vocabularies.bridge import translated
 
 # Cores ----------------------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class DraftProcess:
         self.notify(question)
         try:
             reply = self._mailbox.wait(patience_s)
-        except (Gone, Silence) as why:
+        except (ProcessGone, MailboxTimeout) as why:
             raise self._lost(why, patience_s) from None
         self._owes_an_answer = False
         return reply
@@ -210,7 +210,7 @@ class DraftProcess:
         """The postscript to the last message, once."""
         try:
             return self._mailbox.postscript(patience_s)
-        except (Gone, Silence) as why:
+        except (ProcessGone, MailboxTimeout) as why:
             raise self._lost(why, patience_s) from None
 
     def end(self) -> None:
@@ -235,9 +235,9 @@ class DraftProcess:
         )
         far.close()
 
-    def _lost(self, why: Gone | Silence, patience_s: float) -> DraftLost:
+    def _lost(self, why: ProcessGone | MailboxTimeout, patience_s: float) -> DraftLost:
         assert self._process is not None
-        if isinstance(why, Silence):
+        if isinstance(why, MailboxTimeout):
             reason = f"The draft's process did not answer within {patience_s:g} s, so it was ended."
         else:
             with suppress(subprocess.TimeoutExpired):

@@ -18,7 +18,7 @@ from torch import Tensor
 from decoding.core.drafter import EMPTY, Draft, Drafter
 from decoding.dice.verify import Verdict
 from decoding.models.runner import Feed, ModelRunner, Steps
-from decoding.ssd.transport.messages import Asked, Postscript, Recipe, no_postscript
+from decoding.ssd.transport.messages import Postscript, Question, SpeculatorRecipe, no_postscript
 from decoding.trace.events import Anticipated
 from decoding.trace.timing import Clock
 
@@ -34,7 +34,7 @@ class Exchange(ABC):
         self._postscripts: Fetch = tuple  # to the last answers, fetched once
 
     @abstractmethod
-    def enter(self, recipe: Recipe, text: Sequence[int], draft: ModelRunner, clock: Clock) -> Questioner:
+    def enter(self, recipe: SpeculatorRecipe, text: Sequence[int], draft: ModelRunner, clock: Clock) -> Questioner:
         """Let the draft read the prompt of a new text. `draft` is the runner of its place."""
 
     @abstractmethod
@@ -69,18 +69,18 @@ def _one_of(postscripts: Fetch, number: int) -> Postscript:
 class Questioner:
     """One text's share of an exchange, and the reader of its steps."""
 
-    def __init__(self, exchange: Exchange, number: int, recipe: Recipe) -> None:
+    def __init__(self, exchange: Exchange, number: int, recipe: SpeculatorRecipe) -> None:
         self.model = exchange
         self.number = number
         self.recipe = recipe
-        self.asked: Asked
+        self.asked: Question
         self.answer: Answer
         self.why_lost = ""  # why this text gets no more drafts
         self.postscript: Callable[[], Postscript] = no_postscript
 
     def ask(self, verdict: Verdict | None, limit: int) -> Feed:
         accepted, token = (verdict.accepted, verdict.token) if verdict else (None, 0)
-        self.asked = Asked(self.number, accepted, token, limit)
+        self.asked = Question(self.number, accepted, token, limit)
         return self, (), 0
 
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
@@ -98,7 +98,7 @@ class Questioner:
 class SsdDrafter(Drafter):
     """Carries a text's verdicts to the draft's side, which prepares ahead, and the drafts back."""
 
-    def __init__(self, exchange: Exchange, recipe: Recipe, draft: ModelRunner, clock: Clock) -> None:
+    def __init__(self, exchange: Exchange, recipe: SpeculatorRecipe, draft: ModelRunner, clock: Clock) -> None:
         self._exchange, self._recipe, self._draft, self._clock = exchange, recipe, draft, clock
         self._questioner: Questioner
         self._verdict: Verdict | None = None

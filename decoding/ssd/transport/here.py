@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from decoding.core.drafter import EMPTY, Draft
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.exchange import Exchange, Questioner
-from decoding.ssd.transport.messages import Postscript, Recipe, RemoteDraft
+from decoding.ssd.transport.messages import Postscript, RemoteDraft, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculated, Speculators
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.trace.timing import Clock
@@ -29,7 +29,7 @@ class ExchangeHere(Exchange):
         self._speculators = Speculators(hides=lanes is not None)
         self._numbers = itertools.count()  # of texts
 
-    def enter(self, recipe: Recipe, text: Sequence[int], draft: ModelRunner, clock: Clock) -> Questioner:
+    def enter(self, recipe: SpeculatorRecipe, text: Sequence[int], draft: ModelRunner, clock: Clock) -> Questioner:
         made = Questioner(self, next(self._numbers), recipe)
         runner = self._lanes.runner_of(draft) if self._lanes else draft
         with self._on_lane():

@@ -36,16 +36,16 @@ _QUESTION = struct.Struct("<I")  # its number, before what belongs to it
 Octets = bytes | bytearray | memoryview
 
 
-class Silence(Exception):
+class MailboxTimeout(Exception):
     """No message came in time."""
 
 
-class Gone(Exception):
+class ProcessGone(Exception):
     """The other process has ended, so no message will ever come."""
 
 
 @dataclass(frozen=True)
-class Connection:
+class MailboxHandles:
     """Descriptors that the answering process inherits, and the sizes of the slots."""
 
     memory: int
@@ -175,7 +175,7 @@ class Mailbox:
         while (message := slot.read()) is None:
             now_ns = perf_counter_ns()
             if deadline_ns is not None and now_ns > deadline_ns:
-                raise Silence
+                raise MailboxTimeout
             if now_ns > sleep_at_ns:
                 self._sleep(slot, None if deadline_ns is None else (deadline_ns - now_ns) / 1e6)
                 sleep_at_ns = perf_counter_ns() + self._polls_ns
@@ -184,28 +184,28 @@ class Mailbox:
     def _sleep(self, slot: Slot, most_ms: float | None) -> None:
         """Sleep until the bell rings. It may have rung for a message that was read long ago, so callers look again."""
         if self._bell.poll(most_ms) and not os.read(self._bell_read, 4096) and not slot.has_news:
-            raise Gone
+            raise ProcessGone
 
 
-def connect(question: int, answer: int, postscript: int, board: int) -> tuple[Mailbox, Connection]:
+def connect(question: int, answer: int, postscript: int, board: int) -> tuple[Mailbox, MailboxHandles]:
     """Make the asking side's end, and the connection for the answering side. Sizes are bytes of the longest message;
     memory is used only as far as it is written."""
     sizes = (_whole_pages(question), _whole_pages(answer), _whole_pages(postscript), _whole_pages(board))
     memory = _nameless_memory(sum(sizes))
     bell_read, far_bell_write = os.pipe()
     far_bell_read, bell_write = os.pipe()
-    far = Connection(memory, far_bell_read, far_bell_write, sizes)
+    far = MailboxHandles(memory, far_bell_read, far_bell_write, sizes)
     mapped, (questions, answers, *others) = _mapped(far)
     return Mailbox(mapped, (answers, questions, *others), (bell_read, bell_write), ASKING_POLLS_NS), far
 
 
-def answering(far: Connection) -> Mailbox:
+def answering(far: MailboxHandles) -> Mailbox:
     """Open the answering side's end."""
     mapped, slots = _mapped(far)
     return Mailbox(mapped, slots, (far.bell_read, far.bell_write), ANSWERING_POLLS_NS)
 
 
-def _mapped(far: Connection) -> tuple[mmap.mmap, list[Slot]]:
+def _mapped(far: MailboxHandles) -> tuple[mmap.mmap, list[Slot]]:
     mapped = mmap.mmap(far.memory, sum(far.sizes))
     with memoryview(mapped) as whole:
         ends = list(itertools.accumulate(far.sizes))

@@ -23,17 +23,17 @@ from torch import Tensor
 from decoding.core.drafter import EMPTY, Draft
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import Classifier
-from decoding.drafting.ssd_settings import Settings
+from decoding.disco.classifier import DraftClassifier
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.mailbox import Octets
-from decoding.trace.events import Backup, Source, StopReason
+from decoding.trace.events import Backup, Origin, StopReason
 
 _STOPS: tuple[StopReason, ...] = get_args(StopReason)
-_SOURCES: tuple[Source, ...] = get_args(Source)
+_SOURCES: tuple[Origin, ...] = get_args(Origin)
 _BACKUPS: tuple[Backup, ...] = get_args(Backup)
 
 _KIND = struct.Struct("<B")
@@ -45,15 +45,15 @@ _ALIGNED = 4  # bytes: scores that follow are read where they lie
 
 
 @dataclass(frozen=True)
-class Recipe:
+class SpeculatorRecipe:
     """All that a sample's speculator is made of, except the model."""
 
-    settings: Settings
+    settings: SpeculatorSettings
     sampling: Sampling
     vocab: int
     seed: int
     end_tokens: Collection[int]
-    classifier: Classifier | None = None  # with one it is `ssd-disco`
+    classifier: DraftClassifier | None = None  # with one it is `ssd-disco`
     is_joint: bool = False  # whether other texts are decoded together with this one
 
     @property
@@ -75,7 +75,7 @@ class Recipe:
 # Questions ------------------------------------------------------------------------------------------------------------
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """One text's question: its verdict, and the room for the next draft."""
 
     text: int  # its number
@@ -85,24 +85,24 @@ class Asked(NamedTuple):
     taken: int = 0  # tokens that the target took from the board; then it needs no answer
 
 
-def pack_entry(number: int, recipe: Recipe, text: Sequence[int], running: Sequence[int]) -> bytes:
+def pack_entry(number: int, recipe: SpeculatorRecipe, text: Sequence[int], running: Sequence[int]) -> bytes:
     """Pack a text that enters. `running` are the numbers of the texts that go on."""
     return _KIND.pack(ENTER) + pickle.dumps((number, recipe, list(text), running))
 
 
-def unpack_entry(question: bytearray) -> tuple[int, Recipe, list[int], Sequence[int]]:
+def unpack_entry(question: bytearray) -> tuple[int, SpeculatorRecipe, list[int], Sequence[int]]:
     number, recipe, text, running = pickle.loads(memoryview(question)[_KIND.size :])
     return number, recipe, text, running
 
 
-def pack_asked(asked: Sequence[Asked]) -> bytes:
+def pack_asked(asked: Sequence[Question]) -> bytes:
     return _KIND.pack(ASK) + marshal.dumps((time.perf_counter_ns(), [tuple(each) for each in asked]))
 
 
-def unpack_asked(question: bytearray) -> tuple[int, list[Asked]]:
+def unpack_asked(question: bytearray) -> tuple[int, list[Question]]:
     """Return the time of the question, by the clock that all processes share, and what each text asks."""
     asked_at_ns, asked = marshal.loads(memoryview(question)[_KIND.size :])
-    return asked_at_ns, [Asked(*each) for each in asked]
+    return asked_at_ns, [Question(*each) for each in asked]
 
 
 # Answers --------------------------------------------------------------------------------------------------------------

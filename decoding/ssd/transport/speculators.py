@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from decoding.core.crowd import Crowd
+from decoding.core.batch_state import BatchState
 from decoding.core.drafter import EMPTY, Draft
-from decoding.drafting.fan_outs import Chosen
+from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner, Steps, run_together
 from decoding.ssd.policy.together import shared_out
@@ -21,27 +21,27 @@ from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.speculator import Speculator
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.mailbox import Octets
-from decoding.ssd.transport.messages import Asked, Postscript, Recipe, no_postscript
+from decoding.ssd.transport.messages import Postscript, Question, SpeculatorRecipe, no_postscript
 
 
 @dataclass
 class Speculated:
     """A text whose drafts are prepared ahead."""
 
-    recipe: Recipe
+    recipe: SpeculatorRecipe
     prompt: list[int]
     speculator: Speculator
-    crowd: Crowd
+    batch: BatchState
     draft: Draft = EMPTY  # the last one
     error: DrafthouseError | None = None  # why this text gets no more drafts
-    chosen: Chosen = field(default_factory=Chosen)
+    chosen: ChosenOutcomes = field(default_factory=ChosenOutcomes)
 
-    def answering(self, asked: Asked, at_ns: int) -> Steps[None]:
+    def answering(self, asked: Question, at_ns: int) -> Steps[None]:
         self.draft = EMPTY
         yield from self._guarded(self._drafting(asked, at_ns))
 
     def opening(self) -> Steps[None]:
-        self.chosen = Chosen()
+        self.chosen = ChosenOutcomes()
         yield from self._guarded(self._choosing())
 
     def deepening(self) -> Steps[None]:
@@ -58,7 +58,7 @@ class Speculated:
             return no_postscript()
         return Postscript(self.draft.confidence, self.speculator.estimate(), self.speculator.last_preparation)
 
-    def _drafting(self, asked: Asked, at_ns: int) -> Steps[None]:
+    def _drafting(self, asked: Question, at_ns: int) -> Steps[None]:
         speculator = self.speculator
         if asked.accepted is None:
             self.draft = yield from speculator.beginning(self.prompt, asked.limit)
@@ -87,23 +87,23 @@ class Speculators:
         """`hides` says whether they prepare while the target verifies; otherwise the target waits for every step."""
         self.texts: dict[int, Speculated] = {}
         self._hides = hides
-        self._crowds: dict[Hashable, Crowd] = defaultdict(Crowd)  # by kind of sample
+        self._batches: dict[Hashable, BatchState] = defaultdict(BatchState)  # by kind of sample
         self._is_open = True  # whether outcomes were chosen since the last answer
 
-    def read(self, number: int, recipe: Recipe, prompt: list[int], runner: ModelRunner) -> None:
+    def read(self, number: int, recipe: SpeculatorRecipe, prompt: list[int], runner: ModelRunner) -> None:
         """Read the prompt of a text that enters."""
-        speculator, crowd = recipe.speculator(runner), self._crowds[recipe.kind]
+        speculator, batch = recipe.speculator(runner), self._batches[recipe.kind]
         if not self.texts:
-            crowd.begin(0)  # the pause before a new batch belongs to no round
-        speculator.join(crowd, self._hides)
+            batch.begin(0)  # the pause before a new batch belongs to no round
+        speculator.join(batch, self._hides)
         speculator.read(prompt)
-        self.texts[number] = Speculated(recipe, prompt, speculator, crowd)
+        self.texts[number] = Speculated(recipe, prompt, speculator, batch)
 
-    def answer(self, asked: Sequence[Asked], at_ns: int) -> list[Speculated]:
+    def answer(self, asked: Sequence[Question], at_ns: int) -> list[Speculated]:
         """Take the verdicts on these texts, and return the texts with their next drafts. All others have ended."""
         self.texts = {each.text: self.texts[each.text] for each in asked}
         texts = [*self.texts.values()]
-        texts[0].crowd.begin(len(texts))
+        texts[0].batch.begin(len(texts))
         self._is_open = False
         run_together([text.answering(each, at_ns) for text, each in zip(texts, asked, strict=True)])
         for text, each in zip(texts, asked, strict=True):  # none has its draft before all others

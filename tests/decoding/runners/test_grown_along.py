@@ -11,7 +11,7 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.grown_along import grown_along
 from decoding.drafting.source import View
 from decoding.drafting.tree_shapes import LikeliestPaths
-from decoding.models.runner import ModelRunner, read_prompt, run_alone
+from decoding.models.runner import ModelRunner, read_prompt, run_one
 
 TEXT = torch.randint(0, 97, (60,), generator=torch.Generator().manual_seed(5)).tolist()
 PATHS = LikeliestPaths(depth=3, width=2)
@@ -32,7 +32,7 @@ def test_each_tree_is_the_one_that_a_live_run_grows_there(runner: ModelRunner, b
     drafter = SourceDrafter(PATHS, View(ends=ENDS), live, runner)
     for place, shape in enumerate(grown):
         live.commit(whole[before + place - 1 : before + place] if place else prompt)
-        draft = run_alone(drafter.drafting(whole[: before + place], 20))
+        draft = run_one(drafter.drafting(whole[: before + place], 20))
         assert (len(shape), shape.parents) == (len(draft.tokens), draft.parents)
     assert len(grown) == len(text) and max(map(len, grown)) == 6
     assert before == 1 or [shape.depth for shape in grown[-3:]] == [3, 2, 1]

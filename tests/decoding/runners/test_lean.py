@@ -14,7 +14,7 @@ from torch import Tensor
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.models.fast.kv import HIDDEN, Rows, chain_rows
-from decoding.models.fast.lean import FEW, Kernels
+from decoding.models.fast.lean import FEW, CpuKernels
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.numba_kernels import attention
@@ -62,7 +62,7 @@ def in_tiles(request: pytest.FixtureRequest, tmp_path: Path) -> FastModel:
 
 
 def test_a_pass_is_one_call_where_all_matrices_lie_in_tiles(in_tiles: FastModel) -> None:
-    runner, kernels = in_tiles.new_runner(), Kernels.of(in_tiles.decoder)
+    runner, kernels = in_tiles.new_runner(), CpuKernels.of(in_tiles.decoder)
     assert kernels and kernels.takes_whole([chain_rows(runner.cache, in_tiles.shape, 0, 2)])
 
 
@@ -92,7 +92,7 @@ def test_one_call_gives_branches_and_trees_the_decoders_numbers(in_tiles: FastMo
     ids = torch.tensor([7, 2, 9])
     given = in_tiles.decoder.embedded(ids, rows)
     expected = in_tiles.decoder.layered(given[0].clone(), given[1], rows)
-    kernels = Kernels.of(in_tiles.decoder)
+    kernels = CpuKernels.of(in_tiles.decoder)
     assert kernels and kernels.takes_whole([rows]) == (windows == {None})
     torch.testing.assert_close(kernels.layered(*given, [rows]), expected, atol=2e-5, rtol=1e-4)
 
@@ -108,7 +108,7 @@ def test_one_call_gives_texts_together_the_very_numbers_of_each_alone(in_tiles: 
 
 
 def test_the_kernels_know_these_families(model: FastModel) -> None:
-    assert Kernels.of(model.decoder)
+    assert CpuKernels.of(model.decoder)
 
 
 def test_one_text_alone_gets_the_decoders_numbers(model: FastModel) -> None:

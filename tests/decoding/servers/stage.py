@@ -13,16 +13,16 @@ from decoding.backends.contestants.servers.answer import Sleep
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.backends.contestants.servers.running import Servers
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import ONE, Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
-from decoding.measure.comparison import Comparison
-from decoding.measure.schedule import Key
-from decoding.prompts.prompt import Prompt
+from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
+from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, Recorder
 from tests.decoding.servers.wire import Script, Wire, serving
 from tests.kit.pairs import PROMPTS, Letters, pair
@@ -31,13 +31,13 @@ GREEDY = Sampling(max_new_tokens=12)
 LETTERS = Letters()
 
 
-def greedy(prompt: Any, room: int, models: Pair | None = None) -> list[int]:
+def greedy(prompt: Any, room: int, models: ModelPair | None = None) -> list[int]:
     """The target's own greedy text."""
     text = prompt if isinstance(prompt, str) else LETTERS.decode(prompt)
-    alone = Comparison(
-        models or pair(), [Prompt(text, text)], [choose("autoregressive")], Sampling(max_new_tokens=room)
+    alone = Measurement(
+        models or pair(), [PromptItem(text, text)], [choose("autoregressive")], Sampling(max_new_tokens=room)
     )
-    return alone.decode(Key(alone.choices[0], alone.prompts[0], 0), Recorder()).tokens
+    return alone.decode(SampleKey(alone.choices[0], alone.prompts[0], 0), Recorder()).tokens
 
 
 def in_steps(tokens: Sequence[int], sizes: Sequence[int] = (1, 3, 1, 5, 2)) -> list[list[int]]:
@@ -60,8 +60,8 @@ def reach(wire: Wire, dialect: str, **settings: Any) -> Reach:
 
 @contextmanager
 def comparing(
-    script: Script, dialect: str, models: Pair | None = None, **settings: Any
-) -> Iterator[tuple[Comparison, Wire]]:
+    script: Script, dialect: str, models: ModelPair | None = None, **settings: Any
+) -> Iterator[tuple[Measurement, Wire]]:
     """A comparison of autoregressive here with the server of this script."""
     with serving(script) as wire:
         models = models or pair()
@@ -69,7 +69,7 @@ def comparing(
         choices = [choose("autoregressive"), server_choice()]
         models.begin(choices)
         try:
-            yield Comparison(models, PROMPTS, choices, GREEDY), wire
+            yield Measurement(models, PROMPTS, choices, GREEDY), wire
         finally:
             models.close()
 

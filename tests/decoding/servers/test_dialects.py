@@ -9,20 +9,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.backends.contestants.servers.alone import ServersAlone
 from decoding.backends.contestants.servers.dialects import dialects
+from decoding.backends.contestants.servers.servers_only import ServersOnly
 from decoding.choice import choose
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer
 from decoding.measure.audit import respelled, with_end
-from decoding.measure.comparison import Comparison
+from decoding.measure.comparison import Measurement
 from decoding.measure.doubts import doubts
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.summary import report
 from decoding.measure.verdict import verdict
 from decoding.models.table import TableRunner
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Delivered, Finished, Reported, Started
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
 from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
@@ -35,7 +35,7 @@ TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request
 IDS = {"llamacpp", "vllm", "sglang", "trtllm"}  # take the prompt as token ids
 
 
-def row_of(comparison: Comparison) -> tuple[dict[str, Any], list[Any]]:
+def row_of(comparison: Measurement) -> tuple[dict[str, Any], list[Any]]:
     samples = [sample for group in comparison.run() for sample in group]
     runners = {choice.label: comparison.models.runner_of(choice) for choice in comparison.choices}
     own = [sample for sample in samples if sample.strategy == "server:it"]
@@ -116,7 +116,7 @@ def test_many_requests_at_once_get_their_own_texts_at_any_load(dialect: str, loa
 
 def test_a_comparison_under_load_measures_a_server_as_it_measures_us() -> None:
     with comparing(speaking("vllm", honest, LETTERS.decode), "vllm") as (comparison, _):
-        comparison.prompts = [Prompt(str(n), "abcdefghijkl"[: n % 5 + 1]) for n in range(8)]
+        comparison.prompts = [PromptItem(str(n), "abcdefghijkl"[: n % 5 + 1]) for n in range(8)]
         comparison.choices = [choice.at(Load(2)) for choice in comparison.choices]
         samples = [sample for group in comparison.run() for sample in group]
     assert len(samples) == 16
@@ -273,7 +273,7 @@ def test_a_text_that_a_server_ends_too_early_is_judged_by_the_end_token(gap: flo
     chunk = {"index": 0, "text": LETTERS.decode(tokens[:at]), "token_ids": tokens[:at], "finish_reason": "stop"}
     script: Script = lambda asked: plain({}) if asked.method == "GET" else Reply(events({"choices": [chunk]}))  # noqa: E731
     with comparing(script, "vllm", models) as (comparison, _):
-        comparison.prompts = [Prompt("ab", "ab")]
+        comparison.prompts = [PromptItem("ab", "ab")]
         _, [sample] = row_of(comparison)
     assert (sample.reason, sample.audit.outcome, sample.audit.position) == ("eos", outcome, at)
 
@@ -313,10 +313,10 @@ def test_a_text_is_cut_into_the_expected_tokens_as_far_as_they_write_it() -> Non
 
 def test_servers_run_alone_without_a_model_here() -> None:
     with serving(speaking("openai", honest, LETTERS.decode)) as wire:
-        ground = ServersAlone(reach(wire, "openai"))
+        ground = ServersOnly(reach(wire, "openai"))
         choices = [server_choice()]
         ground.begin(choices)
-        alone = Comparison(ground, PROMPTS, choices, Sampling(max_new_tokens=12))
+        alone = Measurement(ground, PROMPTS, choices, Sampling(max_new_tokens=12))
         samples = [sample for group in alone.run() for sample in group]
         ground.close()
     assert [sample.text for sample in samples] == [

@@ -23,7 +23,7 @@ from decoding.core.ending import Ending
 from decoding.core.load import ONE, Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.models.checkpoints import Loaded, load
+from decoding.models.checkpoints import LoadedModel, load
 from decoding.trace.events import Recorder, Reported
 from worker.started_server import started
 from worker.terminal.compare import main
@@ -86,7 +86,7 @@ def asked(address: str, count: int, at: Load = ONE, **sampling: Any) -> list[tup
     return [(answer, sinks[request].events) for request, answer in found]
 
 
-def counted(draft: Loaded, prompt: str, tokens: list[int]) -> tuple[int, int, int]:
+def counted(draft: LoadedModel, prompt: str, tokens: list[int]) -> tuple[int, int, int]:
     """Verifications, drafted and accepted tokens, if the draft proposes its likeliest tokens after this text. The first
     token comes with the prompt; a draft leaves room for the target's own token."""
     text = draft.tokenizer.encode(prompt)

@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from decoding.choice import choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
-from decoding.replay.what_if.places import Places
-from decoding.replay.what_if.recorded import Recorded
+from decoding.replay.what_if.places import TracedText
+from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import oracle, simulate
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Drafted, Verified
@@ -36,12 +36,12 @@ BY_ORDER = "suffix:memory=true copies from earlier requests, so what it gains de
 SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_tokens=LENGTH)]
 
 
-def recorded(labels, sampling, seed) -> Recorded:
+def recorded(labels, sampling, seed) -> RecordedComparison:
     decoded, _ = live("autoregressive", sampling, seed)
-    places = Places.of(len(decoded.tokens), LENGTH, decoded.reason == "eos")
+    places = TracedText.of(len(decoded.tokens), LENGTH, decoded.reason == "eos")
     for label in labels.split():
         places.learn(dicts(live(label, sampling, seed)[1]))
-    return Recorded([places], 1, COSTS, {1: 3})
+    return RecordedComparison([places], 1, COSTS, {1: 3})
 
 
 def counts_of(events):

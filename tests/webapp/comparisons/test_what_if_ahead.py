@@ -9,8 +9,8 @@ from django.core.cache import cache
 
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
-from decoding.replay.what_if.ahead import Stood, ahead_of, stood, surer
-from decoding.replay.what_if.places import Places
+from decoding.replay.what_if.ahead import Stood, ssd_tracks_of, stood, surer
+from decoding.replay.what_if.places import TracedText
 from decoding.trace.events import Anticipated, Drafted, Prompted, Verified
 from tests.decoding.worlds import World
 from tests.kit.what_if import ask, comparison, decode, dicts, timed
@@ -32,7 +32,7 @@ def live(label, sampling, seed):
 def recorded(labels, sampling, seed):
     """The text, its places, and where the target's tokens stood, by the SSD among these strategies."""
     text = live("autoregressive", sampling, seed)[0].tokens
-    places, where = Places.of(len(text), LENGTH, False), {}
+    places, where = TracedText.of(len(text), LENGTH, False), {}
     places.learn(dicts([Prompted(PROMPT, 0)]))
     for label in labels.split():
         events = live(label, sampling, seed)[1]
@@ -45,7 +45,7 @@ def ahead(labels, sampling, seed):
     text, places, where = recorded(labels, sampling, seed)
     priced = [list(timed(live(name, sampling, seed)[1])) for name in ("autoregressive", "static:2", "static:4")]
     prepared = [live(name, sampling, seed)[1] for name in labels.split() if name.startswith("ssd")]
-    return ahead_of([(text, places, where)], priced, prepared, lambda tokens: tokens * 10e-6, is_beside=False)
+    return ssd_tracks_of([(text, places, where)], priced, prepared, lambda tokens: tokens * 10e-6, is_beside=False)
 
 
 def rounds_of(events):

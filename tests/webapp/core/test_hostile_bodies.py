@@ -12,7 +12,7 @@ from rest_framework import serializers
 from tests.webapp import make
 from webapp.core import rest, strict_json
 from webapp.core.api import Input
-from webapp.core.fields import NAMED, Entries, Several, Table
+from webapp.core.fields import NAMED, ObjectList, Several, Table
 
 LARGEST_ANSWER = 10_000  # bytes
 
@@ -34,7 +34,7 @@ def inside(name: str, field: Any) -> Iterator[tuple[str, Any]]:
 def is_bounded(field: Any) -> bool:
     match field:
         case serializers.ListSerializer():
-            return isinstance(field, Entries) and field.max_length is not None
+            return isinstance(field, ObjectList) and field.max_length is not None
         case serializers.ListField():
             return isinstance(field, Several) and field.max_length is not None
         case serializers.DictField():

@@ -9,7 +9,7 @@ from tests.webapp import make
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import ends, line, services
 from webapp.jobs.leases import Reaper
-from webapp.jobs.models import Job, JobEvent, Queue, State
+from webapp.jobs.models import Job, JobEvent, JobState, Queue
 
 
 @pytest.fixture
@@ -152,4 +152,4 @@ def test_after_an_outage_of_the_database_every_worker_has_time_to_renew(job):
     services.renew(job=claimed)
     now += 9
     assert reaper.look() == 0
-    assert Job.objects.get().state == State.RUNNING
+    assert Job.objects.get().state == JobState.RUNNING

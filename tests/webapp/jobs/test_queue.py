@@ -17,7 +17,7 @@ from webapp.comparisons.kinds import COMPARISON
 from webapp.core.problems import Conflict, Forbidden
 from webapp.jobs import line, log, pauses, services
 from webapp.jobs.leases import Reaper
-from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Queue, State, Worker
+from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, JobState, Queue, Worker
 from webapp.registry.kinds import CHECK_MODEL, COUNT_TOKENS, FETCH_MODEL
 from webapp.studies.kinds import PLAN
 from webapp.uploads.kinds import UNPACK
@@ -140,8 +140,8 @@ def test_retry_starts_with_fresh_attempts(world):
 
 
 def test_no_final_state_leads_anywhere_but_back_to_the_queue():
-    assert all(MOVES[state] <= {State.QUEUED} for state in FINAL)
-    assert set(MOVES) == set(State)
+    assert all(MOVES[state] <= {JobState.QUEUED} for state in FINAL)
+    assert set(MOVES) == set(JobState)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_job_never_waits_for_itself(world):
     job = enqueue(world)
     services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={})
     claim()
-    assert job.state == State.QUEUED, "as it was when it was read"
+    assert job.state == JobState.QUEUED, "as it was when it was read"
     assert line.place(job).reason == "1st in `cpu`; 0 of 1 worker busy."
 
 
@@ -412,7 +412,7 @@ def test_the_jobs_of_who_is_deactivated_end(world):
     assert services.end_those_of_deactivated() == 2 and services.end_those_of_deactivated() == 0
     for job in (running, waiting, other):
         job.refresh_from_db()
-    assert running.is_cancel_asked and (waiting.state, other.state) == (State.CANCELLED, State.QUEUED)
+    assert running.is_cancel_asked and (waiting.state, other.state) == (JobState.CANCELLED, JobState.QUEUED)
     assert waiting.reason == "Cancelled: alice was deactivated."
     services.retry(job=waiting, by=world.actor(world.bob))  # it is bob's from now on
     assert services.end_those_of_deactivated() == 0

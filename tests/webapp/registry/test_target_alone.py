@@ -9,8 +9,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from decoding.backends.alone import runnable, those_that_run
-from decoding.backends.alone import usual as usual_alone
+from decoding.backends.without_draft import runnable, those_that_run
+from decoding.backends.without_draft import usual as usual_alone
 from decoding.strategies import STRATEGIES
 from tests.webapp import make
 from webapp.comparisons import demo

@@ -16,11 +16,11 @@ from webapp.comparisons.across.columns import RunColumn
 from webapp.comparisons.across.naming import page_of
 from webapp.comparisons.models import Exactness, Run
 from webapp.core.templatetags.ui import ago, count
-from webapp.jobs.models import State
+from webapp.jobs.models import JobState
 
 NONE = mark_safe("<td>–</td>")
 OWN_DRAWS = "draws of its own from the same distribution, so not compared word for word"
-STATES = {State.SUCCEEDED: "good", State.FAILED: "bad", State.RUNNING: "warn"}
+STATES = {JobState.SUCCEEDED: "good", JobState.FAILED: "bad", JobState.RUNNING: "warn"}
 TEXTS = {
     Exactness.IDENTICAL: mark_safe('<td><span class="good">identical</span></td>'),
     Exactness.TIE: mark_safe('<td><span class="warn">ties</span></td>'),
@@ -98,7 +98,7 @@ def _noise(noisy_count: int | None, run: Run) -> SafeString:
     return format_html('<td class="num"><span class="warn">{} of {}</span></td>', count(noisy_count), of)
 
 
-def _state(state: State, run: Run) -> SafeString:
+def _state(state: JobState, run: Run) -> SafeString:
     return format_html('<td><span class="{}">{}</span></td>', STATES.get(state, "quiet"), state)
 
 

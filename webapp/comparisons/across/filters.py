@@ -16,7 +16,7 @@ from decoding.public import FORMER, STRATEGIES
 from webapp.comparisons.across.columns import COLUMNS, COSTS, ORDERS, RANGED
 from webapp.comparisons.models import Conditions, Exactness, Figures, Run, RunQuerySet
 from webapp.core.problems import Invalid
-from webapp.jobs.models import State
+from webapp.jobs.models import JobState
 from webapp.registry.models import Dataset, Pair
 
 ORDERINGS = [sign + name for name in ORDERS for sign in ("", "-")]
@@ -54,7 +54,7 @@ class _Named(filters.FilterSet):
     strategy = StrategyFilter(choices=[(slug, spec.title) for slug, spec in STRATEGIES.items()])
     device = filters.CharFilter(field_name="figures__conditions__device", max_length=400)
     conditions = filters.UUIDFilter(field_name="figures__conditions_id")
-    state = filters.ChoiceFilter(field_name="comparison__job__state", choices=State.choices)
+    state = filters.ChoiceFilter(field_name="comparison__job__state", choices=JobState.choices)
     noisy = filters.BooleanFilter(method="is_noisy")
     exactness = filters.ChoiceFilter(field_name="figures__exactness", choices=Exactness.choices)
     since = filters.DateFilter(field_name="created", lookup_expr="date__gte")

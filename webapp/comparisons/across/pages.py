@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.comparisons.across import charts, columns, filters, history, naming, saved, serializers
 from webapp.comparisons.across.cells import RunTable
@@ -27,7 +27,7 @@ MOST_CONDITIONS = 1000
 
 
 @page(Right.READ)
-def runs(request: Asked) -> HttpResponse:
+def runs(request: ActorRequest) -> HttpResponse:
     asked = filters.sound(request.GET)
     known = Conditions.objects.visible_to(request.actor).select_related("pair", "dataset").order_by("-created")
     own = (field.name for field in Conditions._meta.concrete_fields)
@@ -63,7 +63,7 @@ def runs(request: Asked) -> HttpResponse:
 
 
 @page(Right.READ)
-def pair_history(request: Asked, id: UUID) -> HttpResponse:
+def pair_history(request: ActorRequest, id: UUID) -> HttpResponse:
     pair = one(Pair.objects.visible_to(request.actor).select_related("target", "draft"), id)
     rows = filters.runs(request.actor).filter(comparison__pair=pair)
     asked = history.questions(rows)
@@ -82,7 +82,7 @@ def pair_history(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def save_view(request: Asked) -> HttpResponse:
+def save_view(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewView, request, actor=request.actor)
     if view := form.submit(lambda **asked: saved.save(by=request.actor, **asked)):
         messages.success(request, f"The view {view.name} is kept for your team.")
@@ -91,13 +91,13 @@ def save_view(request: Asked) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def bin_view(request: Asked, id: UUID) -> HttpResponse:
+def bin_view(request: ActorRequest, id: UUID) -> HttpResponse:
     view = one(SavedView.objects.visible_to(request.actor), id)
     return to_bin(request, view, undo=reverse("restore-view", args=[id]), back="runs", called=f"The view {view.name}")
 
 
 @page(Right.SUBMIT, ("POST",))
-def restore_view(request: Asked, id: UUID) -> HttpResponse:
+def restore_view(request: ActorRequest, id: UUID) -> HttpResponse:
     view = one(SavedView.objects.visible_to(request.actor), id)
     saved.restore(view=view, by=request.actor)
     return redirect(f"{reverse('runs')}?{view.query}")
@@ -125,7 +125,7 @@ def _ranges(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _chart(request: Asked, asked: Mapping[str, Any], rows: Any, found: Sequence[Group]) -> dict[str, Any]:
+def _chart(request: ActorRequest, asked: Mapping[str, Any], rows: Any, found: Sequence[Group]) -> dict[str, Any]:
     cost = request.GET.get("cost", "")
     cost = cost if cost in columns.COSTS else next(iter(columns.COSTS))
     by_id = {str(group.conditions.pk): group for group in found}
@@ -136,7 +136,7 @@ def _chart(request: Asked, asked: Mapping[str, Any], rows: Any, found: Sequence[
     return {"group": group, "cost": cost, "costs": columns.COSTS, "chart": chart, "in_words": charts.in_words(chart)}
 
 
-def _addresses(request: Asked, asked: Mapping[str, Any]) -> dict[str, str]:
+def _addresses(request: ActorRequest, asked: Mapping[str, Any]) -> dict[str, str]:
     """Addresses at which a script finds the same rows."""
     ordering = request.GET.get("ordering", "")
     kept = {**asked, **({"ordering": ordering} if ordering in filters.ORDERINGS else {})}

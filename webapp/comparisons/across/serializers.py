@@ -8,9 +8,9 @@ from rest_framework import serializers
 
 from webapp.accounts.serializers import Name
 from webapp.comparisons.models import Conditions, Figures, Run, SavedView
-from webapp.comparisons.serializers import ALONE, Named
+from webapp.comparisons.serializers import SERVERS_ONLY, Named
 from webapp.core.api import Input, Output
-from webapp.jobs.models import State
+from webapp.jobs.models import JobState
 
 
 class FiguresOut(Output):
@@ -29,9 +29,9 @@ class FiguresOut(Output):
 
 class RunOut(Output):
     comparison_name = serializers.CharField(source="comparison.name")
-    pair = Named(source="comparison.pair", allow_null=True, help_text=ALONE)
+    pair = Named(source="comparison.pair", allow_null=True, help_text=SERVERS_ONLY)
     dataset = Named(source="comparison.dataset")
-    state = serializers.ChoiceField(choices=State.choices, source="comparison.job.state")
+    state = serializers.ChoiceField(choices=JobState.choices, source="comparison.job.state")
     launched = serializers.DateTimeField(source="created")
     figures = FiguresOut(allow_null=True, help_text="null until the comparison has ended")
 
@@ -44,7 +44,7 @@ class RunOut(Output):
 
 
 class ConditionsOut(Output):
-    pair = Named(allow_null=True, help_text=ALONE)
+    pair = Named(allow_null=True, help_text=SERVERS_ONLY)
     dataset = Named()
 
     class Meta:

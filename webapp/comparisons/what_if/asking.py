@@ -20,14 +20,14 @@ from decoding.public import (
     MOST_USERS_ASKED,
     ONE,
     STRATEGIES,
-    AtLoad,
     BadStrategy,
     Choice,
     Load,
-    Played,
-    Recorded,
+    RecordedComparison,
     Simulation,
+    SimulationAtLoad,
     Slider,
+    SsdSimulation,
     Strategy,
     choose,
     current,
@@ -97,7 +97,7 @@ def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object],
     return {**answer, "curve": {**curve, "points": scaled}}
 
 
-def _recorded(comparison: Comparison) -> Recorded:
+def _recorded(comparison: Comparison) -> RecordedComparison:
     found = recorded(comparison)
     if found is None:
         raise nothing_recorded(comparison.pair)
@@ -168,7 +168,7 @@ def _is_ahead(strategy: str) -> bool:
     return STRATEGIES[strategy].prepares_ahead
 
 
-def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
+def _play(found: RecordedComparison, choice: Choice) -> Simulation | SimulationAtLoad | SsdSimulation:
     if refused := unknown(found, choice):
         raise refused
     if choice.load != ONE:
@@ -176,7 +176,9 @@ def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
     return found.ahead.play(choice) if found.ahead and choice.spec.prepares_ahead else simulate(found, choice)
 
 
-def _fit(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, load: Load = ONE) -> dict[str, Any]:
+def _fit(
+    found: RecordedComparison, rows: Sequence[Mapping[str, Any]], is_ahead: bool, load: Load = ONE
+) -> dict[str, Any]:
     """Return the measured results at this load, the replay's results for them, and the overall ratio of the two."""
     measured = [_replayed(found, row, is_ahead) for row in rows if row["role"] != "baseline" and row["speedup"]]
     off = [row["speedup"]["ratio"] / row["simulated"] for row in measured if row["simulated"]]
@@ -191,7 +193,7 @@ def _fit(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, loa
     }
 
 
-def _replayed(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
+def _replayed(found: RecordedComparison, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice.of(row).at(load_of(row))
     is_known = choice.spec in ASKABLE or (choice.spec.copies and choice.spec.needs_draft)
     can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not unknown(found, choice)
@@ -221,7 +223,7 @@ def _with(choice: Choice, param: str, value: float) -> Choice:
     return Choice(choice.strategy, {**choice.params, param: value}).at(choice.load)
 
 
-def _point(value: Any, at: Simulation | AtLoad | Played) -> dict[str, float]:
+def _point(value: Any, at: Simulation | SimulationAtLoad | SsdSimulation) -> dict[str, float]:
     low, high = at.possible
     return {"value": value, "ratio": at.ratio, "low": low, "high": high, "unmeasured": at.unmeasured}
 
@@ -253,7 +255,10 @@ def answers_along(comparison: Comparison, asked: str, most: int) -> list[dict[st
 
 
 def _result(
-    found: Recorded, choice: Choice, simulation: Simulation | AtLoad | Played, fit: Mapping[str, Any]
+    found: RecordedComparison,
+    choice: Choice,
+    simulation: Simulation | SimulationAtLoad | SsdSimulation,
+    fit: Mapping[str, Any],
 ) -> dict[str, Any]:
     correction = fit["correction"]
     steps = STEPS.get(choice.strategy)

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.cache import cache
 
-from decoding.public import SOURCES, BadStrategy, Choice, Judge, Prices
+from decoding.public import SOURCES, BadStrategy, Choice, CopyJudge, Prices
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.recorded import KEPT_SECONDS
 from webapp.core.problems import Problem
@@ -28,9 +28,9 @@ def judging(comparison: Comparison) -> dict[str, Classifier]:
     return {str(one.pk): one for one in newest}
 
 
-def judges(comparison: Comparison) -> dict[str, Judge]:
+def judges(comparison: Comparison) -> dict[str, CopyJudge]:
     """Read them. One whose files cannot be read is left out."""
-    found: dict[str, Judge] = {}
+    found: dict[str, CopyJudge] = {}
     for name, classifier in judging(comparison).items():
         with suppress(BadStrategy, Problem, OSError):
             judge: Any = cache.get_or_set(f"judge:{name}", partial(classifying.judge_of, classifier), KEPT_SECONDS)

@@ -6,10 +6,20 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.public import STRATEGIES, Ahead, AtLoad, Choice, Played, Recorded, Simulation, Strategy, remarks_on
+from decoding.public import (
+    STRATEGIES,
+    Choice,
+    RecordedComparison,
+    Simulation,
+    SimulationAtLoad,
+    SsdSimulation,
+    SsdTracks,
+    Strategy,
+    remarks_on,
+)
 
 
-def _prices(found: Recorded, simulation: AtLoad) -> Iterator[str]:
+def _prices(found: RecordedComparison, simulation: SimulationAtLoad) -> Iterator[str]:
     """Say which prices of joint passes were measured here, and which are extended."""
     users = simulation.users
     measured = _counted(sorted(found.widest))
@@ -28,7 +38,7 @@ def _prices(found: Recorded, simulation: AtLoad) -> Iterator[str]:
     yield "A request's time includes waiting and reading the prompt. Autoregressive has as many users."
 
 
-def _preparing(ahead: Ahead, users: int) -> str:
+def _preparing(ahead: SsdTracks, users: int) -> str:
     """Say where the price of preparing comes from."""
     if users in ahead.at:
         return f"Preparing is priced as measured here with {users} users."
@@ -60,7 +70,7 @@ def _drafts_alone(spec: Strategy) -> bool:
     return spec.needs_draft and not (spec.copies or spec.branches or spec.prepares_ahead)
 
 
-def _not_in_traces(found: Recorded, choice: Choice) -> Iterator[str]:
+def _not_in_traces(found: RecordedComparison, choice: Choice) -> Iterator[str]:
     """Say what stands for something that the traces do not hold."""
     if found.ahead and choice.spec.prepares_ahead:
         backup = str(choice.settled["backup"])
@@ -83,7 +93,10 @@ def _left_out(choice: Choice, fit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def notes_of(
-    found: Recorded, choice: Choice, simulation: Simulation | AtLoad | Played, fit: Mapping[str, Any]
+    found: RecordedComparison,
+    choice: Choice,
+    simulation: Simulation | SimulationAtLoad | SsdSimulation,
+    fit: Mapping[str, Any],
 ) -> Iterator[str]:
     correction = fit["correction"]
     low, high = simulation.possible
@@ -98,7 +111,7 @@ def notes_of(
             "gets the mean price, so do not rely on small differences between lookaheads. Repeat the comparison on a "
             "quiet machine or on more prompts."
         )
-    if isinstance(simulation, AtLoad):
+    if isinstance(simulation, SimulationAtLoad):
         yield from _prices(found, simulation)
     elif simulation.unmeasured > 0:
         yield (

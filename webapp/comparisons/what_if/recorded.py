@@ -15,17 +15,17 @@ from decoding.public import (
     STRATEGIES,
     CostModel,
     Event,
-    Places,
-    Recorded,
+    RecordedComparison,
     Started,
     Stood,
+    TracedText,
     Verified,
-    ahead_of,
     costs_from,
     drafting_is_clear,
     from_dict,
     prepared_along,
     reading_cost,
+    ssd_tracks_of,
     stood,
     surer,
     with_loads,
@@ -62,17 +62,17 @@ def one_user(comparison: Comparison) -> SampleQuerySet:
     return Sample.objects.filter(run__comparison=comparison, run__concurrency=1).finished()
 
 
-def recorded(comparison: Comparison) -> Recorded | None:
+def recorded(comparison: Comparison) -> RecordedComparison | None:
     """Return the recordings; None if nothing can be replayed yet. Reading traces is most of the work, so they are
     cached for other questions."""
     return cache.get_or_set(f"recorded-2:{version(comparison)}", lambda: _read(comparison), KEPT_SECONDS)
 
 
-def _read(comparison: Comparison) -> Recorded | None:
+def _read(comparison: Comparison) -> RecordedComparison | None:
     rows = one_user(comparison).filter(repeat=1).select_related("run")
-    alone = rows.filter(run__strategy=BASELINE).select_related("prompt").order_by("prompt__number")
-    texts = {row.prompt_id: row.numbers for row in alone}
-    before = {row.prompt_id: row.prompt.text[-KEPT_WORDS:] for row in alone}
+    undrafted = rows.filter(run__strategy=BASELINE).select_related("prompt").order_by("prompt__number")
+    texts = {row.prompt_id: row.numbers for row in undrafted}
+    before = {row.prompt_id: row.prompt.text[-KEPT_WORDS:] for row in undrafted}
     few = list(texts)[:: max(1, -(-len(texts) * comparison.runs.count() // MOST_SAMPLES))]
     read = rows.filter(prompt_id__in=few, run__strategy__in=DRAFTED_BY_THE_PAIR | PRICED)
     alike = {row.pk: row for row in read if row.numbers["tokens"] == texts[row.prompt_id]["tokens"]}
@@ -100,9 +100,9 @@ def _read(comparison: Comparison) -> Recorded | None:
     if not seen or costs is None:
         return None
     prices = with_loads(costs, _by_users(comparison), reading_cost(began[False], began[True]))
-    found = Recorded([*seen.values()], len(texts), *prices, is_clear=not drafted or drafting_is_clear(priced))
+    found = RecordedComparison([*seen.values()], len(texts), *prices, is_clear=not drafted or drafting_is_clear(priced))
     seen_texts = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
-    played_ahead = ahead_of(seen_texts, priced, ahead, found.alone, is_beside=_is_beside(comparison))
+    played_ahead = ssd_tracks_of(seen_texts, priced, ahead, found.undrafted, is_beside=_is_beside(comparison))
     return replace(found, ahead=played_ahead and replace(played_ahead, at=_preparing(comparison, found.costs)))
 
 
@@ -146,10 +146,10 @@ def _is_beside(comparison: Comparison) -> bool:
     return any(works_at_once(stated.get(run.label, "")) for run in comparison.runs.all() if run.strategy in AHEAD)
 
 
-def _places(text: Mapping[str, Any], before: str, room: int) -> Places:
+def _places(text: Mapping[str, Any], before: str, room: int) -> TracedText:
     length = len(text["tokens"])
     most = length if text["reason"] == "context" else max(room, length)
-    return Places.of(length, most, text["reason"] == "eos", before, text["tokens"])
+    return TracedText.of(length, most, text["reason"] == "eos", before, text["tokens"])
 
 
 def _costs(

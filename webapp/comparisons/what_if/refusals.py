@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from decoding.public import BASELINE, STRATEGIES, Choice, Recorded, Sampling, Strategy, alone, choose, lacks_scores
+from decoding.public import (
+    BASELINE,
+    STRATEGIES,
+    Choice,
+    RecordedComparison,
+    Sampling,
+    Strategy,
+    choose,
+    lacks_scores,
+    without_draft,
+)
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.recorded import COPYING, DRAFTED_BY_THE_PAIR, PRICED, one_user
 from webapp.core.problems import Conflict
@@ -53,13 +63,13 @@ def no_draft(comparison: Comparison, choice: Choice) -> Conflict | None:
     if comparison.pair is None or not comparison.pair.lacks or not choice.spec.needs_draft:
         return None
     ask = f"Ask about {_listed(ASKABLE_ALONE)}, or compare on"
-    if comparison.pair.is_alone:
-        return Conflict(alone.lacks_draft(choice.label), code="no-draft", hint=f"{ask} a pair with a draft.")
+    if comparison.pair.is_undrafted:
+        return Conflict(without_draft.lacks_draft(choice.label), code="no-draft", hint=f"{ask} a pair with a draft.")
     why = lacks_scores(f"A replay of {choice.label}")
     return Conflict(why, code="other-tokenizer", hint=f"{ask} a pair of these models with the setting tli.")
 
 
-def unknown(found: Recorded, choice: Choice) -> Conflict | None:
+def unknown(found: RecordedComparison, choice: Choice) -> Conflict | None:
     """Return why these traces cannot tell what the choice would draft; None if they can."""
     if choice.spec.copies and not found.knows_prompts:
         return Conflict(

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from decoding.public import shortened
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import form_page, listing, one, page
@@ -23,14 +23,14 @@ MOST_MADE = 20  # comparisons on the page of a server
 
 
 @page(Right.READ)
-def endpoints(request: Asked) -> HttpResponse:
+def endpoints(request: ActorRequest) -> HttpResponse:
     rows = listed(request, Endpoint.objects.select_related("target"))
     found = listing(request, rows, search=("name", "url"), filters={"state": Readiness.values})
     return render(request, "registry/endpoints.html", {"list": found, "kind": "endpoints", "in_bin": in_bin(request)})
 
 
 @page(Right.READ)
-def endpoint(request: Asked, id: UUID) -> HttpResponse:
+def endpoint(request: ActorRequest, id: UUID) -> HttpResponse:
     rows = Endpoint.objects.visible_to(request.actor).select_related("job", "target", "created_by")
     found = one(rows, id)
     place = line.place(found.job) if found.job and not found.job.is_final else None
@@ -41,7 +41,7 @@ def endpoint(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_endpoint(request: Asked) -> HttpResponse:
+def new_endpoint(request: ActorRequest) -> HttpResponse:
     form = Form(NewEndpoint, request, actor=request.actor)
     if made := form.submit(lambda **asked: services.add_endpoint(by=request.actor, **asked)):
         told = f"{made.name} is registered. A worker asks what it serves."
@@ -51,13 +51,13 @@ def new_endpoint(request: Asked) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def check_endpoint(request: Asked, id: UUID) -> HttpResponse:
+def check_endpoint(request: ActorRequest, id: UUID) -> HttpResponse:
     services.check(endpoint=one(Endpoint.objects.visible_to(request.actor), id), by=request.actor)
     return redirect("endpoint", id)
 
 
 @page(Right.SUBMIT, ("POST",))
-def set_key(request: Asked, id: UUID) -> HttpResponse:
+def set_key(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Endpoint.objects.visible_to(request.actor), id)
     form = Form(NewKey, request)
     if form.submit(lambda key: services.set_key(endpoint=found, key=key, by=request.actor) or found):
@@ -68,7 +68,7 @@ def set_key(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def drop_key(request: Asked, id: UUID) -> HttpResponse:
+def drop_key(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Endpoint.objects.visible_to(request.actor), id)
     services.drop_key(endpoint=found, by=request.actor)
     messages.success(request, f"The key of {found.name} is deleted.")

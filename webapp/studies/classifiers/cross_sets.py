@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.public import alone
+from decoding.public import without_draft
 from webapp.registry.models import Pair
 from webapp.studies.kinds import PLAN
 from webapp.studies.models import Classifier, Study
@@ -102,6 +102,6 @@ def _own_cell(classifier: Classifier) -> CrossCell:
     rules = [value for name, value in predicted.items() if name.startswith("disco:")]
     best = Other("best static", predicted.get("best static"))
     if not rules:
-        rules = [*alone.judged_copies(predicted).values()]
-        best = Other("best copy", alone.best_copy(predicted))
+        rules = [*without_draft.judged_copies(predicted).values()]
+        best = Other("best copy", without_draft.best_copy(predicted))
     return CrossCell(classifier.metrics.get("auc"), max(rules, default=None), best)

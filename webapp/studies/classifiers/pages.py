@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from decoding.public import DESIGNS, OURS, learning_sentence, rule_of, sharing_sentence
-from webapp.accounts.asked import Asked
+from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.naming import file_name
@@ -29,7 +29,7 @@ SHOWN = ("pair", "created_by", "training__dataset", "training__start")  # what i
 
 
 @page(Right.READ)
-def classifiers(request: Asked) -> HttpResponse:
+def classifiers(request: ActorRequest) -> HttpResponse:
     rows = Classifier.objects.select_related("pair", "training__dataset").defer("card")
     mine = Job.objects.visible_to(request.actor).exclude(state__in=FINAL)
     context = {
@@ -43,7 +43,7 @@ def classifiers(request: Asked) -> HttpResponse:
 
 @takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_classifier(request: Asked) -> HttpResponse:
+def new_classifier(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewClassifier, request, actor=request.actor)
     if form.submit(lambda **asked: services.add_classifier(by=request.actor, **asked)):
         return redirect("classifiers")
@@ -51,7 +51,7 @@ def new_classifier(request: Asked) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
-def train_classifier(request: Asked) -> HttpResponse:
+def train_classifier(request: ActorRequest) -> HttpResponse:
     filled = ("pair", "dataset", "design", *SamplingFields().fields)
     initial = {name: request.GET[name] for name in filled if name in request.GET}
     form = Form(serializers.NewTraining, request, initial=initial, actor=request.actor)
@@ -71,7 +71,7 @@ def train_classifier(request: Asked) -> HttpResponse:
 
 
 @page(Right.READ)
-def training(request: Asked, id: UUID) -> HttpResponse:
+def training(request: ActorRequest, id: UUID) -> HttpResponse:
     """Page of a training while it runs; then the classifier's own page takes over."""
     mine = Job.objects.visible_to(request.actor)
     rows = Training.objects.filter(job__in=mine).select_related("pair", "dataset", "job", "classifier")
@@ -82,7 +82,7 @@ def training(request: Asked, id: UUID) -> HttpResponse:
 
 
 @page(Right.READ)
-def classifier(request: Asked, id: UUID) -> HttpResponse:
+def classifier(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Classifier.objects.visible_to(request.actor).select_related(*SHOWN), id)
     return render(request, "studies/classifier.html", content(found))
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from decoding.public import OURS, SOURCES, Judge, read_judge
+from decoding.public import OURS, SOURCES, CopyJudge, read_judge
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -71,7 +71,7 @@ def usable_on(pair: Pair) -> Kept:
     """Return the classifiers that may decide on this pair, the newest first. On a target alone they judge copies, which
     they know by the text alone: those of pairs with the same target serve too."""
     of_copies = {"pair__target": pair.target_id, "team": pair.team_id, "card__design": SOURCES}
-    whose = of_copies if pair.is_alone else {"pair": pair}
+    whose = of_copies if pair.is_undrafted else {"pair": pair}
     return Classifier.objects.filter(**whose).kept().order_by("-created")
 
 
@@ -93,7 +93,7 @@ def classifier_file(*, classifier: Classifier, name: str) -> bytes:
     raise NotFound(f"{classifier.name} has no file {name[:80]!r}.")
 
 
-def judge_of(classifier: Classifier) -> Judge:
+def judge_of(classifier: Classifier) -> CopyJudge:
     """Return what estimates copied tokens. Raise BadStrategy or Invalid if the files hold no such thing."""
     [weights] = [file for file in classifier.upload.files.all() if file.path.endswith(".safetensors")]
     return read_judge(whole(weights, classifier.upload.team_id, longest=LARGEST_JUDGE), classifier.card)

@@ -8,20 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from decoding.backends.contestants.servers.alone import ServersAlone
-from decoding.backends.pair import Pair
+from decoding.backends.contestants.servers.servers_only import ServersOnly
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
-from decoding.measure.schedule import Key, stints
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
+from decoding.measure.schedule import SampleKey, stints
 from decoding.models.devices import is_lost
 from decoding.replay.weighing import settle_prices
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
-from worker.jobs.comparison.messages import Audited, Broke, Decoded, ToCompare, Weighed, Which
+from worker.jobs.comparison.messages import Audited, Broke, SampleDecoded, ToCompare, Weighed, Which
 from worker.jobs.comparison.tracing import Tracing, which
-from worker.messages import Cancelled, Emit, Loaded, Step
+from worker.messages import Cancelled, Emit, JobProgress, PairLoaded
 
 logger = logging.getLogger("drafthouse.engine")
 LAST_LINES = 6
@@ -34,7 +34,7 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
     emit(loaded)
     with closing(pair), Tracing(emit, pair.tokenizer.decode if pair.tokenizer else in_no_words) as tracing:
         pair.begin([choice for choice in order.choices if choice.spec.role != "server"])
-        comparison = Comparison(
+        comparison = Measurement(
             pair,
             order.prompts,
             [choice for choice in order.choices if meets(pair, choice, order, emit)],
@@ -43,10 +43,10 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             sink_for=tracing.sink_for,
             cancelled=cancelled,
         )
-        comparison.warm_up(on_progress=lambda done, due: emit(Step(WARMING, done, due)))
+        comparison.warm_up(on_progress=lambda done, due: emit(JobProgress(WARMING, done, due)))
         trouble = list[str]()
         prices = settle_prices(
-            comparison, order.prices, trouble.append, lambda done, due: emit(Step(WEIGHING, done, due))
+            comparison, order.prices, trouble.append, lambda done, due: emit(JobProgress(WEIGHING, done, due))
         )
         if prices or trouble:
             emit(Weighed(prices, *trouble))
@@ -65,17 +65,17 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
             emit(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
 
 
-def ground(order: ToCompare, residents: Residents) -> tuple[Pair | ServersAlone, Loaded]:
+def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
         pair, loaded = load_pair(order.pair, residents, order.choices, order.servers.reach())
-        longest = Comparison(pair, order.prompts, order.choices, order.sampling).longest
+        longest = Measurement(pair, order.prompts, order.choices, order.sampling).longest
         by_strategy = {choice.label: pair.hardware_of(choice, longest) for choice in order.choices}
         return pair, replace(loaded, hardware={**loaded.hardware, "by_strategy": by_strategy})
-    alone = ServersAlone(order.servers.reach())
+    alone = ServersOnly(order.servers.reach())
     hardware = {choice.label: alone.hardware_of(choice) for choice in order.choices}
     runners = {choice.label: alone.runner_of(choice) for choice in order.choices}
-    return alone, Loaded({"device_name": ELSEWHERE, "by_strategy": hardware}, runners)
+    return alone, PairLoaded({"device_name": ELSEWHERE, "by_strategy": hardware}, runners)
 
 
 def in_no_words(tokens: Sequence[int]) -> str:
@@ -83,7 +83,7 @@ def in_no_words(tokens: Sequence[int]) -> str:
     return ""
 
 
-def meets(pair: Pair | ServersAlone, choice: Choice, order: ToCompare, emit: Emit) -> bool:
+def meets(pair: ModelPair | ServersOnly, choice: Choice, order: ToCompare, emit: Emit) -> bool:
     """Whether the choice can run. A server that cannot be met costs its own samples, not those of the others."""
     if choice.spec.role != "server":
         return True
@@ -97,7 +97,7 @@ def meets(pair: Pair | ServersAlone, choice: Choice, order: ToCompare, emit: Emi
     return True
 
 
-def askable(comparison: Comparison, keys: Iterable[Key], emit: Emit) -> Iterator[Key]:
+def askable(comparison: Measurement, keys: Iterable[SampleKey], emit: Emit) -> Iterator[SampleKey]:
     """Yield the samples that can be decoded, and report the others. A prompt that is too long costs only itself."""
     for key in keys:
         if refusal := comparison.refusal(key.prompt, key.repeat):
@@ -106,7 +106,7 @@ def askable(comparison: Comparison, keys: Iterable[Key], emit: Emit) -> Iterator
             yield key
 
 
-def decode(comparison: Comparison, stint: Sequence[Key], tracing: Tracing, emit: Emit) -> Iterator[Sample]:
+def decode(comparison: Measurement, stint: Sequence[SampleKey], tracing: Tracing, emit: Emit) -> Iterator[SampleResult]:
     """Decode these samples. One that breaks is reported, and the rest go on."""
     left = {which(key) for key in stint}
     try:
@@ -117,7 +117,7 @@ def decode(comparison: Comparison, stint: Sequence[Key], tracing: Tracing, emit:
             elif sample.reason == "cancelled":
                 return
             else:
-                emit(Decoded(sample, tracing.finish(which(key))))
+                emit(SampleDecoded(sample, tracing.finish(which(key))))
                 yield sample
     except Exception as error:
         logger.exception("an error of our own")

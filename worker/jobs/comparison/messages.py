@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.choice import Choice
-from decoding.measure.sample import Sample
+from decoding.measure.sample import SampleResult
 from decoding.trace.events import Event
 from worker.messages import LocalPair, PairOrder, Report
 from worker.servers import NO_SERVERS, ServersAsked
@@ -24,7 +24,7 @@ class ToCompare(PairOrder):
     choices: Sequence[Choice]
     repeats: int
     settled: frozenset[tuple[str, int]]  # prompt's id and repeat: nothing is left to do for these
-    finished: Sequence[Sample]  # of the prompts that are not settled: decoded before, by this attempt or another
+    finished: Sequence[SampleResult]  # of the prompts that are not settled: decoded before, by this attempt or another
     given_up: frozenset[Which]  # these broke, and are not tried again
     prices: Mapping[str, Any]  # of its classifiers, as an earlier engine weighed them
     servers: ServersAsked = NO_SERVERS  # those that the choices name
@@ -60,17 +60,17 @@ class Grew:
 
 
 @dataclass(frozen=True, slots=True)
-class Grown(Report):
+class TracesGrown(Report):
     """More of the traces of all samples that are being decoded."""
 
     traces: Sequence[Grew]
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded(Report):
+class SampleDecoded(Report):
     """A sample is complete; all of its trace was sent before this."""
 
-    sample: Sample
+    sample: SampleResult
     last_seq: int
 
 
@@ -86,4 +86,4 @@ class Broke(Report):
 class Audited(Report):
     """The samples of one prompt, each compared with autoregressive's."""
 
-    samples: Sequence[Sample]
+    samples: Sequence[SampleResult]

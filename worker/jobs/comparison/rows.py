@@ -8,8 +8,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from decoding.dice.sampling import Sampling
-from decoding.measure.sample import Sample as Numbers
-from decoding.measure.sample import sample_from_dict
+from decoding.measure.sample import SampleResult, sample_from_dict
 from decoding.trace.events import to_dict
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
@@ -24,8 +23,8 @@ from worker import noise
 from worker.attempt import Attempt
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
-from worker.jobs.comparison.messages import Audited, Began, Broke, Decoded, Grown, ToCompare, Weighed, Which
-from worker.messages import Loaded, Report, Step
+from worker.jobs.comparison.messages import Audited, Began, Broke, SampleDecoded, ToCompare, TracesGrown, Weighed, Which
+from worker.messages import JobProgress, PairLoaded, Report
 from worker.servers import local_pids, servers_asked
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
@@ -81,26 +80,26 @@ class ComparisonRows:
 
     def note(self, report: Report) -> None:
         match report:
-            case Loaded():
+            case PairLoaded():
                 self._begin_on({"drafthouse": version(), **report.hardware})
-            case Step():
+            case JobProgress():
                 self.attempt.record(report)
             case Weighed():
                 self._keep_prices(report)
-            case Grown():
+            case TracesGrown():
                 self.attempt.insist(lambda: self._append(report))
                 self.attempt.hold.stored_event(min(grew.since_ns for grew in report.traces))
             case Audited():
                 self.attempt.insist(lambda: self._audit(report))
-            case Began() | Decoded() | Broke():
+            case Began() | SampleDecoded() | Broke():
                 self._note_sample(report)
 
-    def _note_sample(self, report: Began | Decoded | Broke) -> None:
+    def _note_sample(self, report: Began | SampleDecoded | Broke) -> None:
         match report:
             case Began():
                 self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid, self._beside), True
                 self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))
-            case Decoded():
+            case SampleDecoded():
                 self.attempt.insist(lambda: self._finish(report))
             case Broke():
                 self._at.pop(report.which, None)
@@ -165,7 +164,7 @@ class ComparisonRows:
         self.samples = {(row.run.label, row.prompt.name, row.repeat - 1): row for row in rows}
         self.attempt.progress(len(self.samples), len(self.runs) * len(self.prompts) * self.comparison.repeats)
 
-    def _numbers_outside(self, settled: set[tuple[str, int]]) -> list[Numbers]:
+    def _numbers_outside(self, settled: set[tuple[str, int]]) -> list[SampleResult]:
         followed = {(follows, repeat) for follows in self._followed() for repeat in range(self.comparison.repeats)}
         needed = {which for which in self.samples if which[1:] not in settled or which[1:] in followed}
         wanted = [row.pk for which, row in self.samples.items() if which in needed]
@@ -184,7 +183,7 @@ class ComparisonRows:
         )
 
     @transaction.atomic
-    def _append(self, grown: Grown) -> None:
+    def _append(self, grown: TracesGrown) -> None:
         jobs.require_lease(self.job)
         for grew in grown.traces:
             events = [storable(to_dict(event, seq)) for seq, event in enumerate(grew.events, grew.first_seq)]
@@ -193,7 +192,7 @@ class ComparisonRows:
             )
 
     @transaction.atomic
-    def _finish(self, decoded: Decoded) -> None:
+    def _finish(self, decoded: SampleDecoded) -> None:
         numbers = decoded.sample
         which = numbers.strategy, numbers.prompt, numbers.repeat
         sample = self.samples[which]

@@ -7,22 +7,22 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
 
-from decoding.measure.schedule import Key
+from decoding.measure.schedule import SampleKey
 from decoding.trace.events import Anticipated, Delivered, Drafted, Event, Verified
-from worker.jobs.comparison.messages import Began, Grew, Grown, Which
+from worker.jobs.comparison.messages import Began, Grew, TracesGrown, Which
 from worker.messages import Emit
 
 EVERY = 0.1  # s
 
 
-def which(key: Key) -> Which:
+def which(key: SampleKey) -> Which:
     return key.choice.label, key.prompt.id, key.repeat
 
 
 class UnsentTrace:
     """Events of one sample that are not sent yet: at most what 100 ms bring."""
 
-    def __init__(self, key: Key, word: Callable[[int], str]) -> None:
+    def __init__(self, key: SampleKey, word: Callable[[int], str]) -> None:
         self.which = which(key)
         self.sent = 0
         self._events: list[tuple[int, Event]] = []  # each with when it came
@@ -73,7 +73,7 @@ class Tracing:
         self._stop.set()
         self._thread.join()
 
-    def sink_for(self, key: Key) -> UnsentTrace:
+    def sink_for(self, key: SampleKey) -> UnsentTrace:
         """Report that the sample begins, and return where its events go."""
         self._say(Began(which(key)))
         trace = UnsentTrace(key, self._word)
@@ -92,7 +92,7 @@ class Tracing:
     def _send(self, traces: Iterable[UnsentTrace]) -> None:
         grown = [grew for trace in traces if (grew := trace.take())]
         if grown:
-            self._say(Grown(grown))
+            self._say(TracesGrown(grown))
 
     def _run(self) -> None:
         while not self._stop.wait(EVERY):

@@ -37,7 +37,7 @@ class Prove(PairOrder):
 
         pair, loaded = load_pair(self.pair, residents)
         emit(loaded)
-        due = workload.of_proof(workload.Recipe(len(self.prompts), self.sampling))
+        due = workload.of_proof(workload.StudyRecipe(len(self.prompts), self.sampling))
         steps = PhaseProgress(emit, {**dict.fromkeys(STEPS, 0), PROVING: due})
         with closing(pair), suppress(KeyboardInterrupt):  # cancelled while it wrote files or waited for a server
             found = prove(

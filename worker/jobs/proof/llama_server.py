@@ -17,7 +17,7 @@ from worker.cache import FileCache, NoRoom
 from worker.disk import NotNow
 
 if TYPE_CHECKING:
-    from decoding.backends.pair import Pair  # loads torch
+    from decoding.backends.pair import ModelPair  # loads torch
 
 VARIABLE = "DRAFTHOUSE_LLAMA_SERVER"
 PROGRAM = "llama-server"
@@ -47,7 +47,7 @@ class GgufPair:
     draft: Path
 
 
-def weights(pair: Pair, cache: FileCache, using: ExitStack, cancelled: Callable[[], bool]) -> GgufPair:
+def weights(pair: ModelPair, cache: FileCache, using: ExitStack, cancelled: Callable[[], bool]) -> GgufPair:
     """Write the pair into the cache unless it is there. It stays there until `using` is closed."""
     if pair.bridge or pair.draft_folder is None or pair.target_folder is None:
         raise BadPair("llama.cpp needs a draft with the target's tokenizer. Take a pair with such a draft.")

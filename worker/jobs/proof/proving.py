@@ -13,16 +13,16 @@ from decoding.backends.contestants.servers import SERVER
 from decoding.backends.contestants.servers.dialects import dialect_called
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.guard import allowed
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.drafting.strategy import LLAMA_CPP, LONGEST
 from decoding.errors import BadStrategy
-from decoding.measure.comparison import Comparison
-from decoding.measure.sample import Sample
+from decoding.measure.comparison import Measurement
+from decoding.measure.sample import SampleResult
 from decoding.measure.summary import report, so_few
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.strategies import BASELINE
 from decoding.words import change
 from worker import noise
@@ -59,8 +59,8 @@ def promise_of(settings: Iterable[tuple[Choice, float]]) -> Promise:
 
 
 def prove(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     promise: Promise,
     cache: FileCache,
@@ -72,7 +72,7 @@ def prove(
     each of the `STEPS` is."""
     on, off = (choose(SERVER.slug, {"name": name}) for name in (ON, OFF))
     ours, theirs = [choose(BASELINE), promise.choice], [off, on]
-    comparison = Comparison(pair, prompts, [*ours, *theirs], sampling, cancelled=cancelled)
+    comparison = Measurement(pair, prompts, [*ours, *theirs], sampling, cancelled=cancelled)
     program, facts = llama_server.program(), pair.target.facts
     due = len(prompts) * len(comparison.choices)
     with ExitStack() as using:
@@ -103,7 +103,7 @@ def prove(
     return _document(promise, _measured(ours, samples), _measured(theirs, samples), noisy, facts.threads)
 
 
-def _context(comparison: Comparison) -> int:
+def _context(comparison: Measurement) -> int:
     """Tokens of the longest text, and of a draft that reaches past its end."""
     longest = max(len(comparison.tokens(prompt)) for prompt in comparison.prompts)
     return longest + comparison.sampling.max_new_tokens + LONGEST
@@ -115,7 +115,7 @@ def _reach(*servers: StartedServer) -> Reach:
     return Reach(endpoints, allowed=allowed(f"127.0.0.1:{server.port}" for server in servers))
 
 
-def _measured(choices: Sequence[Choice], samples: Sequence[Sample]) -> dict[str, Any]:
+def _measured(choices: Sequence[Choice], samples: Sequence[SampleResult]) -> dict[str, Any]:
     """Figures of one engine: with speculation, the second of its choices, over without."""
     plain, row = report(choices, {choice.label: "" for choice in choices}, samples, choices[0].label)
     length, gain = row["mean_acceptance_length"], row["speedup"]

@@ -12,7 +12,7 @@ from decoding.drafting.strategy import Looks, Strategy
 
 if TYPE_CHECKING:
     from decoding.backends.contestants.base import Contestant
-    from decoding.backends.pair import Pair
+    from decoding.backends.pair import ModelPair
 
 SERVER = Strategy(
     slug="server",
@@ -37,7 +37,7 @@ SERVER = Strategy(
 SPECS = (SERVER,)
 
 
-def contestant(pair: Pair) -> Contestant:
+def contestant(pair: ModelPair) -> Contestant:
     from decoding.backends.contestants.servers.running import Servers
 
     return Servers(pair.servers, pair.tokenizer)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from decoding.backends.contestants.servers.client import Client, Head, Read
@@ -32,6 +32,7 @@ from decoding.trace.events import Delivered, Event, Finished, FinishReason, Repo
 
 if TYPE_CHECKING:
     from decoding.backends.contestants.base import Request
+    from decoding.models.tokenizer_files import Tokenizer
 
 MOST_WAIT_S = 60.0  # for a server that asks to come back later, all its requests together
 LEAST_WAIT_S = 1.0  # also where it does not say when, or says at once
@@ -42,11 +43,6 @@ LONGEST_WORDS = 300  # characters of a server's own error
 
 Tell = Callable[[Event], None]
 Sleep = Callable[[float], Awaitable[None]]
-
-
-class Tokenizer(Protocol):
-    def encode(self, text: str) -> list[int]: ...
-    def decode(self, tokens: Sequence[int]) -> str: ...
 
 
 @dataclass
@@ -64,7 +60,7 @@ class Delivery:
         self.total = self.total if piece.total is None else piece.total
 
 
-class Answer:
+class AnswerReader:
     """Reads one answer. `tell` gets its events; times count from when the request was sent."""
 
     def __init__(self, request: Request, name: str, words: Words, tokenizer: Tokenizer | None, tell: Tell) -> None:
@@ -261,7 +257,7 @@ def ask_of(request: Request, model: str) -> Ask:
 
 
 async def ask_until_answered(
-    client: Client, dialect: Dialect, ask: Ask, answer: Answer, arrived_ns: int, queued_ns: int, sleep: Sleep
+    client: Client, dialect: Dialect, ask: Ask, answer: AnswerReader, arrived_ns: int, queued_ns: int, sleep: Sleep
 ) -> None:
     """Ask, wait as long as the server wishes, and read its answer to the end."""
     body = json.dumps(dialect.body(ask)).encode()
@@ -284,7 +280,9 @@ async def ask_until_answered(
         waited_s += pause
 
 
-async def _read(reads: AsyncGenerator[Read, None], words: Words, dialect: Dialect, ask: Ask, answer: Answer) -> None:
+async def _read(
+    reads: AsyncGenerator[Read, None], words: Words, dialect: Dialect, ask: Ask, answer: AnswerReader
+) -> None:
     events, reading = Events(), dialect.reading(ask)
     async for at_ns, raw in reads:
         for data in events.feed(raw):

@@ -60,7 +60,7 @@ class EndpointSpec:
         return self.dtype or USUAL_DTYPE
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Address:
         return _place(self.address)
 
 
@@ -70,7 +70,7 @@ def shortened(given: str, kept: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Address:
     """The parts of an address."""
 
     scheme: str
@@ -89,7 +89,7 @@ def _usual_port(scheme: str) -> int:
     return 443 if scheme == "https" else 80
 
 
-def _place(address: str) -> Place:
+def _place(address: str) -> Address:
     if any(not "!" <= letter <= "~" for letter in address):
         raise BadServer("The address of a server holds a space or another character that no address can hold.")
     try:
@@ -101,7 +101,7 @@ def _place(address: str) -> Place:
         raise BadServer("The address of a server holds a user or a password. Leave both out, and name a key.")
     if parts.query or parts.fragment:
         raise BadServer(f"{address[:200]!r} holds more than a path; leave out what begins with ? or #.")
-    return Place(parts.scheme, host, _usual_port(parts.scheme) if port is None else port, parts.path.rstrip("/"))
+    return Address(parts.scheme, host, _usual_port(parts.scheme) if port is None else port, parts.path.rstrip("/"))
 
 
 KeyOf = Callable[[str], str]

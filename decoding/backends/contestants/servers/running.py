@@ -13,19 +13,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
-from decoding.backends.contestants.servers.answer import Answer, Sleep, Tokenizer, ask_of, ask_until_answered, refusal
+from decoding.backends.contestants.servers.answer import (
+    AnswerReader,
+    Sleep,
+    ask_of,
+    ask_until_answered,
+    refusal,
+)
 from decoding.backends.contestants.servers.client import Client
 from decoding.backends.contestants.servers.dialects import dialect_called
 from decoding.backends.contestants.servers.dialects.base import LONGEST_DRAFT, Dialect, counters, whole
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.core.ending import Decoded
-from decoding.core.load import NAP, ONE, Arrived, Load, Queue
+from decoding.core.load import NAP, ONE, Arrived, Load, RequestQueue
 from decoding.errors import BadServer, BrokenModel, DrafthouseError, ServerFailed
 from decoding.trace.events import Event, EventSink
 from decoding.trace.timing import Clock
 
 if TYPE_CHECKING:
     from decoding.choice import Choice
+    from decoding.models.tokenizer_files import Tokenizer
 
 LONGEST_NAME = 500  # characters of a model's
 
@@ -239,14 +246,19 @@ class Servers(Contestant):
         error: BaseException | None = None
         try:
             async with asyncio.TaskGroup() as group:
-                await self._send(Queue(requests, load), cancelled, load, put, group)
+                await self._send(RequestQueue(requests, load), cancelled, load, put, group)
         except BaseExceptionGroup as raised:
             error = raised.exceptions[0]
         finally:
             put(Over(error))
 
     async def _send(
-        self, queue: Queue[Request], cancelled: Callable[[], bool], load: Load, put: Put, group: asyncio.TaskGroup
+        self,
+        queue: RequestQueue[Request],
+        cancelled: Callable[[], bool],
+        load: Load,
+        put: Put,
+        group: asyncio.TaskGroup,
     ) -> None:
         clock, running = Clock(), set[asyncio.Task[None]]()
         while not cancelled():
@@ -269,7 +281,9 @@ class Servers(Contestant):
         request = arrived.request
         server = self._server(request.choice)
         words = server.client.words
-        answer = Answer(request, server.spec.name, words, self._tokenizer, lambda event: put(Told(request, event)))
+        answer = AnswerReader(
+            request, server.spec.name, words, self._tokenizer, lambda event: put(Told(request, event))
+        )
         try:
             async with asyncio.timeout(server.spec.deadline_s):
                 done: Decoded | BrokenModel = await self._decoded(server, arrived, clock, load, answer)
@@ -281,13 +295,13 @@ class Servers(Contestant):
         put(Done(request, done))
 
     async def _decoded(
-        self, server: Server, arrived: Arrived[Request], clock: Clock, load: Load, answer: Answer
+        self, server: Server, arrived: Arrived[Request], clock: Clock, load: Load, answer: AnswerReader
     ) -> Decoded:
-        is_alone = load == ONE
+        is_single = load == ONE
         server.dialect.require(arrived.request.sampling)
         await server.require_same_ids(arrived.request)
-        before = await server.counts() if is_alone else {}
-        arrived_ns, queued_ns = (0, 0) if is_alone else (arrived.at_ns, clock.now() - arrived.at_ns)
+        before = await server.counts() if is_single else {}
+        arrived_ns, queued_ns = (0, 0) if is_single else (arrived.at_ns, clock.now() - arrived.at_ns)
         ask = ask_of(arrived.request, server.model)
         await ask_until_answered(server.client, server.dialect, ask, answer, arrived_ns, queued_ns, self._sleep)
         if not answer.lacks(server.dialect.metrics):

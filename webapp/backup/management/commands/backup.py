@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from webapp.backup import arguments, saving
-from webapp.backup.archive import BackupProblem, Manifest, in_words
+from webapp.backup.archive import BackupManifest, BackupProblem, in_words
 from webapp.core import tallies
 
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             tallies.add(tallies.BACKUPS)
         self.stderr.write(manifest.describe())
 
-    def _save(self, file: str, with_bucket: bool) -> Manifest:
+    def _save(self, file: str, with_bucket: bool) -> BackupManifest:
         if file != "-":
             return saving.save_to(Path(file), with_bucket=with_bucket, tell=self.stderr.write)
         if sys.stdout.isatty():

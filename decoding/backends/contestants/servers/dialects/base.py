@@ -53,7 +53,7 @@ class Piece:
 NOTHING = Piece()
 
 
-class Reading:
+class EventReader:
     """Reads the stream of one request. Subclasses keep what they need to remember between events."""
 
     def piece(self, event: Json) -> Piece:
@@ -80,7 +80,7 @@ class Dialect(ABC):
         """Make the request's body."""
 
     @abstractmethod
-    def reading(self, ask: Ask) -> Reading:
+    def reading(self, ask: Ask) -> EventReader:
         """Make the reader of the request's stream."""
 
     def require(self, sampling: Sampling) -> None:

@@ -9,9 +9,9 @@ from decoding.backends.contestants.servers.dialects.base import (
     LONGEST_DRAFT,
     Ask,
     Dialect,
+    EventReader,
     Json,
     Piece,
-    Reading,
     ids,
     number,
     table,
@@ -24,7 +24,7 @@ from decoding.trace.events import FinishReason, Reported
 FINISHES: dict[str, FinishReason] = {"eos": "eos", "limit": "length", "word": "stop"}
 
 
-class Tokens(Reading):
+class LlamaCppReader(EventReader):
     """Reads one event per token. All tokens of one verification carry the same `predicted_ms`, so the counts beside
     them tell where a verification begins and how much of its draft was accepted."""
 
@@ -124,8 +124,8 @@ class LlamaCpp(Dialect):
             **({"speculative.n_max": 0} if ask.speculation == "off" else {}),
         }
 
-    def reading(self, ask: Ask) -> Reading:
-        return Tokens(may_draft=ask.speculation != "off")
+    def reading(self, ask: Ask) -> EventReader:
+        return LlamaCppReader(may_draft=ask.speculation != "off")
 
     def models(self) -> str:
         return "/v1/models"

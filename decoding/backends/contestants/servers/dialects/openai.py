@@ -5,9 +5,9 @@ from __future__ import annotations
 from decoding.backends.contestants.servers.dialects.base import (
     Ask,
     Dialect,
+    EventReader,
     Json,
     Piece,
-    Reading,
     ids,
     table,
     text_of,
@@ -18,7 +18,7 @@ from decoding.trace.events import FinishReason, Reported
 FINISHES: dict[str, FinishReason] = {"length": "length", "stop": "eos", "eos": "eos"}
 
 
-class Completions(Reading):
+class Completions(EventReader):
     """Reads `text_completion` chunks."""
 
     def piece(self, event: Json) -> Piece:
@@ -71,7 +71,7 @@ class OpenAI(Dialect):
             **({"stop": list(sampling.stop)} if sampling.stop else {}),
         }
 
-    def reading(self, ask: Ask) -> Reading:
+    def reading(self, ask: Ask) -> EventReader:
         return Completions()
 
     def models(self) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decoding.backends.contestants.servers.dialects.base import (
     Ask,
     Dialect,
+    EventReader,
     Json,
     Piece,
-    Reading,
     histogram,
     ids,
     table,
@@ -17,7 +17,7 @@ from decoding.backends.contestants.servers.dialects.base import (
 from decoding.trace.events import FinishReason, Reported
 
 
-class Growing(Reading):
+class SglangReader(EventReader):
     """Reads events that hold the whole answer so far, or only what is new (--incremental-streaming-output). The count
     in `meta_info` tells which."""
 
@@ -86,8 +86,8 @@ class SGLang(Dialect):
             },
         }
 
-    def reading(self, ask: Ask) -> Reading:
-        return Growing()
+    def reading(self, ask: Ask) -> EventReader:
+        return SglangReader()
 
     def models(self) -> str:
         return "/get_model_info"

@@ -7,9 +7,9 @@ from typing import Any
 from decoding.backends.contestants.servers.dialects.base import (
     Ask,
     Dialect,
+    EventReader,
     Json,
     Piece,
-    Reading,
     ids,
     table,
     text_of,
@@ -20,7 +20,7 @@ from decoding.trace.events import FinishReason, Reported
 FINISHES: dict[str, FinishReason] = {"length": "length", "eos_token": "eos", "stop_sequence": "stop"}
 
 
-class Tokens(Reading):
+class TgiReader(EventReader):
     def piece(self, event: Json) -> Piece:
         token, details = table(event.get("token")), table(event.get("details"))
         number = whole(token.get("id"))
@@ -69,8 +69,8 @@ class TGI(Dialect):
     def cut_ids(self, answer: Any) -> tuple[int, ...]:
         return ids([table(token).get("id") for token in answer] if isinstance(answer, list) else answer)
 
-    def reading(self, ask: Ask) -> Reading:
-        return Tokens()
+    def reading(self, ask: Ask) -> EventReader:
+        return TgiReader()
 
     def models(self) -> str:
         return "/info"

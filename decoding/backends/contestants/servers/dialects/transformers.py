@@ -11,7 +11,7 @@ from decoding.backends.contestants.servers.dialects.openai import OpenAI
 TEXT = ("model", "prompt", "max_tokens", "seed", "stream", "stop")
 
 
-class Transformers(OpenAI):
+class TransformersServe(OpenAI):
     name = "transformers"
     title = "transformers serve"
     met = "transformers 5.23.0"
@@ -38,4 +38,4 @@ class Transformers(OpenAI):
         return []
 
 
-DIALECT = Transformers()
+DIALECT = TransformersServe()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from decoding.backends.contestants.servers.dialects.base import Ask, Json, Piece, Reading, number, table
+from decoding.backends.contestants.servers.dialects.base import Ask, EventReader, Json, Piece, number, table
 from decoding.backends.contestants.servers.dialects.openai import Completions, OpenAI
 
 
-class Chunks(Completions):
+class TrtLlmReader(Completions):
     """Remembers the mean number of tokens per pass, which comes with the last text, before the usage."""
 
     mean: float | None = None
@@ -50,8 +50,8 @@ class TensorRT(OpenAI):
             "top_k": sampling.top_k,
         }
 
-    def reading(self, ask: Ask) -> Reading:
-        return Chunks()
+    def reading(self, ask: Ask) -> EventReader:
+        return TrtLlmReader()
 
 
 DIALECT = TensorRT()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from decoding.backends.contestants.servers.dialects.base import Ask, Json, Reading, histogram, table, whole
+from decoding.backends.contestants.servers.dialects.base import Ask, EventReader, Json, histogram, table, whole
 from decoding.backends.contestants.servers.dialects.openai import Completions, OpenAI
 from decoding.trace.events import Reported
 
 
-class Chunks(Completions):
+class VllmReader(Completions):
     def report(self, event: Json, usage: Json) -> Reported:
         plain = super().report(event, usage)
         told = table(table(event.get("metrics")).get("speculative_decoding"))
@@ -54,8 +54,8 @@ class VLLM(OpenAI):
             "top_k": sampling.top_k,
         }
 
-    def reading(self, ask: Ask) -> Reading:
-        return Chunks()
+    def reading(self, ask: Ask) -> EventReader:
+        return VllmReader()
 
 
 DIALECT = VLLM()

@@ -6,24 +6,24 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.recording import Recording
-from decoding.measure.comparison import Comparison
-from decoding.measure.schedule import Key
-from decoding.prompts.prompt import Prompt
+from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
+from decoding.prompts.prompt import PromptItem
 from decoding.strategies import suffix
 from decoding.trace.events import Recorder
 
 WRITER = choose(suffix.STRATEGY.slug)  # fast on texts that repeat
 
 
-def texts_alone(
-    pair: Pair,
-    prompts: Sequence[Prompt],
+def undrafted_texts(
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
     sampling: Sampling,
     *,
     on_progress: Callable[[int], None] = lambda done: None,
@@ -31,12 +31,12 @@ def texts_alone(
 ) -> list[Recording]:
     """Return one recording per prompt, in their order; fewer after a cancellation. An unusable prompt is refused before
     any text is written."""
-    comparison = Comparison(pair, prompts, [WRITER], sampling, cancelled=cancelled)
+    comparison = Measurement(pair, prompts, [WRITER], sampling, cancelled=cancelled)
     tokens = [comparison.tokens(prompt) for prompt in prompts]
     ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
     found: list[Recording] = []
     for prompt, read in zip(prompts, tokens, strict=True):
-        text = comparison.decode(Key(WRITER, prompt, 0), Recorder()).tokens
+        text = comparison.decode(SampleKey(WRITER, prompt, 0), Recorder()).tokens
         if cancelled():
             break  # the text is incomplete
         found.append(_recording(prompt.id, read, text, sampling.max_new_tokens, ends))

@@ -17,8 +17,8 @@ from decoding.errors import BadStrategy
 
 
 @dataclass
-class ServersAlone:
-    """A ground for comparisons, as a Pair is."""
+class ServersOnly:
+    """A backend for comparisons, as a Pair is."""
 
     servers: Reach
     target: None = None

@@ -1,8 +1,7 @@
-"""Ground: what a comparison runs on, a pair of models or servers alone."""
+"""Backend: what a comparison runs on, a pair of models or servers alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -11,15 +10,11 @@ if TYPE_CHECKING:
     from decoding.backends.contestants.base import Contestant
     from decoding.choice import Choice
     from decoding.models.runner import ModelRunner
+    from decoding.models.tokenizer_files import Tokenizer
     from decoding.prompts.chat.renderer import Renderer
 
 
-class Tokenizer(Protocol):
-    def encode(self, text: str) -> list[int]: ...
-    def decode(self, tokens: Sequence[int]) -> str: ...
-
-
-class Ground(Protocol):
+class Backend(Protocol):
     @property
     def target(self) -> ModelRunner | None:
         """The target, which audits need; None if servers run alone."""

@@ -1,4 +1,4 @@
-"""Crowd: the texts of one batch, as a source sees them. Standard library only.
+"""State of a batch, as the sources of its texts see it. Standard library only.
 
 Everything here stems from earlier rounds, so that no decision depends on a token that the round is still drafting.
 """
@@ -29,7 +29,7 @@ def _odds() -> RunningMean:
     return RunningMean(VERDICTS, ODDS, DOUBTS, caps=False)
 
 
-class Crowd:
+class BatchState:
     def __init__(self, costs: CostModel | None = None) -> None:
         self.costs = costs  # None: no source asks for them
         self.running = 1  # texts that take part in this round
@@ -77,7 +77,7 @@ class Crowd:
         return max(self._paces)
 
     @property
-    def pays(self) -> bool:
+    def speculation_pays(self) -> bool:
         """Whether any fixed lookahead is faster than none."""
         return self.pace > self._paces[0]
 
@@ -129,13 +129,13 @@ class Crowd:
         together = min(max(1.0, together), self.running)
         return self.costs.draft(together) / together
 
-    def wants(self, depth: int) -> None:
+    def request_step(self, depth: int) -> None:
         """Count a text for which a step at this depth pays if all others share it. Counting those that did draft would
         end with nobody beginning."""
         self._wants += [0] * (depth + 1 - len(self._wants))
         self._wants[depth] += 1
 
-    def tries(self) -> bool:
+    def probe(self) -> bool:
         """Whether the text that asks is to try a draft that seems not to pay. At most one text of a round is: its draft
         model has read least of what was written meanwhile if it is always the same."""
         if self._idle < self._patience:
@@ -150,7 +150,7 @@ class Crowd:
         for depth in range(1, min(drafted, accepted + 1)):
             self._follows.add(accepted > depth)
 
-    def played(self, drafted: Sequence[int]) -> None:
+    def note_round(self, drafted: Sequence[int]) -> None:
         """Learn from a round: the drafts' lengths."""
         if not any(drafted):
             self._idle += 1
@@ -165,4 +165,4 @@ class Crowd:
         self._wants = []
 
 
-ALONE = Crowd()
+SINGLE = BatchState()

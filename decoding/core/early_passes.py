@@ -10,10 +10,10 @@ from torch import Tensor
 
 from decoding.core.drafter import Drafter
 from decoding.dice.choosing import Choosing
-from decoding.dice.dice import Dice, Shared, Weighing, weighed
+from decoding.dice.dice import Dice, PendingVerdict, SharedDice, pending_verdict
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import sent_to
-from decoding.models.fast.runner import FastRunner, Model
+from decoding.models.fast.runner import FastRunner, RunnerModel
 from decoding.models.runner import ModelRunner
 
 
@@ -32,7 +32,7 @@ class Chooser(Choosing):
         return self.choose(logits[:, : self.noise.shape[1]])[2]
 
 
-class Ahead:
+class EarlyPasses:
     """The passes of one text. In place of logits they return what was chosen."""
 
     def __init__(self, runner: FastRunner, dice: Dice, end: int) -> None:
@@ -41,11 +41,11 @@ class Ahead:
         self._dice = dice
         self._end = end
         self._chooser = _chooser(runner, dice)
-        self._now: Weighing
-        self._next: Weighing | None = None  # of the pass that was launched ahead
+        self._now: PendingVerdict
+        self._next: PendingVerdict | None = None  # of the pass that was launched ahead
 
     @property
-    def model(self) -> Model:
+    def model(self) -> RunnerModel:
         return self._runner.model
 
     @torch.inference_mode()
@@ -58,11 +58,11 @@ class Ahead:
         self._next = self._launch() if runner.length + 1 < self._end else None
         return self._chooser.ids
 
-    def weigh(self, rows: Tensor, draft: object) -> Weighing:
+    def launch_verdict(self, rows: Tensor, draft: object) -> PendingVerdict:
         """Return the verdict on no draft: the choice."""
         return self._now
 
-    def _begin(self, token: int) -> Weighing:
+    def _begin(self, token: int) -> PendingVerdict:
         chooser, device = self._chooser, self._runner.device
         chooser.ids.copy_(sent_to(device, [token]))
         chooser.positions.fill_(self._runner.length)
@@ -70,20 +70,20 @@ class Ahead:
             chooser.penalties[0].copy_(self._dice.penalties_on(device))
         return self._launch()
 
-    def _launch(self) -> Weighing:
+    def _launch(self) -> PendingVerdict:
         """Launch the pass over the token that follows those that the runner has noted."""
         runner, dice = self._runner, self._dice
-        if isinstance(dice, Shared):
+        if isinstance(dice, SharedDice):
             self._chooser.noise.copy_(dice.noise([runner.length + 1], runner.device))
-        return weighed(runner.follow(self._chooser))
+        return pending_verdict(runner.follow(self._chooser))
 
 
-def ahead_of(target: ModelRunner, drafter: Drafter, dice: Dice, end: int) -> Ahead | None:
+def early_passes_of(target: ModelRunner, drafter: Drafter, dice: Dice, end: int) -> EarlyPasses | None:
     """Return None where a pass cannot begin before the host has read the last choice: a draft depends on it, ratio dice
     read the logits, and other runners and texts that share passes choose on the host."""
     if drafter.drafts or not dice.sampling.fixes_the_text or not isinstance(target, FastRunner):
         return None
-    return Ahead(target, dice, end) if target.can_follow else None
+    return EarlyPasses(target, dice, end) if target.can_follow else None
 
 
 def _chooser(runner: FastRunner, dice: Dice) -> Chooser:

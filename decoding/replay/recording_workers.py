@@ -1,6 +1,6 @@
-"""Scribes: they write the target's texts and record the draft along them, prompt by prompt. The pair of this process
-works, and copies of it in other processes if cores are free. If a copy dies, the others write the text that it had not
-finished."""
+"""Recording workers: they write the target's texts and record the draft along them, prompt by prompt. The pair of this
+process works, and copies of it in other processes if cores are free. If a copy dies, the others write the text that it
+had not finished."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 import torch
 
-from decoding.backends.pair import Pair
+from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.loop import never
 from decoding.dice.dice import dice_for
@@ -26,12 +26,12 @@ from decoding.disco.recording import Recording, record
 from decoding.disco.texts import Texts
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.errors import BadPrompts, DrafthouseError
-from decoding.measure.comparison import Comparison
-from decoding.measure.schedule import Key
+from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
 from decoding.models.devices import free_bytes
 from decoding.models.folder import inspect
 from decoding.models.runner import read_prompt
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import PromptItem
 from decoding.strategies import static
 from decoding.trace.events import Recorder
 
@@ -52,7 +52,7 @@ class Work:
     """One prompt to write and record. A `tail_depth` of 0 records no tails. `trees` are for replays of
     likeliest paths."""
 
-    prompt: Prompt
+    prompt: PromptItem
     sampling: Sampling
     tail_depth: int
     trees: Sequence[LikeliestPaths] = ()
@@ -60,15 +60,15 @@ class Work:
 
 
 @torch.inference_mode()
-def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Recording | None:
+def write(pair: ModelPair, work: Work, cancelled: Callable[[], bool] = never) -> Recording | None:
     """Write the text of a prompt and record the draft along it; None after a cancellation, which leaves no whole
     text."""
     sampling, prompt = work.sampling, work.prompt
     writer = WRITER if sampling.fixes_the_text else DEEP_WRITER
-    comparison = Comparison(pair, [prompt], [writer], sampling, cancelled=cancelled)
+    comparison = Measurement(pair, [prompt], [writer], sampling, cancelled=cancelled)
     if work.text:
         _check(comparison, prompt, work.text)
-    text = work.text or comparison.decode(Key(writer, prompt, 0), Recorder()).tokens
+    text = work.text or comparison.decode(SampleKey(writer, prompt, 0), Recorder()).tokens
     if cancelled():
         return None
     return record(
@@ -85,7 +85,7 @@ def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Reco
     )
 
 
-def _check(comparison: Comparison, prompt: Prompt, text: Sequence[int]) -> None:
+def _check(comparison: Measurement, prompt: PromptItem, text: Sequence[int]) -> None:
     """Refuse a text that the target would not write, apart from ties. Needs one pass; writing needs about a hundred."""
     pair, tokens = comparison.models, comparison.tokens(prompt)
     dice = dice_for(comparison.sampling, pair.vocab, comparison.seed(prompt, 0))
@@ -103,17 +103,17 @@ def _check(comparison: Comparison, prompt: Prompt, text: Sequence[int]) -> None:
         )
 
 
-class Scribes:
+class RecordingWorkers:
     """Pair and its copies. Close it or use it as a context: copies hold memory."""
 
-    def __init__(self, pair: Pair, copies: int = 0) -> None:
+    def __init__(self, pair: ModelPair, copies: int = 0) -> None:
         pair.require_draft(RECORDING)
         if pair.bridge:
             pair.bridge.require_scores("A recording")
         self.pair = pair
         self._copies = [_Copy(pair.again) for _ in range(copies)] if pair.again else []
 
-    def __enter__(self) -> Scribes:
+    def __enter__(self) -> RecordingWorkers:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -126,7 +126,7 @@ class Scribes:
 
     def record(
         self,
-        prompts: Sequence[Prompt],
+        prompts: Sequence[PromptItem],
         sampling: Sampling,
         tail_depth: int,
         *,
@@ -137,7 +137,7 @@ class Scribes:
     ) -> list[Recording]:
         """Return one recording per prompt, in their order; fewer after a cancellation. An unusable prompt is refused
         before any text is written. `texts` are texts that earlier runs wrote."""
-        reading = Comparison(self.pair, prompts, [WRITER], sampling)
+        reading = Measurement(self.pair, prompts, [WRITER], sampling)
         for prompt in prompts:
             reading.tokens(prompt)
         works = [Work(prompt, sampling, tail_depth, trees, tuple(texts.get(prompt.id, ()))) for prompt in prompts]
@@ -187,7 +187,7 @@ class Scribes:
 class _Copy:
     """The pair in another process, which ends when its connection closes."""
 
-    def __init__(self, again: Callable[[], Pair]) -> None:
+    def __init__(self, again: Callable[[], ModelPair]) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, far = context.Pipe()
         self.process: BaseProcess = context.Process(target=serve, args=(again, far), daemon=True)
@@ -213,7 +213,7 @@ class _Copy:
         self.connection.close()
 
 
-def serve(again: Callable[[], Pair], connection: Connection) -> None:
+def serve(again: Callable[[], ModelPair], connection: Connection) -> None:
     """Run in the other process: write and record the prompt of each `Work` that arrives, until the connection closes.
     Recordings travel as plain pickles, because torch's own way to send tensors keeps a file open for each tensor."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
@@ -229,7 +229,7 @@ def serve(again: Callable[[], Pair], connection: Connection) -> None:
             connection.send_bytes(pickle.dumps(answer))
 
 
-def copies_for(pair: Pair, prompt_count: int) -> int:
+def copies_for(pair: ModelPair, prompt_count: int) -> int:
     """Number of copies worth starting: one per thread besides this one, as far as memory allows. Single-threaded
     processes together write faster than one process with all threads."""
     device = pair.target.device
