@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.launcher.up import until
+from tests.kit.up import until
 from tests.programs import CHROMIUM, locate
 
 SCRIPTS = Path(__file__).parent / "_in_page"

@@ -15,9 +15,9 @@ from django.utils import timezone
 from decoding.choice import parse_choices
 from decoding.measure.sample import sample_from_events
 from decoding.trace.events import Drafted, Event, Finished, Started, Verified, to_dict
-from tests.webapp import make
-from tests.webapp.everything import one_of_everything
-from tests.webapp.world import World, a_world
+from tests.kit import make
+from tests.kit.everything import one_of_everything
+from tests.kit.teams import World, a_world
 from webapp.accounts.models import AuditEntry, Membership, Role, Team
 from webapp.comparisons import figures
 from webapp.comparisons.kinds import COMPARISON

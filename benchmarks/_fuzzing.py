@@ -16,7 +16,7 @@ django.setup()
 
 from benchmarks._sessions import session_of  # noqa: E402  the settings come first
 from benchmarks.fuzz import DEPTHS  # noqa: E402
-from tests.webapp.plausible import make_plausible, newcomer, token_of  # noqa: E402
+from tests.kit.plausible import make_plausible, newcomer, token_of  # noqa: E402
 
 CSRF = "c" * 32
 STAY_S = 20

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from decoding.trace.events import Event
-from tests.launcher.up import Up
+from tests.kit.up import Up
 
 if TYPE_CHECKING:
     from decoding.measure.schedule import SampleKey

@@ -11,8 +11,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
-from tests.launcher.up import Up
-from tests.webapp.postgres import Server
+from tests.kit.postgres import Server
+from tests.kit.up import Up
 
 LINE = re.compile(r"drafthouse\.request (?P<what>\S+ \S+) (?P<status>\d+) (?P<ms>\d+)ms (?P<id>\S+)")
 

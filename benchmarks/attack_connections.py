@@ -150,7 +150,7 @@ async def revoked(target: Target, path: str, headers: dict[str, str], end: Calla
 
 
 def made(world: Any) -> dict[str, Any]:
-    from tests.webapp import make
+    from tests.kit import make
     from webapp.accounts import services
     from webapp.accounts.models import Scope
     from webapp.jobs import services as jobs
@@ -234,7 +234,7 @@ async def story(target: Target, world: Any, things: dict[str, Any], number: int,
 
 def measured(number: int) -> dict[str, Any]:
     with place() as folder:
-        from tests.webapp.world import a_world
+        from tests.kit.teams import a_world
 
         world = a_world()
         things = made(world)

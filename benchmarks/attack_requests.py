@@ -135,7 +135,7 @@ class Stranger:
 
 
 def attack(stranger: Stranger, things: dict[str, Any]) -> Iterator[Outcome]:
-    from tests.webapp.addresses import address, routes
+    from tests.kit.addresses import address, routes
 
     shapes = bodies()
     for method, pattern in routes():
@@ -152,8 +152,8 @@ def attack(stranger: Stranger, things: dict[str, Any]) -> Iterator[Outcome]:
 
 def measured(tries: int) -> list[Outcome]:
     with place() as folder:
-        from tests.webapp.everything import one_of_everything
-        from tests.webapp.world import a_world
+        from tests.kit.everything import one_of_everything
+        from tests.kit.teams import a_world
         from webapp.accounts import services as accounts
         from webapp.accounts.models import Scope
 

@@ -76,7 +76,7 @@ def _differing(before: dict[str, Any], after: dict[str, Any], of: int, allowed: 
 
 
 def _add_chunks(user: Any, count: int) -> None:
-    from tests.webapp import make
+    from tests.kit import make
     from webapp.accounts import actor
     from webapp.uploads.models import Upload
 

@@ -24,8 +24,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.launcher.up import Up, add_pair, until
-from tests.webapp.postgres import Server
+from tests.kit.postgres import Server
+from tests.kit.up import Up, add_pair, until
 from worker.supervisor import port as ports
 
 VICTIMS = {

@@ -96,7 +96,7 @@ def add(address: str, work: list[Any], asked: Asked) -> None:
 def the_work(world: Any, things: dict[str, Any]) -> list[tuple[str, str, dict[str, str], Any]]:
     """Requests, three to read for one to submit, by programs and by browsers."""
     from benchmarks._sessions import session_of
-    from tests.webapp import make
+    from tests.kit import make
     from webapp.accounts import services as accounts
     from webapp.accounts.models import Scope
 
@@ -124,7 +124,7 @@ def the_work(world: Any, things: dict[str, Any]) -> list[tuple[str, str, dict[st
 
 def additions(world: Any, count: int) -> list[list[Any]]:
     """Return, for each file of many prompts, the requests that preview and add it."""
-    from tests.webapp import make
+    from tests.kit import make
     from webapp.accounts import services as accounts
     from webapp.accounts.models import Scope
 

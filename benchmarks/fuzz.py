@@ -100,8 +100,8 @@ def main() -> int:
     parser.add_argument("--report", type=Path, help="write the findings to this file instead of printing them")
     asked = parser.parse_args()
     with place() as folder:
-        from tests.webapp.everything import one_of_everything
-        from tests.webapp.world import a_world
+        from tests.kit.everything import one_of_everything
+        from tests.kit.teams import a_world
 
         one_of_everything(a_world())
         report = asked.report.resolve() if asked.report else folder / "report.txt"

@@ -33,8 +33,8 @@ from benchmarks.live import seconds_of
 from decoding.choice import parse_choices
 from decoding.strategies import BASELINE
 from decoding.trace.events import Event, from_dict
-from tests.launcher.up import Up
-from tests.launcher.up import until as wait
+from tests.kit.up import Up
+from tests.kit.up import until as wait
 
 ROOT = Path(__file__).parents[1]
 PROMPTS = ROOT / "starter" / "prompts" / "code.jsonl"

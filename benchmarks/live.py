@@ -28,7 +28,7 @@ from benchmarks import _watchers
 from benchmarks._browser import chromium, clock_offset_ns, cookie, in_page, renderer, signed_in
 from benchmarks._played import Played, Say, enter, numbers_of
 from decoding.trace.events import Drafted, Event, Finished, Started, Verified
-from tests.launcher.up import Up
+from tests.kit.up import Up
 
 LATE_MS = 250.0
 ROUNDS = 300  # per sample; two events each

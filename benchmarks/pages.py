@@ -49,7 +49,7 @@ WIDE = {  # lists, searched as people search
 
 def addresses(things: dict[str, Any], usual: Any) -> list[str]:
     """Addresses of everything that takes GET; comparisons twice, the large one and a usual one."""
-    from tests.webapp.addresses import address, routes
+    from tests.kit.addresses import address, routes
 
     readable = [pattern for method, pattern in routes() if method == "GET"]
     found = {address(pattern, things) for pattern in readable}

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.launcher.up import Up
+from tests.kit.up import Up
 
 SIZE = {"width": 1440, "height": 900}
 MARGIN = 24  # px around what is shown

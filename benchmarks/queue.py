@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.launcher.up import Up, add_pair, until
+from tests.kit.up import Up, add_pair, until
 
 CANCEL_S = 1.0
 

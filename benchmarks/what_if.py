@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from benchmarks._serving import load, verdict
-from tests.launcher.up import Up, until
+from tests.kit.up import Up, until
 
 BAR_MS = 200.0
 UNTIL_DECODED = 3600.0  # s

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.kit.postgres import Server
 from tests.programs import POSTGRES, PROGRAMS, Program, locate
-from tests.webapp.postgres import Server
 
 # Read by torch when it is first imported, here or in a command that a test starts: with its default, one thread per
 # core, small tensors and parallel tests get in each other's way.

@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.launcher.visitor import Visitor  # noqa: E402
+from tests.kit.visitor import Visitor  # noqa: E402
 
 NAME = "lab.test"
 PORT = 8443

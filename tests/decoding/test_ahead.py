@@ -22,11 +22,11 @@ from decoding.errors import BrokenModel
 from decoding.models.fast.runner import FastRunner
 from decoding.models.runner import run_one
 from decoding.trace.events import Recorder, Verified
-from tests.decoding.models import LLAMA, fast_runner, save
-from tests.decoding.rehearsal import captured_runner, on_a_gpu, rehearse
-from tests.decoding.waiting import refusing_waits
-from tests.decoding.worlds import World
+from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import LONG, TEXT
+from tests.kit.rehearsal import captured_runner, on_a_gpu, rehearse
+from tests.kit.waiting import refusing_waits
+from tests.kit.worlds import World
 
 ALONE = choose("autoregressive")
 SETTINGS: list[dict[str, Any]] = [

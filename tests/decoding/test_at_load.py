@@ -35,9 +35,9 @@ from decoding.strategies.budget import Budget
 from decoding.strategies.schedule import Scheduled
 from decoding.strategies.static import SameLength
 from decoding.strategies.vllm_adaptive import AdaptiveVerification
-from tests.decoding.worlds import some_classifier, tables, verdict_on
 from tests.kit.loads import CHEAP, DEAR, PROMPTS, SIZES, like_one
 from tests.kit.pairs import pair
+from tests.kit.worlds import some_classifier, tables, verdict_on
 
 MIDDLING = dataclasses.replace(DEAR, target={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
 

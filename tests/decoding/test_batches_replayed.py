@@ -30,10 +30,10 @@ from decoding.replay.what_if.at_load import SimulationAtLoad, simulate_at_load
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.trace.events import Drafted, Event, Recorder, Verified, to_dict
-from tests.decoding.worlds import World
 from tests.kit.copies import chain, chained
 from tests.kit.loads import CHEAP
 from tests.kit.recordings import CAP
+from tests.kit.worlds import World
 
 LENGTH, USERS = 40, 3
 SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.9, max_new_tokens=LENGTH)]

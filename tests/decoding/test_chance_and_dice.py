@@ -11,8 +11,8 @@ from decoding.dice import chance
 from decoding.dice.dice import NOISE_BLOCK, Dice, dice_for, pending_verdicts
 from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
-from tests.decoding.rehearsal import on_a_gpu
-from tests.decoding.waiting import refusing_waits
+from tests.kit.rehearsal import on_a_gpu
+from tests.kit.waiting import refusing_waits
 
 CPU = torch.device("cpu")
 

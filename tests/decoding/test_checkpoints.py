@@ -19,7 +19,7 @@ from decoding.errors import BadCheckpoint, DrafthouseError, OutOfMemory
 from decoding.models.checkpoints import context_that_fits, load, tokenizer_of
 from decoding.models.fast.runner import FastRunner
 from decoding.models.folder import inspect
-from tests.decoding.models import LLAMA, save
+from tests.kit.models import LLAMA, save
 
 
 @pytest.fixture(scope="session")

@@ -17,10 +17,10 @@ from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.estimating import estimate_of
 from decoding.trace.events import Drafted, Recorder
-from tests.decoding import models
-from tests.decoding.rehearsal import captured_runner, on_a_gpu
-from tests.decoding.waiting import refusing_waits
-from tests.decoding.worlds import World, looking_at, some_classifier, stopped_by
+from tests.kit import models
+from tests.kit.rehearsal import captured_runner, on_a_gpu
+from tests.kit.waiting import refusing_waits
+from tests.kit.worlds import World, looking_at, some_classifier, stopped_by
 
 PROMPT = [3, 1]
 RULES: dict[str, Choice | Callable[[Parts], Drafter]] = {

@@ -15,8 +15,8 @@ from decoding.disco.judging import read_judge
 from decoding.drafting.source import Match
 from decoding.errors import BadStrategy
 from decoding.training.designs import NETWORKS, OF_COPIES, OF_DRAFTS, How
-from tests.decoding.worlds import World, looking_at
 from tests.kit.recordings import recorded
+from tests.kit.worlds import World, looking_at
 
 GREEDY = Sampling(max_new_tokens=60)
 MATCHES = [Match(length, times, 9) for length in (1, 4, 30) for times in (1, 3, 9)]

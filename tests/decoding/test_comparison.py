@@ -25,11 +25,11 @@ from decoding.measure.summary import report
 from decoding.models.table import TableRunner
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, EventSink, Finished, Recorder
-from tests.decoding import models
-from tests.decoding.rehearsal import Rehearsal, rehearse
-from tests.decoding.worlds import state_of, tables
+from tests.kit import models
 from tests.kit.pairs import CHOICES, LETTERS, PROMPTS, comparison, pair
+from tests.kit.rehearsal import Rehearsal, rehearse
 from tests.kit.runners import RoundsDifferently
+from tests.kit.worlds import state_of, tables
 
 
 def test_strategies_are_interleaved_prompt_by_prompt_in_changing_order() -> None:

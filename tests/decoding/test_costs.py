@@ -20,8 +20,8 @@ from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
 from decoding.trace.accounting import rounds
 from decoding.trace.events import Drafted, Event, Finished, Origin, Started, Verified
-from tests.decoding.worlds import some_classifier, stopped_by
 from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
+from tests.kit.worlds import some_classifier, stopped_by
 
 
 def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:

@@ -22,8 +22,8 @@ from decoding.models.devices import (
     usual_threads,
     wait_for,
 )
-from tests.decoding.rehearsal import on_a_gpu
-from tests.decoding.waiting import refusing_waits
+from tests.kit.rehearsal import on_a_gpu
+from tests.kit.waiting import refusing_waits
 
 CPU = torch.device("cpu")
 

@@ -32,8 +32,8 @@ from decoding.strategies.lookup import JudgedLookup, PromptLookup
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.events import Drafted, Verified
 from decoding.training.designs import How
-from tests.decoding.worlds import World, looking_at, some_classifier
 from tests.kit.recordings import recorded
+from tests.kit.worlds import World, looking_at, some_classifier
 
 GREEDY = Sampling(max_new_tokens=60)
 COSTS = CostModel.of_one((0.0, *(10.0 + rows / 2 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)

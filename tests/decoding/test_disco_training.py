@@ -10,8 +10,8 @@ import torch
 from decoding.disco import features, metrics, training
 from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.errors import BadStrategy
-from tests.decoding.worlds import some_classifier
 from tests.kit.recordings import SAMPLINGS, many
+from tests.kit.worlds import some_classifier
 
 
 def trained(

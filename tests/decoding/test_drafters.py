@@ -19,7 +19,7 @@ from decoding.errors import BadStrategy
 from decoding.models.table import TableRunner
 from decoding.replay.player import replay
 from decoding.trace.events import Drafted, StopReason
-from tests.decoding.worlds import World, state_of, tables
+from tests.kit.worlds import World, state_of, tables
 from tests.laws.chances import check_chances
 
 VOCAB, RATIO = 3, Sampling(temperature=1.0, dice="ratio", max_new_tokens=5)

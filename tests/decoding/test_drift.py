@@ -11,7 +11,7 @@ from decoding.dice.sampling import Sampling
 from decoding.measure.drift import binned, drift
 from decoding.measure.sample import sample_from_dict, sample_from_events
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.worlds import World
+from tests.kit.worlds import World
 
 
 def judged(offset: float, slope: float, rounds: int = 3000) -> list[tuple[list[float], int]]:

@@ -17,8 +17,8 @@ from safetensors.torch import load_file, save_file
 
 from decoding.errors import BadExport
 from decoding.models.gguf.writing import export_of, write
-from tests.decoding.bpe import CUTS, SIZE, save_with_bpe
-from tests.decoding.models import GPT2, LLAMA, LLAMA3, OTHERS, YARN, save
+from tests.kit.bpe import CUTS, SIZE, save_with_bpe
+from tests.kit.models import GPT2, LLAMA, LLAMA3, OTHERS, YARN, save
 from worker.terminal import export
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {

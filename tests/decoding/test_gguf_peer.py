@@ -14,9 +14,9 @@ from torch import Tensor
 
 from decoding.models.checkpoints import LoadedModel, load
 from decoding.models.gguf.writing import export_of, write
-from tests.decoding.bpe import CUTS, HARD, save_with_bpe
-from tests.decoding.llama_server import VARIABLE, LlamaServer, llama_server, program
-from tests.decoding.models import GPT2, LLAMA, LLAMA3, YARN
+from tests.kit.bpe import CUTS, HARD, save_with_bpe
+from tests.kit.llama_server import VARIABLE, LlamaServer, llama_server, program
+from tests.kit.models import GPT2, LLAMA, LLAMA3, YARN
 
 BINARY = program()
 pytestmark = [

@@ -25,7 +25,7 @@ from decoding.models.folder import inspect
 from decoding.models.tokenizer_files import read_tokenizer
 from decoding.prompts.prompt import PromptItem
 from decoding.vocabularies.fit import check_pair
-from tests.decoding.models import LLAMA, OTHERS, save
+from tests.kit.models import LLAMA, OTHERS, save
 
 
 @pytest.fixture(scope="session")

@@ -29,10 +29,10 @@ from decoding.replay.player import Player, RecordedDraft, replay
 from decoding.strategies.best_source import KnowsBoth
 from decoding.strategies.hybrid import BestSource
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.worlds import World, looking_at, state_of
 from tests.golden.live import Model, MovedClock, Stage
 from tests.kit.copies import CopyThenDraft, chain, chained
 from tests.kit.recordings import recorded
+from tests.kit.worlds import World, looking_at, state_of
 from tests.laws.chances import check_chances
 
 HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")

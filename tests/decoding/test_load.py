@@ -36,9 +36,9 @@ from decoding.prompts.chat.messages import Chat
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Recorder, Started
 from decoding.trace.timing import Clock
-from tests.decoding.worlds import World, state_of
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, fragile, texts
 from tests.kit.pairs import comparison, pair
+from tests.kit.worlds import World, state_of
 
 
 @pytest.mark.parametrize("load", [Load(5), Load(rate=400)], ids=str)

@@ -15,8 +15,8 @@ from decoding.drafting.source import Copy, Source, View, next_of
 from decoding.errors import BadPrompt, BadStrategy
 from decoding.strategies.lookup import PromptLookup
 from decoding.trace.events import Drafted
-from tests.decoding.worlds import World
 from tests.kit.copies import some_text
+from tests.kit.worlds import World
 
 GREEDY = Sampling(max_new_tokens=60)
 

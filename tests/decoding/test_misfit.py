@@ -5,8 +5,8 @@ import pytest
 from decoding.backends.misfit import misfit
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from tests.decoding.worlds import some_classifier
 from tests.kit.pairs import pair
+from tests.kit.worlds import some_classifier
 
 DRAWN = Sampling(temperature=0.6, repetition_penalty=1.1)
 GREEDY = Sampling()

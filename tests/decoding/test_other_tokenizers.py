@@ -15,7 +15,7 @@ from decoding.models.runner import align
 from decoding.models.table import TableRunner
 from decoding.trace.events import Drafted, Verified
 from decoding.vocabularies.shared import Method
-from tests.decoding.worlds import RANKED, STATES, World, label, tables
+from tests.kit.worlds import RANKED, STATES, World, label, tables
 from tests.laws.tokenizers import LETTERS, OTHER_SMALL, OTHERS, SMALL, WHOLE, bridge, bridged, spelling
 
 GREEDY = Sampling(max_new_tokens=40)

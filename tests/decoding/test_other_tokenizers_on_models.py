@@ -25,7 +25,7 @@ from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
 from decoding.trace.events import Drafted, Recorder, Verified
 from decoding.vocabularies.fit import check_pair
-from tests.decoding.foreign import STARTER, foreign_draft
+from tests.kit.foreign import STARTER, foreign_draft
 from worker.pairs import pair_of
 
 CHOICES = parse_choices("static:4,heuristic,threshold:0.3,disco")

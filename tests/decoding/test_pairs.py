@@ -14,7 +14,7 @@ import pytest
 
 from decoding.errors import BadCheckpoint, BadPair
 from decoding.vocabularies.fit import PairReport, check_pair
-from tests.decoding.models import GPT2, LLAMA, save
+from tests.kit.models import GPT2, LLAMA, save
 
 SMALL = LLAMA | {"hidden_size": 12, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
 

@@ -18,8 +18,8 @@ from decoding.papers.outcomes import Outcomes, OutcomeTally, total
 from decoding.papers.settings import BRANCHES_EACH
 from decoding.prices.cost_model import CostModel
 from decoding.words import signed
-from tests.decoding.worlds import World
 from tests.kit.recordings import expected, lived
+from tests.kit.worlds import World
 
 COSTS = CostModel.of_one((0.0, *(1.0 + 0.01 * rows for rows in range(20))), 0.2, 0.0, 0.0, 0.0)
 

@@ -28,10 +28,10 @@ from decoding.replay.workload import planned_ahead, samples_ahead
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.strategies import STRATEGIES
 from decoding.trace.accounting import rates
-from tests.decoding.worlds import some_classifier
 from tests.kit.beside import table_draft
 from tests.kit.pairs import LETTERS, pair
 from tests.kit.processes import LINUX
+from tests.kit.worlds import some_classifier
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(6)]

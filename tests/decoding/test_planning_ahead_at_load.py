@@ -21,10 +21,10 @@ from decoding.replay.player import replay
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
-from tests.decoding.worlds import some_classifier
 from tests.golden.documents import COSTS
 from tests.kit.loads import CHEAP, DEAR, PROMPTS, like_one
 from tests.kit.pairs import pair
+from tests.kit.worlds import some_classifier
 
 GREEDY = Sampling(max_new_tokens=40)
 SSD = choose("ssd", {"lookahead": 4, "branches": 12, "backup": "neural", "placement": "in-turn"})

@@ -21,9 +21,9 @@ from decoding.replay import weighing
 from decoding.replay.planning import RecordedSet, price_of_a_token, study, sweep
 from decoding.ssd.policy.ssd_policy import TokenPrices
 from decoding.trace.events import Recorder
-from tests.decoding.worlds import some_classifier
 from tests.kit.loads import fragile
 from tests.kit.pairs import SHARED, pair, prompts
+from tests.kit.worlds import some_classifier
 
 COSTS = CostModel.of_one(
     (0.0, *(1.0 + 0.04 * rows for rows in range(30))), draft=0.1, draft_round=0.05, catch_up=0.0, round=0.01

@@ -16,8 +16,8 @@ from decoding.replay import probing
 from decoding.replay.probing import EveryLength, RuleTimes, Timed, TimedRule, every_length
 from decoding.strategies.disco import Priced
 from decoding.trace.events import Drafted
-from tests.decoding.worlds import World, some_classifier, stopped_by
 from tests.kit.pairs import pair
+from tests.kit.worlds import World, some_classifier, stopped_by
 
 
 def test_every_number_of_rows_from_1_to_24_is_timed() -> None:

@@ -25,8 +25,8 @@ from decoding.replay.projecting.measuring import card_of, rising_by_batch
 from decoding.replay.projecting.projecting import ProjectionInputs, by_batch, project
 from decoding.replay.projecting.texts import acceptance, with_acceptance
 from decoding.strategies import STRATEGIES
-from tests.decoding.worlds import looking_at, some_classifier
 from tests.kit.pairs import LETTERS, pair
+from tests.kit.worlds import looking_at, some_classifier
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]

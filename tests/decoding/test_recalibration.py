@@ -21,8 +21,8 @@ from decoding.replay.player import RecordedDraft, replay
 from decoding.strategies.budget import Budget
 from decoding.strategies.disco import AsTrained, Below, Priced
 from decoding.trace.events import Drafted
-from tests.decoding.worlds import World, stopped_by, verdict_on
 from tests.kit.recordings import recorded, world
+from tests.kit.worlds import World, stopped_by, verdict_on
 from tests.laws.chances import check_chances
 
 

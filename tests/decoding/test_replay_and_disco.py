@@ -28,8 +28,8 @@ from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted
-from tests.decoding.worlds import World, drafter_for, looking_at, some_classifier, stopped_by
 from tests.kit.recordings import CAP, NEW, SAMPLINGS, many, recorded, world
+from tests.kit.worlds import World, drafter_for, looking_at, some_classifier, stopped_by
 
 ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
 

@@ -37,9 +37,9 @@ from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
 from decoding.replay.workload import StudyRecipe
 from decoding.trace.events import Drafted, Event, Verified
-from tests.decoding.worlds import World, some_classifier
 from tests.kit.pairs import pair
 from tests.kit.recordings import expected, lived
+from tests.kit.worlds import World, some_classifier
 
 ASKED = RepeatOptions("--pair starter --limit 4")
 LOOKAHEAD, EACH = 3, 2

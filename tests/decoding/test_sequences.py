@@ -11,7 +11,7 @@ from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt
 from decoding.trace.events import Finished, Recorder
-from tests.decoding.worlds import OURS, SHARES_ROWS, World, of_its_own
+from tests.kit.worlds import OURS, SHARES_ROWS, World, of_its_own
 
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=24),

@@ -38,10 +38,10 @@ from decoding.ssd.transport.messages import Question, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.accounting import count, rates
 from decoding.trace.events import Anticipated, Drafted, Event, Recorder
-from tests.decoding.worlds import World, of_its_own, state_of, tables
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded
 from tests.kit.pairs import LETTERS, Letters, comparison
 from tests.kit.recordings import tracked
+from tests.kit.worlds import World, of_its_own, state_of, tables
 
 
 def ssd(text: str = "ssd:4,branches=12,backup=neural") -> Choice:

@@ -13,8 +13,8 @@ from benchmarks.ssd import main
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Measurement
-from tests.decoding.worlds import some_classifier
 from tests.kit.pairs import pair, prompts
+from tests.kit.worlds import some_classifier
 
 SAMPLING = Sampling(temperature=1.0, max_new_tokens=16)
 IN_TURN = {"placement": "in-turn"}

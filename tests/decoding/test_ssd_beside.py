@@ -22,11 +22,11 @@ from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner
 from decoding.ssd.transport.draft_process import DraftProcess, Patience, placed, runner_in
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
-from tests.decoding.patient import Patient, Striking
-from tests.decoding.worlds import World, state_of, tables
 from tests.kit.beside import ANYWHERE, alike, table_draft
 from tests.kit.pairs import Letters
+from tests.kit.patient import Patient, Striking
 from tests.kit.processes import LINUX
+from tests.kit.worlds import World, state_of, tables
 
 PROMPT = [5, 17, 3, 60]
 SAMPLINGS = {

@@ -44,10 +44,10 @@ from decoding.ssd.transport.messages import (
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Drafted, Event, Recorder, Verified
 from decoding.trace.timing import Clock
-from tests.decoding.worlds import World, some_classifier, state_of, tables
 from tests.kit.beside import ANYWHERE, PROMPTS, SAMPLINGS, alike, run, table_draft, texts
 from tests.kit.pairs import Letters
 from tests.kit.runners import Counting
+from tests.kit.worlds import World, some_classifier, state_of, tables
 
 ALONE, BESIDE, *OTHERS = parse_choices(
     "autoregressive,ssd:4,branches=16,backup=neural,placement=beside,ssd:3,branches=9,placement=beside,"

@@ -20,9 +20,9 @@ from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.ssd.transport.messages import Question, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.patient import Patient
-from tests.decoding.worlds import Solo, World, some_classifier, state_of, tables
+from tests.kit.patient import Patient
 from tests.kit.processes import LINUX
+from tests.kit.worlds import Solo, World, some_classifier, state_of, tables
 
 VOCAB, PROMPT, NEW = 14, [3, 1], 40
 SAMPLINGS = {

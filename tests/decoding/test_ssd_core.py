@@ -18,7 +18,7 @@ from decoding.models.table import TableRunner
 from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
-from tests.decoding.worlds import Solo, World, state_of, tables
+from tests.kit.worlds import Solo, World, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=50)
 

@@ -14,9 +14,9 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.messages import SpeculatorRecipe
-from tests.decoding.models import GPT2, LLAMA, fast_runner, save
-from tests.decoding.worlds import Solo
+from tests.kit.models import GPT2, LLAMA, fast_runner, save
 from tests.kit.runners import Watched
+from tests.kit.worlds import Solo
 
 MAKERS: dict[str, Callable[[Path], ModelRunner]] = {
     "fast llama": lambda folder: fast_runner(save(folder, "llama", **LLAMA)),

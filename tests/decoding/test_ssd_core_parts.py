@@ -18,7 +18,7 @@ from decoding.ssd.backups import random_tokens
 from decoding.ssd.policy.planner import RANKS, OutcomeCounts, planner_for
 from decoding.ssd.policy.ssd_policy import ngram_tokens
 from decoding.ssd.speculator.drawing import DraftedChain, Estimator, bend
-from tests.decoding.worlds import some_classifier
+from tests.kit.worlds import some_classifier
 
 
 @given(

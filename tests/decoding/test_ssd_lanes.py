@@ -29,10 +29,10 @@ from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.ssd.transport.two_lanes import Lane, Lanes, open_lanes
 from decoding.trace.events import Anticipated, Drafted, Event, Recorder, Verified
 from decoding.trace.timing import Clock
-from tests.decoding import models
-from tests.decoding.rehearsal import captured_runner, on_a_gpu
-from tests.decoding.worlds import World, some_classifier, state_of, tables
+from tests.kit import models
 from tests.kit.pairs import pair, prompts
+from tests.kit.rehearsal import captured_runner, on_a_gpu
+from tests.kit.worlds import World, some_classifier, state_of, tables
 
 CPU = torch.device("cpu")
 VOCAB, PROMPT = 14, [3, 1]

@@ -16,11 +16,11 @@ from decoding.core.load import ONE, Load
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
-from tests.decoding import models
-from tests.decoding.rehearsal import captured_runner, on_a_gpu
-from tests.decoding.worlds import World, some_classifier
+from tests.kit import models
 from tests.kit.beside import SAMPLINGS, alike, run, texts
 from tests.kit.pairs import Letters
+from tests.kit.rehearsal import captured_runner, on_a_gpu
+from tests.kit.worlds import World, some_classifier
 
 CPU = torch.device("cpu")
 ALONE = choose("autoregressive")

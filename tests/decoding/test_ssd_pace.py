@@ -21,8 +21,8 @@ from decoding.ssd.policy.breadth import AGAIN, LOOK, TRIALS, TRIED, Breadth
 from decoding.ssd.policy.pace import Pace
 from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.trace.events import Origin
-from tests.decoding.worlds import Solo, some_classifier, state_of, tables
 from tests.kit.runners import Watched
+from tests.kit.worlds import Solo, some_classifier, state_of, tables
 
 GREEDY = Sampling()
 

@@ -19,7 +19,7 @@ from decoding.replay.ssd.simulator import simulate
 from decoding.replay.ssd.track import Track
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 from decoding.trace.theory import tokens_per_round
-from tests.decoding.worlds import World
+from tests.kit.worlds import World
 
 MS = 1_000_000
 

@@ -25,9 +25,9 @@ from decoding.replay.ssd.track import Track
 from decoding.trace.accounting import PHASES, rounds
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 from decoding.trace.theory import Speculation, tokens_per_round
-from tests.decoding import models
-from tests.decoding.worlds import World, some_classifier
+from tests.kit import models
 from tests.kit.recordings import LIVE, PROMPT, tracked
+from tests.kit.worlds import World, some_classifier
 
 NEW = 40
 VOCAB = 14

@@ -15,7 +15,7 @@ from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.runner import align
 from decoding.models.table import TableRunner
 from decoding.trace.events import Drafted, Event, Verified
-from tests.decoding.worlds import World, state_of, tables
+from tests.kit.worlds import World, state_of, tables
 from tests.laws.chances import check_chances
 
 GREEDY = Sampling(max_new_tokens=40)

@@ -18,9 +18,9 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.models.checkpoints import load
 from decoding.trace.events import Drafted, Finished, Recorder, Started, Verified
-from tests.decoding import models
-from tests.decoding.worlds import OURS, RANKED, World
+from tests.kit import models
 from tests.kit.pairs import Letters
+from tests.kit.worlds import OURS, RANKED, World
 
 PROMPT = [5, 17, 3, 60]
 GREEDY = Sampling(max_new_tokens=40)

@@ -13,8 +13,8 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.suffixes import Suffixes
 from decoding.strategies.suffix import MOST_TEXTS, RecentTexts, Remembering, SuffixDecoding
 from decoding.trace.events import Drafted
-from tests.decoding.worlds import World
 from tests.kit.copies import some_text
+from tests.kit.worlds import World
 
 
 def repeated(text: Sequence[int]) -> int:

@@ -31,8 +31,8 @@ from decoding.trace.timing import Clock
 from decoding.training.making import make_classifier
 from decoding.training.splits import Splits
 from decoding.vocabularies.fit import check_pair
-from tests.decoding.models import LLAMA, save
-from tests.decoding.worlds import some_classifier
+from tests.kit.models import LLAMA, save
+from tests.kit.worlds import some_classifier
 
 PROMPTS = [
     PromptItem(f"p{n}", f"w{n} w{n + 9} w3", split=split) for n, split in enumerate(("train", "validation", "test"))

@@ -22,8 +22,8 @@ from decoding.drafting.tree_shapes import PRIOR, RANKS, FixedShape, RankCounts, 
 from decoding.models.table import TableModel
 from decoding.replay.player import Player
 from decoding.trace.events import Recorder
-from tests.decoding.worlds import state_of, tables
 from tests.kit.pairs import Letters
+from tests.kit.worlds import state_of, tables
 
 CHANCES = [0.62, 0.17, 0.08, 0.04, 0.02, 0.01, 0.005, 0.004, 0.003, 0.002, 0.001, 0.0005]
 

@@ -9,7 +9,7 @@ from decoding.dice.sampling import Sampling
 from decoding.dice.verify import by_tree
 from decoding.errors import BadStrategy
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.worlds import World
+from tests.kit.worlds import World
 
 SHARED = Sampling(max_new_tokens=40, temperature=0.9, dice="shared", repetition_penalty=1.2)
 

@@ -12,7 +12,7 @@ from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import simulate
 from decoding.trace.events import to_dict
-from tests.decoding.worlds import World
+from tests.kit.worlds import World
 
 COSTS = CostModel.of_one((0.0, 10.0, 11.0), 1.0, 0.0, 0.0, 0.0)
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)

@@ -33,10 +33,10 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.replay.ssd.recording import plan_for
 from decoding.replay.ssd.simulator import simulate
 from decoding.trace.events import Event, to_dict
-from tests.decoding.worlds import World, some_classifier
 from tests.golden import documents, live, starter
 from tests.golden.documents import PLACEMENTS, PRICES, SAMPLINGS
 from tests.kit.recordings import LIVE, tracked
+from tests.kit.worlds import World, some_classifier
 
 FILE, FOLDER = Path(__file__).with_name("behaviour.json"), Path(__file__).with_name("documents")
 VOCAB = 14

@@ -36,9 +36,9 @@ from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import simulate
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Prompted, to_dict
-from tests.decoding.worlds import World, some_classifier
 from tests.golden import live
 from tests.kit.pairs import pair, prompts
+from tests.kit.worlds import World, some_classifier
 
 Rows = dict[str, Any]
 

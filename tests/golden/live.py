@@ -28,7 +28,7 @@ from decoding.models.table import StateOf, TableModel, TableRunner, last_token
 from decoding.prices.cost_model import CostModel
 from decoding.trace.events import Recorder, to_dict
 from decoding.trace.timing import Clock
-from tests.decoding.worlds import World, state_of, tables
+from tests.kit.worlds import World, state_of, tables
 
 VOCAB, NEW = 14, 32
 IN_TURN = "placement=in-turn"

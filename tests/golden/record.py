@@ -13,8 +13,8 @@ from decoding.core.ending import Ending
 from decoding.dice.sampling import Sampling
 from decoding.measure.sample import SampleResult, sample_from_events
 from decoding.trace.events import Event
-from tests.decoding.worlds import World
 from tests.golden import jsonl
+from tests.kit.worlds import World
 
 FOLDER = Path(__file__).parent / "worlds"
 CHOICES = parse_choices("autoregressive,static:4,heuristic:5,threshold:0.4,oracle:8")

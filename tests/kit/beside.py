@@ -19,8 +19,8 @@ from decoding.errors import BrokenModel
 from decoding.models.table import TableRunner
 from decoding.ssd.transport.draft_process import Cores
 from decoding.trace.events import EventSink, Recorder
-from tests.decoding import models
-from tests.decoding.worlds import state_of, tables
+from tests.kit import models
+from tests.kit.worlds import state_of, tables
 
 ANYWHERE = Cores(2)  # tests run where there is room
 

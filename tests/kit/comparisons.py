@@ -9,8 +9,8 @@ from arro3.io import read_parquet
 
 from decoding.choice import parse_choices
 from decoding.measure.sample import sample_from_dict
-from tests.webapp import make
-from tests.webapp.world import World
+from tests.kit import make
+from tests.kit.teams import World
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 

@@ -14,7 +14,7 @@ from decoding.choice import Choice
 from decoding.core.drafter import Drafter
 from decoding.dice.sampling import Sampling
 from decoding.drafting.source import Source
-from tests.decoding.worlds import World, state_of
+from tests.kit.worlds import World, state_of
 
 VOCAB, LENGTH = 3, 3
 

@@ -19,10 +19,10 @@ from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Recorder
-from tests.decoding.worlds import some_classifier, tables
 from tests.golden.documents import COSTS  # type: ignore[attr-defined]  # mypy takes the folder of that name
 from tests.kit.law import Draw
 from tests.kit.pairs import LETTERS, Letters, comparison, pair
+from tests.kit.worlds import some_classifier, tables
 
 PROMPTS = [
     PromptItem(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))

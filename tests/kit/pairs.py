@@ -13,7 +13,7 @@ from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Measurement
 from decoding.models.table import TableRunner
 from decoding.prompts.prompt import PromptItem
-from tests.decoding.worlds import state_of, tables
+from tests.kit.worlds import state_of, tables
 
 LETTERS = "abcdefghijkl"
 CHOICES = parse_choices("autoregressive,static:3,threshold:0.4,oracle")

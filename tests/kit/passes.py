@@ -9,7 +9,7 @@ import torch
 from decoding.models.fast.runner import FastRunner, RunnerModel
 from decoding.models.fast.shape import Shape, shape_of
 from decoding.models.runner import ModelRunner, align
-from tests.decoding.models import GPT2, LLAMA
+from tests.kit.models import GPT2, LLAMA
 
 LONG = LLAMA | {"max_position_embeddings": 700}
 TEXT = torch.randint(0, 97, (650,), generator=torch.Generator().manual_seed(2)).tolist()

@@ -19,7 +19,7 @@ from decoding.papers.outcomes import Outcomes
 from decoding.replay.ssd.recording import track_of
 from decoding.replay.ssd.track import Track
 from decoding.trace.events import Event
-from tests.decoding.worlds import World
+from tests.kit.worlds import World
 
 PROMPT = [3, 1]
 CAP = 8

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from decoding.models.runner import Feed, ModelRunner
 from decoding.models.table import TableModel, TableRunner
-from tests.decoding.worlds import state_of
+from tests.kit.worlds import state_of
 
 
 class RoundsDifferently(TableRunner):

@@ -15,9 +15,9 @@ from decoding.dice.sampling import Sampling
 from decoding.measure.sample import sample_from_events
 from decoding.prices.cost_model import CostModel
 from decoding.trace.events import Anticipated, Drafted, Event, Finished, Prompted, Started, Verified, to_dict
-from tests.decoding.worlds import World
-from tests.webapp import make
-from tests.webapp.world import World as People
+from tests.kit import make
+from tests.kit.teams import World as People
+from tests.kit.worlds import World
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison
 from webapp.jobs import services as jobs

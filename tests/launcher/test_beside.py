@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.launcher.up import DEADLINE, Up, add_pair, until
+from tests.kit.up import DEADLINE, Up, add_pair, until
 from worker import gauges
 
 pytestmark = pytest.mark.slow

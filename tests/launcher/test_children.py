@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from tests.launcher.up import until
+from tests.kit.up import until
 from worker import leash
 from worker.gpus import listed
 from worker.supervisor import children, probes, valkey

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from decoding.models import processor
-from tests.launcher.up import DEADLINE, ROOT, Up, add_pair, family, until
-from tests.ports import free_port, free_ports
-from tests.webapp.postgres import Server
+from tests.kit.ports import free_port, free_ports
+from tests.kit.postgres import Server
+from tests.kit.up import DEADLINE, ROOT, Up, add_pair, family, until
 from worker.supervisor import valkey
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]

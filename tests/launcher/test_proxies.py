@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from websockets.sync.client import connect
 
-from tests.launcher.up import DEADLINE, ROOT, Up, until
-from tests.launcher.visitor import Visitor
-from tests.ports import free_port, free_ports
+from tests.kit.ports import free_port, free_ports
+from tests.kit.up import DEADLINE, ROOT, Up, until
+from tests.kit.visitor import Visitor
 
 EXAMPLES = ROOT / "docker" / "proxy"
 NAME = "lab.test"

@@ -19,8 +19,8 @@ from typing import Any
 import boto3
 import pytest
 
-from tests.launcher.up import DEADLINE, ROOT, Up, until
-from tests.ports import free_port
+from tests.kit.ports import free_port
+from tests.kit.up import DEADLINE, ROOT, Up, until
 from webapp.core import modes
 
 PREPARE = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
@@ -224,7 +224,7 @@ def refusal(command: list[str], data: Path) -> str:
 STOPPED_EARLY = """  # when it has a job, and before Celery listens for signals
 import os, signal, sys
 from celery.signals import celeryd_init
-from tests.launcher.up import until
+from tests.kit.up import until
 from worker.__main__ import main
 
 @celeryd_init.connect

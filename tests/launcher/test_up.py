@@ -16,7 +16,7 @@ import pytest
 import redis
 from celery import Celery
 
-from tests.launcher.up import DEADLINE, Up, add_pair, until
+from tests.kit.up import DEADLINE, Up, add_pair, until
 
 pytestmark = pytest.mark.slow
 

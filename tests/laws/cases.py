@@ -34,7 +34,7 @@ from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Event, Recorder
 from decoding.trace.timing import Clock
-from tests.decoding.worlds import World
+from tests.kit.worlds import World
 from tests.laws.tokenizers import LETTERS, OTHER_SMALL, OTHERS, SMALL, bridged
 
 OURS = [slug for slug in STRATEGIES if slug not in {spec.slug for spec in specs()}]

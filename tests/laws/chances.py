@@ -26,7 +26,7 @@ from decoding.dice import chance, dice, verify
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.drafting.source import Source
-from tests.decoding.worlds import World
+from tests.kit.worlds import World
 
 Key = tuple[str, int]  # role, and digest of the context
 THIN = 1e-12  # narrower parts of a coin are rounding

@@ -14,7 +14,7 @@ from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.strategies import STRATEGIES
 from decoding.trace.timing import Clock
-from tests.decoding.worlds import World, state_of, tables
+from tests.kit.worlds import World, state_of, tables
 from tests.laws.cases import OURS, Case, Run, choices
 from tests.laws.chances import chance_of, targets_chance
 from tests.laws.drawing import Drawing

@@ -27,7 +27,7 @@ from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.worlds import some_classifier
+from tests.kit.worlds import some_classifier
 from tests.laws.cases import OURS, PRICES, Case, Run, choices, events_of
 from tests.laws.drawing import Drawing
 

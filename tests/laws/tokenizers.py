@@ -11,7 +11,7 @@ from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import Method, shared
 from decoding.vocabularies.spelling import Spelling
-from tests.decoding.worlds import STATES, World, state_of, tables
+from tests.kit.worlds import STATES, World, state_of, tables
 
 
 def spelling(*tokens: str, specials: Sequence[str] = ()) -> Spelling:

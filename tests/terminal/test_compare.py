@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from decoding.models.devices import usual_threads
-from tests.decoding.models import LLAMA, another_order_of_words, save, spoil
+from tests.kit.models import LLAMA, another_order_of_words, save, spoil
 from webapp.core.version import version
 from worker.terminal.compare import main
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.decoding.models import LLAMA, save
+from tests.kit.models import LLAMA, save
 from worker.memory import HEADROOM
 
 ROOT = Path(__file__).parents[2]

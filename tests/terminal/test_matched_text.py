@@ -12,7 +12,7 @@ import pytest
 
 from decoding.choice import Choice
 from decoding.vocabularies.scores import ABOUT_COPIES
-from tests.decoding.models import LLAMA, another_order_of_words, save
+from tests.kit.models import LLAMA, another_order_of_words, save
 from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare
 

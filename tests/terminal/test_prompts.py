@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from decoding.prompts.prompt import read_prompts
-from tests.decoding.models import LLAMA, save
+from tests.kit.models import LLAMA, save
 from worker.terminal.compare import main
 
 ROOT = Path(__file__).parents[2]

@@ -19,10 +19,10 @@ import pytest
 
 from decoding.core.loop import never
 from decoding.errors import BadServer, DrafthouseError
-from tests.decoding.models import LLAMA, save
 from tests.decoding.servers.formats import Decode, speaking
 from tests.decoding.servers.weights import StepsFor, greedy_steps, streamed_words
 from tests.decoding.servers.wire import Asked, Reply, Script, serving
+from tests.kit.models import LLAMA, save
 from worker.started_server import started
 from worker.terminal.arguments import read_arguments
 from worker.terminal.compare import main

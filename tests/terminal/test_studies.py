@@ -21,7 +21,7 @@ from decoding.disco.classifier import DraftClassifier, Layers, load_classifier
 from decoding.errors import BadStrategy
 from decoding.prices.machine_card import card_called
 from decoding.replay import planning
-from tests.decoding.models import LLAMA, save
+from tests.kit.models import LLAMA, save
 from worker.engine.residents import Residents
 from worker.messages import Cancelled, Emit, Found, JobProgress, PairOrder
 from worker.terminal import oracle, plan, project, train_disco

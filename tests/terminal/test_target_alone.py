@@ -16,7 +16,7 @@ import pytest
 from decoding.backends import without_draft
 from decoding.choice import Choice
 from decoding.disco.classifier import load_classifier
-from tests.decoding.models import LLAMA, save
+from tests.kit.models import LLAMA, save
 from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare
 from worker.terminal.parser import BadArguments

@@ -30,7 +30,7 @@ from django.contrib.contenttypes.management import create_contenttypes
 from django.core.cache import cache
 from django.db.models.signals import post_migrate
 
-from tests.webapp.world import World, a_world
+from tests.kit.teams import World, a_world
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,9 +17,9 @@ from django.core.cache import cache
 from django.db import transaction
 from django.urls import resolve, reverse
 
-from tests.webapp import make
-from tests.webapp.addresses import address, routes
-from tests.webapp.everything import in_other_states, one_of_everything
+from tests.kit import make
+from tests.kit.addresses import address, routes
+from tests.kit.everything import in_other_states, one_of_everything
 from webapp.accounts.models import Membership, Team, User
 from webapp.comparisons import demo
 from webapp.comparisons.across import saved

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from tests.webapp.browser.conftest import address  # noqa: F401
 from tests.webapp.live.conftest import layer, valkey  # noqa: F401
 from tests.webapp.uploads.conftest import bucket, s3_server  # noqa: F401

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 from schemathesis import GenerationMode
 
-from tests.webapp.everything import one_of_everything
-from tests.webapp.plausible import make_plausible, newcomer, token_of
-from tests.webapp.world import a_world
+from tests.kit.everything import one_of_everything
+from tests.kit.plausible import make_plausible, newcomer, token_of
+from tests.kit.teams import a_world
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ import pytest
 from django.core.cache import cache
 from django.db import transaction
 
-from tests.webapp.addresses import address, routes
-from tests.webapp.everything import one_of_everything
+from tests.kit.addresses import address, routes
+from tests.kit.everything import one_of_everything
 
 TABLE = """
 GET    home                   302 302 302 302 302 302 302 302

@@ -13,8 +13,8 @@ from django.apps import apps
 from django.core.cache import cache
 from django.db import connection, transaction
 
-from tests.webapp.addresses import address, routes
-from tests.webapp.everything import one_of_everything
+from tests.kit.addresses import address, routes
+from tests.kit.everything import one_of_everything
 
 STRANGE = str(uuid.UUID(int=1))
 SHA = "0" * 64

@@ -14,8 +14,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.kit.postgres import Server
 from tests.kit.web import ROOT, web
-from tests.webapp.postgres import Server
 from webapp.core.postgres import Impatient
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]

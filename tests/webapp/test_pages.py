@@ -7,8 +7,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from tests.webapp import make
-from tests.webapp.everything import pages
+from tests.kit import make
+from tests.kit.everything import pages
 from webapp.accounts import services as accounts
 from webapp.accounts.models import Scope, User
 from webapp.comparisons import demo

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.core.cache import cache
 from django.db import transaction
 
-from tests.webapp.addresses import address, routes
-from tests.webapp.everything import one_of_everything
+from tests.kit.addresses import address, routes
+from tests.kit.everything import one_of_everything
 from webapp.sharing import services as sharing
 
 PRIVATE = "private, no-store"

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.webapp import make
-from tests.webapp.addresses import address, routes
-from tests.webapp.everything import more_of_everything, one_of_everything
+from tests.kit import make
+from tests.kit.addresses import address, routes
+from tests.kit.everything import more_of_everything, one_of_everything
 from webapp.accounts.models import User
 from webapp.jobs.models import Job
 

@@ -13,8 +13,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.webapp.addresses import address, routes
-from tests.webapp.everything import in_other_states, one_of_everything
+from tests.kit.addresses import address, routes
+from tests.kit.everything import in_other_states, one_of_everything
 from webapp.accounts import services as accounts
 from webapp.accounts.models import User
 from webapp.sharing import services as sharing

@@ -17,7 +17,7 @@ from django.core.asgi import get_asgi_application
 from django.test import Client
 from rest_framework.test import APIClient
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts import services
 from webapp.accounts.models import Role, Scope
 from webapp.config.readiness import Health

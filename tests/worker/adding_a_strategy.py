@@ -25,11 +25,11 @@ from decoding.replay.planning_at_load import predict_at_load
 from decoding.replay.player import replay
 from decoding.replay.projecting import projecting
 from decoding.trace.events import Drafted, Recorder
-from tests.decoding.models import LLAMA, save
-from tests.decoding.worlds import World
 from tests.golden.documents import COSTS
+from tests.kit.models import LLAMA, save
 from tests.kit.pairs import pair as small_pair
 from tests.kit.pairs import prompts as small_prompts
+from tests.kit.worlds import World
 from webapp.accounts.models import User
 from webapp.comparisons.report import report
 from webapp.core.looks import LooksFinder

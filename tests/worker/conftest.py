@@ -15,7 +15,7 @@ import pytest
 from django.db import close_old_connections
 
 from tests.webapp.conftest import django_db_modify_db_settings, django_db_setup, fresh_start  # noqa: F401  sets up Django
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import Actor, of_user
 from webapp.accounts.models import User
@@ -90,7 +90,7 @@ class Stage(EngineProcess):
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
     """The files of a target and a draft."""
-    from tests.decoding.models import LLAMA, save
+    from tests.kit.models import LLAMA, save
 
     folder = tmp_path_factory.mktemp("pair")
     save(folder / "target", "llama", **LLAMA)

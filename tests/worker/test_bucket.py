@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from tests.webapp.uploads.conftest import bucket, s3_server  # noqa: F401
 from webapp.jobs.models import Job
 from webapp.registry import services as registry

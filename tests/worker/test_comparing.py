@@ -17,8 +17,8 @@ from django.db import OperationalError, connection
 from decoding.choice import choose
 from decoding.measure.sample import Audit, sample_from_events
 from decoding.trace.events import Finished, Started, Verified
+from tests.kit import make
 from tests.kit.comparisons import is_whole, state
-from tests.webapp import make
 from tests.worker.conftest import DEADLINE
 from tests.worker.staged import LosesItsGpu
 from webapp.comparisons.models import Sample

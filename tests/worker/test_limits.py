@@ -16,7 +16,7 @@ from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.models.folder import inspect
 from decoding.prompts.prompt import PromptItem
-from tests.webapp import make
+from tests.kit import make
 from tests.worker.conftest import until
 from webapp.jobs.models import Job
 from webapp.registry import services as registry

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry import services as registry

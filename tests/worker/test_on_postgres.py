@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.webapp.postgres import Server
+from tests.kit.postgres import Server
 
 HERE = Path(__file__).parent
 # What a database decides: who gets a job, what a lease and a lock let through, which texts and numbers it takes, and

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from decoding.errors import BadServer
+from tests.kit import make
 from tests.kit.processes import family
-from tests.webapp import make
 from tests.worker.conftest import prompts, until
 from tests.worker.killing import is_alive, killable_worker
 from webapp.registry.models import LanguageModel, Pair, Readiness

@@ -16,7 +16,7 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BadExport, BadServer, BadStrategy
 from decoding.models.checkpoints import load
 from decoding.prompts.prompt import PromptItem
-from tests.decoding.models import LLAMA, save
+from tests.kit.models import LLAMA, save
 from worker.cache import FileCache
 from worker.jobs.proof.llama_server import VARIABLE, program, weights
 from worker.jobs.proof.proving import Promise, promise_of, prove, reasons, verdict

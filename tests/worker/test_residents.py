@@ -11,7 +11,7 @@ import torch
 
 from decoding.models.checkpoints import LoadedModel
 from decoding.models.folder import inspect
-from tests.decoding.models import LLAMA, save
+from tests.kit.models import LLAMA, save
 from worker.engine.residents import ROOM, Residents, Spot
 
 

@@ -42,7 +42,7 @@ THEIRS = {"strategy": "server", "params": {"name": "theirs"}}
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Script]:
     """Scripts of servers that run the target of the tests' pair, by dialect."""
-    from tests.decoding.models import LLAMA, save
+    from tests.kit.models import LLAMA, save
 
     folder: Path = tmp_path_factory.mktemp("theirs")
     save(folder, "llama", **LLAMA)

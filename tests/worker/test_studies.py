@@ -12,8 +12,8 @@ import pytest
 
 from decoding.choice import Choice
 from decoding.ssd.transport.draft_process import divide
+from tests.kit import make
 from tests.kit.processes import family
-from tests.webapp import make
 from tests.worker.conftest import prompts
 from webapp.core.problems import NotFound
 from webapp.entries import services as entries

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.webapp.postgres import Server
+from tests.kit.postgres import Server
 from tests.worker.conftest import until
 from webapp.comparisons.models import Sample
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from decoding.ssd.transport.draft_process import divide
-from tests.decoding.models import LLAMA, save, spoil
 from tests.kit.comparisons import is_whole, state
+from tests.kit.models import LLAMA, save, spoil
 from tests.worker.conftest import model
 from webapp.comparisons import trace
 from webapp.comparisons.models import Sample

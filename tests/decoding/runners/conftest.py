@@ -16,7 +16,7 @@ from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import shared
 from decoding.vocabularies.spelling import Spelling
 from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
-from tests.decoding.models import GPT2, LLAMA, OTHERS, fast_runner, save
+from tests.kit.models import GPT2, LLAMA, OTHERS, fast_runner, save
 
 Maker = Callable[[Path], ModelRunner]
 

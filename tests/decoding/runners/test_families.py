@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM
 from decoding.models.checkpoints import load
 from decoding.models.fast.kv import chain_rows
 from decoding.models.fast.runner import FastRunner
-from tests.decoding.models import GPT2, LLAMA, LLAMA3, YARN, fast_runner, save
+from tests.kit.models import GPT2, LLAMA, LLAMA3, YARN, fast_runner, save
 
 WIDE = LLAMA | {"head_dim": 32}  # enough pairs for yarn's ramp to be one; each width is compiled anew
 CASES: dict[str, tuple[str, dict[str, Any]]] = {

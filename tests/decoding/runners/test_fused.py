@@ -24,9 +24,9 @@ from decoding.models.fast.attention import attend_chains
 from decoding.models.fast.fused import Kernels, chosen, in_slab, is_right, silu_gate, why_not, why_wrong
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.runner import FastRunner
-from tests.decoding.models import LLAMA, fast_runner, save
-from tests.decoding.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
+from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import CASES, LONG, assert_near, played, shape, walk
+from tests.kit.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
 
 ROOT = Path(__file__).parents[3]
 CPU = torch.device("cpu")
@@ -497,7 +497,7 @@ import sys
 from pathlib import Path
 from decoding.models.fast import triton_kernels
 from decoding.models.fast.fused import Kernels
-from tests.decoding.models import fast_runner
+from tests.kit.models import fast_runner
 from tests.kit.passes import played
 
 model = fast_runner(Path(sys.argv[1]), static=True).model

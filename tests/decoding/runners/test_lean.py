@@ -19,7 +19,7 @@ from decoding.models.fast.linear import Layout
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.numba_kernels import attention
 from decoding.models.fast.runner import FastRunner
-from tests.decoding.models import LLAMA, fast_runner, save
+from tests.kit.models import LLAMA, fast_runner, save
 
 ROOT = Path(__file__).parents[3]
 PROMPTS = ([3, 1, 4, 1, 5], [9], [2, 6, 5, 3, 5, 8, 9, 7])
@@ -178,7 +178,7 @@ sys.modules["numba"] = None
 from pathlib import Path
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from tests.decoding.models import fast_runner
+from tests.kit.models import fast_runner
 runner = fast_runner(Path(sys.argv[1]))
 runner.extend([3, 1, 4])
 dice = dice_for(Sampling(temperature=0.7, repetition_penalty=1.2), runner.vocab_size, 1)

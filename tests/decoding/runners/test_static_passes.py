@@ -20,10 +20,10 @@ from decoding.models.fast.linear import Layout
 from decoding.models.fast.passes import StaticPasses
 from decoding.models.fast.runner import FastRunner
 from decoding.ssd.transport.two_lanes import Lane
-from tests.decoding.models import LLAMA, fast_runner, save
-from tests.decoding.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
-from tests.decoding.waiting import refusing_waits
+from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import CASES, LONG, TEXT, assert_near, played, walk
+from tests.kit.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
+from tests.kit.waiting import refusing_waits
 
 
 @pytest.mark.parametrize("model_type", list(CASES))

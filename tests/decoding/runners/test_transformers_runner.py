@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM
 
 from decoding.models.checkpoints import load
 from decoding.models.transformers import TransformersRunner
-from tests.decoding.models import LLAMA, OTHERS, save
+from tests.kit.models import LLAMA, OTHERS, save
 
 TEXT = torch.randint(0, 97, (40,), generator=torch.Generator().manual_seed(2)).tolist()
 

@@ -27,9 +27,9 @@ from decoding.trace.events import Delivered, Finished, Reported, Started
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
 from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
 from tests.decoding.servers.wire import Asked, Reply, Script, events, plain, serving
-from tests.decoding.worlds import state_of, tables
 from tests.kit.pairs import PROMPTS, pair
 from tests.kit.runners import RoundsDifferently
+from tests.kit.worlds import state_of, tables
 
 TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request
 IDS = {"llamacpp", "vllm", "sglang", "trtllm"}  # take the prompt as token ids

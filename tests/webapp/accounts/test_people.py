@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts import services
 from webapp.accounts.models import AuditEntry, Scope, User
 from webapp.core.problems import Gone

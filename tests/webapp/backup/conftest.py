@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.postgres import Server
 from tests.webapp.backup.lab import Forks, Lab
-from tests.webapp.postgres import Server
 
 
 @pytest.fixture(scope="session", autouse=True)

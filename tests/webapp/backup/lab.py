@@ -21,9 +21,9 @@ COMMAND = [sys.executable, "-P", "-m", MODULE]
 MAKE = """
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
-from tests.webapp import make
-from tests.webapp.everything import in_other_states, more_of_everything, one_of_everything
-from tests.webapp.world import a_world
+from tests.kit import make
+from tests.kit.everything import in_other_states, more_of_everything, one_of_everything
+from tests.kit.teams import a_world
 from webapp.accounts import services as accounts
 from webapp.accounts.models import Scope, User
 from django.utils import timezone

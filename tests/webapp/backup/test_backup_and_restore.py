@@ -75,7 +75,7 @@ def test_a_lab_restored_elsewhere_is_the_same(lab: Lab, tmp_path: Path, database
 def test_a_restored_lab_can_be_worked_with(copy: Lab) -> None:
     """Counters of rows go on where they were."""
     copy.python(
-        "from tests.webapp import make\n"
+        "from tests.kit import make\n"
         "from webapp.accounts import actor\n"
         "from webapp.accounts.models import User\n"
         "from webapp.jobs.models import Job\n"

@@ -11,7 +11,7 @@ import boto3
 import pytest
 from django.utils import timezone
 
-from tests.webapp import make
+from tests.kit import make
 from tests.webapp.backup.lab import Lab
 from tests.webapp.uploads.conftest import s3_server  # noqa: F401  a fixture
 from webapp.backup import saving

@@ -25,9 +25,9 @@ from decoding.choice import parse_choices
 from decoding.measure.sample import Audit
 from decoding.trace.events import from_dict
 from tests.golden.record import FOLDER, name_of, summed
+from tests.kit import make
+from tests.kit.browser import PATIENCE
 from tests.programs import CHROMIUM, lend_playwright_a_node, locate
-from tests.webapp import make
-from tests.webapp.browser.lab import PATIENCE
 from tests.webapp.live.conftest import layer, valkey  # noqa: F401
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Run

@@ -11,10 +11,10 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
+from tests.kit import make
+from tests.kit.browser import PHONE, grave_faults
 from tests.kit.race import path_of
-from tests.webapp import make
 from tests.webapp.browser.conftest import STRATEGIES
-from tests.webapp.browser.lab import PHONE, grave_faults
 from webapp.jobs import services as jobs
 from webapp.registry import lengths
 

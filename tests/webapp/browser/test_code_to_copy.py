@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.webapp import make
+from tests.kit import make
 from tests.webapp.browser.conftest import Worker
 from webapp.accounts.models import Role
 

@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.golden.record import FOLDER, name_of
+from tests.kit.browser import PHONE, PIXELS, grave_faults_of_both_themes, mode
 from tests.kit.comparisons import decoded_at
 from tests.kit.race import choose, path_of, shows, tokens
 from tests.webapp.browser.conftest import EXPECTED, STRATEGIES
-from tests.webapp.browser.lab import PHONE, PIXELS, grave_faults_of_both_themes, mode
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
 from webapp.registry.models import Prompt

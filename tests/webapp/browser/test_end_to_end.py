@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.launcher.up import Up
-from tests.webapp.browser.lab import (
+from tests.kit.browser import (
     PATIENCE,
     PROMPTS,
     STARTER,
@@ -29,7 +28,8 @@ from tests.webapp.browser.lab import (
     without_network,
     write,
 )
-from tests.webapp.browser.stranger import Stranger
+from tests.kit.stranger import Stranger
+from tests.kit.up import Up
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PAIR, DATASET = "mine", "ten of mine"

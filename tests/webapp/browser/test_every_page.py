@@ -11,9 +11,9 @@ from django.db import connections
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from tests.webapp import make
-from tests.webapp.browser.lab import PHONE, grave_faults_of_both_themes, keep
-from tests.webapp.everything import pages
+from tests.kit import make
+from tests.kit.browser import PHONE, grave_faults_of_both_themes, keep
+from tests.kit.everything import pages
 from webapp.comparisons.models import Comparison
 from webapp.entries import services as entries
 from webapp.sharing import services as sharing

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.webapp import make
-from tests.webapp.browser.lab import grave_faults_of_both_themes
+from tests.kit import make
+from tests.kit.browser import grave_faults_of_both_themes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

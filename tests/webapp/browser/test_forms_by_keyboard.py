@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.webapp import make
-from tests.webapp.browser.lab import CLIPBOARD, copied, go_to, write
+from tests.kit import make
+from tests.kit.browser import CLIPBOARD, copied, go_to, write
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

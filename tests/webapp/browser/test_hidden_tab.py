@@ -14,7 +14,7 @@ import pytest
 from django.test import Client
 from playwright.sync_api import expect
 
-from tests.launcher.up import until
+from tests.kit.up import until
 from tests.programs import CHROMIUM, locate
 from tests.webapp.browser.conftest import ARGUMENTS, ENGLISH, EXPECTED, STRATEGIES, name_of
 

@@ -7,10 +7,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.kit import make
+from tests.kit.browser import CLIPBOARD, COMPARISON, copied, grave_faults, launch_by_keyboard
 from tests.kit.race import path_of, tokens
-from tests.webapp import make
-from tests.webapp.browser.lab import CLIPBOARD, COMPARISON, copied, grave_faults, launch_by_keyboard
-from tests.webapp.browser.stranger import Stranger
+from tests.kit.stranger import Stranger
 from webapp.accounts import services as accounts
 from webapp.accounts.models import Role
 from webapp.comparisons import demo

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.webapp import make
-from tests.webapp.browser.lab import CLIPBOARD, COMPARISON, copied, launch_by_keyboard
+from tests.kit import make
+from tests.kit.browser import CLIPBOARD, COMPARISON, copied, launch_by_keyboard
 from webapp.accounts.models import ApiToken, Invitation, Role
 from webapp.comparisons.models import Comparison
 from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair, TokenLengths

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from tests.kit import make
+from tests.kit.browser import PHONE, grave_faults_of_both_themes, mode
 from tests.kit.race import path_of, shows
-from tests.webapp import make
-from tests.webapp.browser.lab import PHONE, grave_faults_of_both_themes, mode
 from webapp.comparisons.models import Comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from playwright.sync_api import expect
 
-from tests.webapp import make
+from tests.kit import make
 from tests.webapp.browser.conftest import STRATEGIES
 from webapp.comparisons.what_if.asking import what_if
 from webapp.sharing import services as sharing

@@ -8,9 +8,9 @@ import pytest
 from django.db import connections
 from playwright.sync_api import expect
 
+from tests.kit import make
+from tests.kit.browser import mode
 from tests.kit.race import path_of
-from tests.webapp import make
-from tests.webapp.browser.lab import mode
 from webapp.comparisons import figures
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PAPERS, PLAN

@@ -8,9 +8,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.kit.browser import PIXELS
 from tests.kit.race import path_of
 from tests.webapp.browser.conftest import STRATEGIES
-from tests.webapp.browser.lab import PIXELS
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LINES = "h => h.getBoundingClientRect().height / parseFloat(getComputedStyle(h).lineHeight)"

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.kit.browser import grave_faults, grave_faults_of_both_themes
 from tests.webapp.browser.conftest import STRATEGIES
-from tests.webapp.browser.lab import grave_faults, grave_faults_of_both_themes
 from webapp.comparisons import figures
 from webapp.comparisons.models import Figures
 

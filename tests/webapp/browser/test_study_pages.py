@@ -11,8 +11,8 @@ import pytest
 from django.db import connections
 from playwright.sync_api import expect
 
-from tests.webapp import make
-from tests.webapp.browser.lab import grave_faults_of_both_themes
+from tests.kit import make
+from tests.kit.browser import grave_faults_of_both_themes
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.studies import services

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from decoding.strategies import STRATEGIES
-from tests.webapp import make
+from tests.kit import make
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 WHY = "needs a draft model, and this pair has none"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.webapp.browser.lab import grave_faults
+from tests.kit.browser import grave_faults
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SPEED_UP = ".term[aria-label='What is speed-up?']"

@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.kit.browser import mode
 from tests.kit.race import choose, path_of, shows, tokens
 from tests.webapp.browser.conftest import STRATEGIES
-from tests.webapp.browser.lab import mode
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

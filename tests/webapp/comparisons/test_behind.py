@@ -11,8 +11,8 @@ import pytest
 
 from decoding.measure.sample import sample_from_events
 from decoding.trace import events
+from tests.kit import make
 from tests.kit.comparisons import read
-from tests.webapp import make
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.report import report

@@ -8,7 +8,7 @@ import pytest
 
 from decoding.core.load import Load
 from decoding.prompts.prompt import read_prompts
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.registry import prompt_sets
 

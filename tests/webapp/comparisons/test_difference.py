@@ -6,7 +6,7 @@ import html
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons import difference, figures
 from webapp.comparisons.across.columns import COLUMNS
 from webapp.comparisons.models import Comparison, Figures, Sample

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from decoding.measure.devices import devices_in, works_at_once
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import report
 from webapp.jobs.models import Job

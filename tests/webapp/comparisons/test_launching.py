@@ -10,7 +10,7 @@ import pytest
 
 from decoding.dice.sampling import Sampling
 from decoding.strategies import STRATEGIES
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.serializers import SamplingInput
 from webapp.jobs import services as jobs

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 
 from decoding.core.load import ONE, Load
 from decoding.measure.request_times import PER_OCTAVE
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons.figures import sum_up, verdicts
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample
 from webapp.comparisons.report import pinned, report

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons import services
 from webapp.comparisons import trace as store
 from webapp.comparisons.models import Sample, TraceChunk

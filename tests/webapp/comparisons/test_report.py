@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.speedups import speedup
+from tests.kit import make
 from tests.kit.comparisons import decoded_at
-from tests.webapp import make
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import names_of, report, so_far, step
 from webapp.jobs import services as jobs

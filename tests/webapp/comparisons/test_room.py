@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoding.ssd.memory import GIB
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons.models import Comparison
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job

@@ -8,8 +8,8 @@ import json
 
 import pytest
 
+from tests.kit import make
 from tests.kit.comparisons import read
-from tests.webapp import make
 from webapp.core.parquet import parquet
 
 

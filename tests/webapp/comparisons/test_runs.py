@@ -15,7 +15,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from decoding.choice import parse_choices
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts.models import AuditEntry
 from webapp.comparisons import figures
 from webapp.comparisons.across import charts, columns, filters

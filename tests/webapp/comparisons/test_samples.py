@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.report import report

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons import figures, services
 from webapp.comparisons.models import Comparison, Figures
 from webapp.jobs.models import Job

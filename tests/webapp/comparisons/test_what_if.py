@@ -19,10 +19,10 @@ from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import oracle, simulate
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Drafted, Verified
-from tests.decoding.worlds import some_classifier
 from tests.golden.behaviour import difference
+from tests.kit import make
 from tests.kit.what_if import COSTS, LENGTH, ask, comparison, decode, dicts, live
-from tests.webapp import make
+from tests.kit.worlds import some_classifier
 from webapp.comparisons.models import Sample, TraceChunk
 from webapp.comparisons.what_if.asking import answers_along, knobs
 from webapp.comparisons.what_if.grid import grids, knobs_of

@@ -12,8 +12,8 @@ from decoding.dice.sampling import Sampling
 from decoding.replay.what_if.ahead import Stood, ssd_tracks_of, stood, surer
 from decoding.replay.what_if.places import TracedText
 from decoding.trace.events import Anticipated, Drafted, Prompted, Verified
-from tests.decoding.worlds import World
 from tests.kit.what_if import ask, comparison, decode, dicts, timed
+from tests.kit.worlds import World
 from webapp.comparisons.models import Comparison, TraceChunk
 from webapp.comparisons.what_if.recorded import version
 

@@ -15,9 +15,9 @@ import pytest
 import redis
 from psycopg import sql
 
-from tests.ports import free_port
+from tests.kit.ports import free_port
+from tests.kit.postgres import Server
 from tests.webapp.live.conftest import _program, _wait_for
-from tests.webapp.postgres import Server
 
 ROOT = Path(__file__).parents[3]
 ODD = "p@ss/w#rd?:%20 é&=\"'$[]"

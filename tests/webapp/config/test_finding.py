@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons.across import saved
 from webapp.config import finding
 from webapp.jobs.models import Job

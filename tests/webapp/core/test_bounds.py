@@ -6,7 +6,7 @@ import pytest
 from django.http import QueryDict
 from rest_framework import serializers
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.core.api import Input
 
 SHA = "0" * 64

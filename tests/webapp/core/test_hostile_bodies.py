@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rest_framework import serializers
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.core import rest, strict_json
 from webapp.core.api import Input
 from webapp.core.fields import NAMED, ObjectList, Several, Table

@@ -21,7 +21,7 @@ from django.db import connection
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from tests.webapp import make
+from tests.kit import make
 from tests.webapp.live.conftest import session_of
 from webapp.accounts import services
 from webapp.accounts.models import Role, Scope

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.webapp.addresses import address, routes
-from tests.webapp.everything import more_of_everything, one_of_everything
+from tests.kit.addresses import address, routes
+from tests.kit.everything import more_of_everything, one_of_everything
 from webapp.accounts.models import User
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)

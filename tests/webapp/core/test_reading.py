@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework import serializers
 
-from tests.webapp.everything import one_of_everything
+from tests.kit.everything import one_of_everything
 from webapp.accounts.models import Team
 from webapp.core import reading
 from webapp.core.api import Output

@@ -7,7 +7,7 @@ import json
 import pytest
 from django.test import Client
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.core.version import version
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webapp import make
-from tests.webapp.everything import one_of_everything
+from tests.kit import make
+from tests.kit.everything import one_of_everything
 from webapp.comparisons.models import Comparison
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.webapp.everything import pages
+from tests.kit.everything import pages
 from webapp.core.templatetags.trail import CRUMBS
 
 pytestmark = pytest.mark.django_db

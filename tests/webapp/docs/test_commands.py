@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from tests.webapp.backup.conftest import lab  # noqa: F401
 from tests.webapp.browser.conftest import address  # noqa: F401
 from tests.webapp.docs.commands import NOT_HERE, ROOT, Block, blocks

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.template import Context, Template, TemplateSyntaxError
 
-from tests.webapp.everything import pages
+from tests.kit.everything import pages
 from webapp.docs import library
 from webapp.docs.templatetags.help import words_of
 

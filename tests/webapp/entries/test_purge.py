@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts.models import AuditEntry
 from webapp.comparisons import figures
 from webapp.comparisons.models import Comparison, Conditions, Run, Sample, TraceChunk

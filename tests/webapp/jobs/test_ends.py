@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import ends, line, services
 from webapp.jobs.leases import Reaper

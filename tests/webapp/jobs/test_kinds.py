@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import reverse
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import line, services
 from webapp.jobs.kinds import Kind

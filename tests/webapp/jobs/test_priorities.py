@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts.models import AuditEntry
 from webapp.comparisons.kinds import COMPARISON
 from webapp.comparisons.models import Comparison

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import line, services
 from webapp.jobs.models import Job, JobEvent, Queue

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.db.models.functions import Now
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts.models import AuditEntry
 from webapp.comparisons.models import Comparison, Sample
 from webapp.jobs import retention, services, telemetry

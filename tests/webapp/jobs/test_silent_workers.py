@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models.functions import Now
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts.models import User
 from webapp.comparisons import frames
 from webapp.comparisons.models import Comparison

@@ -8,7 +8,7 @@ import threading
 import pytest
 from django.db import connection
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import of_user
 from webapp.accounts.models import User

@@ -18,8 +18,8 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.db import SessionStore
 
 from decoding.measure.sample import sample_from_events
-from tests.launcher.up import DEADLINE, until
-from tests.webapp import make
+from tests.kit import make
+from tests.kit.up import DEADLINE, until
 from webapp.accounts.models import User
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Sample

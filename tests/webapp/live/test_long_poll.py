@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample
 from webapp.jobs import services as jobs

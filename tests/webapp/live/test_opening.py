@@ -10,7 +10,7 @@ import zlib
 import pytest
 from django.conf import settings
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import unpack

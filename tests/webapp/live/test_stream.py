@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from tests.webapp import make
+from tests.kit import make
 from tests.webapp.live.conftest import decoded, run, watcher
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk

@@ -20,9 +20,9 @@ from django.db.models.functions import Now
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.kit import make
+from tests.kit.everything import in_other_states, one_of_everything
 from tests.kit.uploads import manifest
-from tests.webapp import make
-from tests.webapp.everything import in_other_states, one_of_everything
 from tests.webapp.live.conftest import valkey  # noqa: F401
 from webapp.comparisons.models import Comparison
 from webapp.core import tallies

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.postgres import Server
+from tests.kit.up import until
 from tests.kit.web import web
-from tests.launcher.up import until
-from tests.webapp.postgres import Server
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "a token for Prometheus"

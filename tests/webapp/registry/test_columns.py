@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.registry import columns
 from webapp.registry.models import Dataset
 from webapp.registry.tables import PromptText

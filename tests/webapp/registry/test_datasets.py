@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.registry import prompt_sets
 from webapp.registry.models import Dataset, Prompt
 from webapp.uploads.models import Upload

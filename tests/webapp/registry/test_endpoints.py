@@ -7,7 +7,7 @@ import re
 import pytest
 
 from decoding.backends.contestants.servers.guard import NOWHERE, allowed
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts.models import AuditEntry, User
 from webapp.core.sealing import CannotOpen, opened, seal
 from webapp.jobs import services as jobs

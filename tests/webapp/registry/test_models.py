@@ -7,7 +7,7 @@ import json
 import pytest
 from django.db import connection
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.core.problems import Invalid
 from webapp.jobs.models import Job
 from webapp.registry import checkpoints

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 
 pytestmark = pytest.mark.django_db
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.registry import services
 from webapp.registry.models import Pair
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from decoding.backends.without_draft import runnable, those_that_run
 from decoding.backends.without_draft import usual as usual_alone
 from decoding.strategies import STRATEGIES
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.jobs.models import Job

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.core.problems import Conflict
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import pack
 from webapp.comparisons.redaction import for_strangers, without_texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PAPERS, PLAN, PROJECTION

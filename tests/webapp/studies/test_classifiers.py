@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.jobs import services as jobs
 from webapp.registry import prompt_sets
 from webapp.studies.classifiers import services as classifying

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.registry.models import Dataset
 from webapp.studies import repeating, services
 from webapp.studies.classifiers import services as classifying

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoding.papers.figures import FIGURES
-from tests.webapp import make
+from tests.kit import make
 from webapp.core.problems import Conflict
 from webapp.jobs import log
 from webapp.jobs import services as jobs

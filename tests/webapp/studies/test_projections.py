@@ -7,7 +7,7 @@ import json
 import pytest
 
 from decoding.public import STRATEGIES, card_in_the_box
-from tests.webapp import make
+from tests.kit import make
 from webapp.jobs.models import Job
 from webapp.studies import reading
 from webapp.studies.kinds import PLAN, PROJECTION

@@ -7,7 +7,7 @@ from html import escape
 
 import pytest
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.jobs import services as jobs
 from webapp.studies import services
 from webapp.studies.kinds import PLAN

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from decoding.prompts.prompt import first_turns
-from tests.webapp import make
+from tests.kit import make
 from webapp.registry import prompt_sets
 from webapp.registry.prompt_sets import prompt_of
 from webapp.studies import repeating, services

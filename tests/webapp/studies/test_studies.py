@@ -12,7 +12,7 @@ import pytest
 from decoding.drafting.records import Record
 from decoding.public import paying
 from decoding.replay.oracle import analyse
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts.models import AuditEntry
 from webapp.core.problems import Conflict
 from webapp.jobs import services as jobs

@@ -10,8 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from tests.kit import make
 from tests.kit.uploads import CHUNK, manifest, sha
-from tests.webapp import make
 from webapp.uploads import chunks, services
 from webapp.uploads.models import Chunk, Upload, UploadedFile
 from webapp.uploads.reading import FileReader, whole

@@ -11,7 +11,7 @@ from uuid import UUID
 import schemathesis
 from schemathesis.generation.meta import TestPhase
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts import actor as actors
 from webapp.accounts import services as accounts
 from webapp.accounts.models import (

@@ -16,7 +16,7 @@ from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.passes import StaticPasses
 from decoding.models.fast.runner import FastRunner
-from tests.decoding.models import fast_runner
+from tests.kit.models import fast_runner
 
 on_a_gpu = pytest.mark.parametrize("device", [
     pytest.param(torch.device("cpu"), id="rehearsed"),

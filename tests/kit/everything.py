@@ -8,7 +8,7 @@ from typing import Any
 from django.test import Client
 from django.urls import NoReverseMatch, get_resolver, reverse
 
-from tests.webapp import make
+from tests.kit import make
 from webapp.accounts import services as accounts
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, Team, User
 from webapp.comparisons import figures

@@ -137,7 +137,7 @@ def family(data: Path) -> dict[int, str]:
 
 def add_pair(up: Up, folder: Path) -> None:
     """A small random pair called `small`, and prompts called `words`, in the first owner's team."""
-    from tests.decoding.models import LLAMA, save  # loads torch
+    from tests.kit.models import LLAMA, save  # loads torch
 
     save(folder / "target", "llama", **LLAMA)
     save(folder / "draft", "llama", seed=1, **{**LLAMA, "num_hidden_layers": 1})

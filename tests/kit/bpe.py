@@ -9,7 +9,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, tra
 from transformers import PreTrainedTokenizerFast
 
 from decoding.models.gguf.vocabulary import DIGIT, GPT2, LLAMA3, NAMES
-from tests.decoding.models import save
+from tests.kit.models import save
 
 SIZE = 600
 HARD = (
