@@ -43,7 +43,7 @@ class Lab:
     def open(self, path: str, **options: Any) -> Page:
         context = self.chromium.new_context(storage_state=self.identity, **options)
         context.set_default_timeout(PATIENCE * 1000)
-        page = context.new_page()
+        page: Page = context.new_page()
         page.on("console", lambda said: self._note(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: self._note(str(error)))
         page.goto(path if path.startswith("http") else self.up.address + path)

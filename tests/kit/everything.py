@@ -31,7 +31,7 @@ COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Endpoint, Classifier, U
 def one_of_everything(world: Any) -> dict[str, Any]:
     """Make one of everything, all of alice's team, keyed by the name of its route."""
     by = world.actor(world.alice)
-    comparison = make.served(by)
+    comparison: Any = make.served(by)
     endpoint = comparison.runs.exclude(endpoint=None).get().endpoint
     Job.objects.exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
@@ -138,13 +138,13 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     plan = make.study(by, PLAN, pair=things["pair"], dataset=things["dataset"])
     promise = {"plan": str(plan.pk)}
     proof = make.study(by, PROOF, pair=things["pair"], dataset=things["dataset"], promise=promise)
-    alone = make.comparison(by, pair=make.target_alone(by), strategies=[{"strategy": "autoregressive"}])
+    alone: Any = make.comparison(by, pair=make.target_alone(by), strategies=[{"strategy": "autoregressive"}])
     served = make.comparison(by, pair=None, strategies=[{"strategy": "server", "params": {"name": "theirs"}}])
     for entry in (binned, study, made := make.model(by, name="new")):
         entries.bin(entry=entry, by=by)
     _, unpaired = make.model(by, "large", layers=2), make.model(by, "small")
     make.upload(by, {"a.txt": b"one"})  # nothing is made of it
-    checked = make.endpoint(by, "checked", key="sk-another")
+    checked: Any = make.endpoint(by, "checked", key="sk-another")
     jobs.cancel(job=checked.job, by=by)
     Endpoint.objects.filter(pk=checked.pk).update(state="ready", checked=checked.created)
     Pause.objects.create(queue="gpu", by=world.alice, reason="")

@@ -239,7 +239,7 @@ def trace_of(run: Run) -> list[Any]:
         return [events.Started(3, 1000), *delivered, events.Reported(new_tokens=3), events.Finished("length", 3, 2500)]
     if lookahead := run.params.get("lookahead", 0):
         drafted = events.Drafted(1, 3, lookahead, (5, 6), (0.9, 0.8), (), "limit", "fresh", 2, 1000, 1500)
-        rounds = [drafted, events.Verified(1, 2, 7, "bonus", 500, 1500, 2500)]
+        rounds: list[Any] = [drafted, events.Verified(1, 2, 7, "bonus", 500, 1500, 2500)]
     else:
         rounds = [events.Verified(n, 0, 4 + n, "bonus", 0, n * 1000, n * 1000 + 1000) for n in (1, 2, 3)]
     return [events.Started(3, 1000), *rounds, events.Finished("length", 3, rounds[-1].end_ns)]

@@ -8,7 +8,6 @@ import json
 from typing import Any
 from uuid import UUID
 
-import schemathesis
 from schemathesis.generation.meta import TestPhase
 
 from tests.kit import make
@@ -57,7 +56,7 @@ def token_of(user: User) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def make_plausible(case: schemathesis.Case) -> None:
+def make_plausible(case: Any) -> None:
     """Random ids would be all that is ever tried. One that came along a link, and names something, stays."""
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return
@@ -88,8 +87,8 @@ def _meant(path: str, body: dict[str, Any]) -> dict[str, Any]:
         made_of = next((name for name in ("upload", "hub_id") if name in body), "path")
         body = {name: value for name, value in body.items() if name in ("name", made_of)}
     if path.endswith("/datasets/"):
-        made_of = {"upload": body["upload"]} if "upload" in body else {"text": "once\nupon a time\n"}
-        body = {"name": body.get("name", "x")} | made_of
+        source = {"upload": body["upload"]} if "upload" in body else {"text": "once\nupon a time\n"}
+        body = {"name": body.get("name", "x")} | source
     if path.endswith("/comparisons/"):
         named = {choice["strategy"]: None for choice in body["strategies"] if isinstance(choice, dict)}
         body["strategies"] = [{"strategy": name} for name in named if "disco" not in name] or [{"strategy": "static"}]

@@ -40,7 +40,7 @@ class Server:
         if server._as_user:
             os.chown(server.home, server._as_user["user"], server._as_user["group"])
         options = ["--auth=trust", "--username=drafthouse", "--no-sync", "--encoding=UTF8", "--locale=C"]
-        command = [server._programs / "initdb", "-D", server.home / "data", *options]
+        command = [str(server._programs / "initdb"), "-D", str(server.home / "data"), *options]
         subprocess.run(command, check=True, capture_output=True, **server._as_user)
         return server
 
