@@ -139,10 +139,6 @@ class CostModel:
             return self.late
         return (self.draft(texts, (LATE + 1) * texts) - self.draft(texts)) / LATE / texts
 
-    def catching_up(self, rows: int) -> float:
-        """Extra seconds of a text's draft pass of so many rows."""
-        return self.catch_up + (rows - 2) * self.late_row() if rows > 1 else 0.0
-
     def chances(self, prompt: int, before: int, after: int) -> float:
         """Seconds for the random numbers of a text after such a prompt, when it grows by so many tokens."""
         tokens, seconds = self.noise
