@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from decoding.public import (
@@ -39,6 +40,7 @@ class ParamsField(Table):
     child = Plain(max_length=LONGEST_TEXT)
 
 
+@extend_schema_serializer(component_name="Strategy")
 class StrategyIn(Input):
     strategy = serializers.ChoiceField(choices=[(slug, spec.title) for slug, spec in STRATEGIES.items()])
     params = ParamsField(max_length=MOST_PARAMS, required=False)
