@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from webapp.jobs.kinds import Kind
-from worker.messages import Order, Step
+from worker.messages import JobProgress, Order
 
 KIND = Kind("count-prompts", "Count prompts", parts="prompts", is_light=True, is_sized=True)
 
@@ -44,7 +44,7 @@ class CountPrompts(Order):
 
     def carry_out(self, residents, emit, cancelled):
         for number, _ in enumerate(self.texts, 1):
-            emit(Step("counting", number, len(self.texts), "", {}, (number, len(self.texts))))
+            emit(JobProgress("counting", number, len(self.texts), "", {}, (number, len(self.texts))))
             while not self.gate.exists() and not cancelled():
                 time.sleep(0.01)
             if cancelled():
@@ -71,7 +71,7 @@ def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     kinds = root / "worker" / "jobs"
     kinds.mkdir(parents=True)
     packages = (ours / name for name in ("webapp", "decoding", "tests"))
-    for there in (*ours.glob("worker/*"), *ours.glob("worker/jobs/*.py"), *packages):
+    for there in (*ours.glob("worker/*"), *ours.glob("worker/jobs/*"), *packages):
         if not (here := root / there.relative_to(ours)).exists():
             here.symlink_to(there)
     monkeypatch.setattr(leash, "ROOT", root)

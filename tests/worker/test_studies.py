@@ -101,7 +101,7 @@ def test_a_plan_for_several_users_runs_the_best_settings_at_each_load(launch, ma
         ran = [row for row in found["rows"] if row["users"] == users and row["measured"]]
         assert "autoregressive" in {row["strategy"] for row in ran}
         assert all(row["audit"]["identical"] == row["measured"]["prompts"] == 2 for row in ran)
-    assert {row["strategy"] for row in found["crossovers"]} <= {row["strategy"] for row in found["rows"]}
+    assert {row["strategy"] for row in found["crossovers"]} <= {row["kind"] for row in found["rows"]}
     assert found["planned"].startswith("schedule:")
     assert study.job.done_count == study.job.total_count
 
