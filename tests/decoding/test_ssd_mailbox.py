@@ -29,9 +29,9 @@ ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 300.0  # s, for things that take milliseconds: the machine may be busy
 ECHO = """
 import json, sys
-from decoding.ssd.transport.mailbox import Connection, Gone, answering
+from decoding.ssd.transport.mailbox import MailboxHandles, Gone, answering
 
-mailbox = answering(Connection(**json.loads(sys.argv[1])))
+mailbox = answering(MailboxHandles(**json.loads(sys.argv[1])))
 try:
     while True:
         mailbox.send(mailbox.wait()[::-1])

@@ -53,14 +53,12 @@ class BesideExchange(Exchange):
             self._slowest_s = max(self._slowest_s, perf_counter() - self._verifying_since_s)
         if questioners[0].why_lost:
             return
-        patience_s = self._process.patience.answering_s(self._slowest_s)
         try:
-            answers = self._look_up(questioners) or self._asked(questioners, patience_s)
+            answers = self._look_up(questioners) or self._asked(questioners)
         except DraftLost as lost:
             self._lose(str(lost))
         else:
-            fetch = partial(self._wait_for_postscripts, self._process.sent, patience_s)
-            self._answer(questioners, answers, fetch)
+            self._answer(questioners, answers, partial(self._wait_for_postscripts, self._process.sent))
 
     def verifies(self) -> None:
         self._verifying_since_s = perf_counter()
@@ -97,16 +95,20 @@ class BesideExchange(Exchange):
         self._process.notify(messages.pack_asked([questioner.asked._replace(taken=len(ready.tokens))]))
         return [partial(messages.draft_from_board, ready, questioner.recipe.settings.lookahead)]
 
-    def _asked(self, questioners: Sequence[Questioner], patience_s: float) -> Sequence[Answer]:
+    def _asked(self, questioners: Sequence[Questioner]) -> Sequence[Answer]:
         question = messages.pack_asked([questioner.asked for questioner in questioners])
-        answers = messages.unpack_answers(self._process.ask(question, patience_s))
+        answers = messages.unpack_answers(self._process.ask(question, self._patience_s))
         return [partial(messages.unpack_draft, answer) for answer in answers]
 
-    def _wait_for_postscripts(self, sent: int, patience_s: float) -> Sequence[Postscript]:
+    @property
+    def _patience_s(self) -> float:
+        return self._process.patience.answering_s(self._slowest_s)
+
+    def _wait_for_postscripts(self, sent: int) -> Sequence[Postscript]:
         if self._process.sent != sent:
             return ()  # another exchange has overwritten them: these texts broke off
         try:
-            return messages.unpack_postscripts(self._process.postscript(patience_s))
+            return messages.unpack_postscripts(self._process.postscript(self._patience_s))
         except DraftLost as lost:
             self._lose(str(lost))
             return ()
