@@ -29,13 +29,13 @@ ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 300.0  # s, for things that take milliseconds: the machine may be busy
 ECHO = """
 import json, sys
-from decoding.ssd.transport.mailbox import MailboxHandles, Gone, answering
+from decoding.ssd.transport.mailbox import MailboxHandles, ProcessGone, answering
 
 mailbox = answering(MailboxHandles(**json.loads(sys.argv[1])))
 try:
     while True:
         mailbox.send(mailbox.wait()[::-1])
-except Gone:
+except ProcessGone:
     sys.exit(7)
 """
 
