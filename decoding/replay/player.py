@@ -262,7 +262,7 @@ class Player:
         """Make a text of so many tokens."""
         return Playing(request, source, self.clock, self._batch, end)
 
-    def alone(self, request: RecordedText, source: Source) -> Sequence[RoundCounts]:
+    def single(self, request: RecordedText, source: Source) -> Sequence[RoundCounts]:
         """Play a text whose prompt was read to its end, for one user."""
         text = self.begin(request, source)
         text.read(text.unread)
@@ -322,7 +322,7 @@ def replay(texts: Iterable[RecordedText], source: Callable[[], Source], costs: C
         player = Player(costs, usual.sees, catches_up=True)
     for text in texts:
         counts = Counts(tokens=text.tokens)
-        for one in player.alone(text, source()):
+        for one in player.single(text, source()):
             counts.note(
                 one.drafted, one.accepted, one.passes, one.first_rows, is_tree=one.path is not None, is_mixed=weighs
             )

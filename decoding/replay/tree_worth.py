@@ -94,7 +94,7 @@ def shape_of(texts: Sequence[RecordedText], choice: Choice) -> list[TreePlace]:
     known = sources()
     assert isinstance(known, ShapedTree)
     shape = known.shape()
-    paths = [each.path or () for text in texts for each in Player().alone(text, FixedShape(shape))]
+    paths = [each.path or () for text in texts for each in Player().single(text, FixedShape(shape))]
     accepted = Counter(number for path in paths for number in path)
     return [
         TreePlace(parent, rank, accepted[number] / max(1, len(paths)))

@@ -326,7 +326,7 @@ class Foreseeing(Source):
 
 def test_a_replayed_bound_foresees_no_more_than_the_model_could_draft() -> None:
     source = Foreseeing()
-    Player().alone(RecordedText(Record.of([True] * 6), written=Written([1], [2] * 6, 6)), source)
+    Player().single(RecordedText(Record.of([True] * 6), written=Written([1], [2] * 6, 6)), source)
     assert source.foreseen == [3, 3, 3, 2, 1, 0]
 
 

@@ -59,7 +59,7 @@ def test_a_tree_takes_the_time_of_its_levels_and_rows(batch: int, ready) -> None
     target = {size: [(size, 1.0), (7 * size, 1.6)] for size in (1, 4)}
     steps = {size: [(size, 0.1), (2 * size, 0.12)] for size in (1, 4)}
     card = dataclasses.replace(EVEN, costs=CostModel(target, steps))
-    rounds = [each for text in material.texts for each in Player().alone(text.shown("nothing"), wide.source())]
+    rounds = [each for text in material.texts for each in Player().single(text.shown("nothing"), wide.source())]
     gained = sum(each.accepted + 1 for each in rounds)
     steps = [0.0, 0.1, 0.22, 0.34]  # of so many levels: of 1 row, then of 2
     seconds = sum(1.0 + 0.1 * each.drafted + steps[each.passes] for each in rounds)
@@ -72,7 +72,7 @@ def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recor
     found, paths = pair(), choose("tree", {"shape": "4x2"})
     material = ProjectionInputs.of(study(found, PROMPTS, SHARED, tails=True, trees=True), found.vocab, None)
     assert paths in material.settings()["tree"]
-    rounds = [each for text in material.texts for each in Player().alone(text.shown("nothing"), paths.source())]
+    rounds = [each for text in material.texts for each in Player().single(text.shown("nothing"), paths.source())]
     passes = sum(1.0 + 0.1 * each.passes for each in rounds)
     assert material.speed(paths, EVEN, 1) == pytest.approx(sum(each.accepted + 1 for each in rounds) / passes)
     changed = dataclasses.replace(material, texts=with_acceptance(material.texts, 0.9))

@@ -102,7 +102,7 @@ def test_a_recorded_text_is_played_as_far_as_its_ranks_are_in_the_tree() -> None
     text = Ranked.of([7, 8, 9, 5], [[7, 1], [2, 8], [3, 4], [5, 6]], room=4)
     assert text.ranks == [0, 1, 2, 0]
     recorded = RecordedText(Record.of([True] * 4), ranked=text)
-    rounds = Player().alone(recorded, FixedShape(TreeShape.read("2/22")))
+    rounds = Player().single(recorded, FixedShape(TreeShape.read("2/22")))
     assert [(each.drafted, each.accepted, each.passes, each.path) for each in rounds] == [
         (6, 2, 2, [0, 3]),
         (0, 0, 0, None),

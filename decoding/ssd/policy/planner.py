@@ -99,6 +99,7 @@ class OutcomeCounts:
 
 class Planner(Protocol):
     most_guesses: int  # for one accepted count
+    branches: int  # outcomes to choose
 
     @property
     def guesses_by_position(self) -> Sequence[int]:
@@ -115,16 +116,10 @@ class Planner(Protocol):
         ...
 
     def choose(
-        self,
-        draft: JudgedDraft,
-        estimates: Sequence[float],
-        guesses: Guesses,
-        echo_lengths: Sequence[int] = (),
-        branches: int | None = None,
+        self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
     ) -> ChosenOutcomes:
-        """Choose so many outcomes; if that is left open, as many as the settings allow. `echo_lengths` has the length
-        of each count's echo, 0 for none. An echo stands first among the tokens that are guessed in place of the draft's
-        favourite."""
+        """Choose outcomes. `echo_lengths` has the length of each count's echo, 0 for none. An echo stands first among
+        the tokens that are guessed in place of the draft's favourite."""
         ...
 
 
@@ -133,7 +128,7 @@ class FanOutPlanner:
     a poor backup drafted."""
 
     def __init__(self, settings: SpeculatorSettings) -> None:
-        self.most_guesses = settings.most_branches
+        self.most_guesses = self.branches = settings.most_branches
         self._settings = settings
         self._explicit = fanout.read(settings.fanout, settings.lookahead, settings.branches)
         self._after_hit = OutcomeCounts(PRIOR_ACCEPTANCE["neural"])
@@ -151,16 +146,11 @@ class FanOutPlanner:
         self._counts(draft).add(len(draft.tokens), accepted, rank)
 
     def choose(
-        self,
-        draft: JudgedDraft,
-        estimates: Sequence[float],
-        guesses: Guesses,
-        echo_lengths: Sequence[int] = (),
-        branches: int | None = None,
+        self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
     ) -> ChosenOutcomes:
         counts, drafted = self._counts(draft), len(draft.tokens)
-        fan = self._fanout(counts, self.most_guesses if branches is None else branches)
-        return by_fanout(fanout.fitted(fan, drafted), guesses, counts.probabilities(drafted))
+        fan = fanout.fitted(self._fanout(counts, self.branches), drafted)
+        return by_fanout(fan, guesses, counts.probabilities(drafted))
 
     def _counts(self, draft: JudgedDraft) -> OutcomeCounts:
         return self._after_miss if draft.source == "miss" else self._after_hit
@@ -185,7 +175,7 @@ class EstimatePlanner:
     guesses_by_position: FanOut = ()  # empty: it has no fixed number of guesses for each position
 
     def __init__(self, settings: SpeculatorSettings) -> None:
-        self.most_guesses = settings.most_branches
+        self.most_guesses = self.branches = settings.most_branches
         self._counts = OutcomeCounts(PRIOR_ACCEPTANCE["neural"])
         self._echoes = {length: [PRIOR_TOKENS * right, PRIOR_TOKENS] for length, right in PRIOR_ECHOES.items()}
 
@@ -209,12 +199,7 @@ class EstimatePlanner:
             self._counts.add_rank("refused", rank)
 
     def choose(
-        self,
-        draft: JudgedDraft,
-        estimates: Sequence[float],
-        guesses: Guesses,
-        echo_lengths: Sequence[int] = (),
-        branches: int | None = None,
+        self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
     ) -> ChosenOutcomes:
         """Choose the likeliest outcomes. The last of the `estimates` is that of the likeliest token after the draft."""
         *drafted, last = estimates
@@ -223,7 +208,7 @@ class EstimatePlanner:
         ranks[-1] = [last, *((1.0 - last) * rank for rank in ranks[-1])]
         counts = fanout.count_probabilities(drafted)
         probabilities = [[count * rank for rank in row] for count, row in zip(counts, ranks, strict=True)]
-        return by_probability(self.most_guesses if branches is None else branches, guesses, probabilities)
+        return by_probability(self.branches, guesses, probabilities)
 
     def _with_echo(self, tail: Sequence[float], echo_length: int) -> Sequence[float]:
         """Probability of each token that may come in place of the draft's favourite."""

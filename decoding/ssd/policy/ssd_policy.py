@@ -191,8 +191,8 @@ class SsdPolicy:
         self._guesses, self._echo_lengths = guesses, echo_lengths
         if self._copies_surely(len(draft.tokens)):
             return ChosenOutcomes()
-        branches = self.budget.asks(self.planner.most_guesses)
-        return self.planner.choose(draft, estimates, guesses, echo_lengths, branches)
+        self.planner.branches = self.budget.asks(self.planner.most_guesses)
+        return self.planner.choose(draft, estimates, guesses, echo_lengths)
 
     def _copies_surely(self, drafted: int) -> bool:
         """Whether a copy is expected to bring at least as many tokens after this verdict as a branch that hits."""
