@@ -379,12 +379,7 @@ def test_a_plan_runs_the_strategies_that_come_closest_to_the_best_at_any_load(re
 
 def gains(*found: tuple[int, float, float | None, float | None]) -> list[dict[str, object]]:
     return [
-        {
-            "users": users,
-            "strategy": "static",
-            "speedup": ratio,
-            "measured": {"ratio": ratio, "low": low, "high": high},
-        }
+        {"users": users, "strategy": "static", "speedup": ratio, "measured": {"ratio": ratio, "low": low, "high": high}}
         for users, ratio, low, high in found
     ]
 

@@ -13,16 +13,7 @@ from decoding.measure.sample import Audit, SampleResult, sample_from_events
 from decoding.measure.speedups import speedup
 from decoding.measure.summary import judge, repeated_8grams, report
 from decoding.measure.verdict import doubt, verdict
-from decoding.trace.events import (
-    Anticipated,
-    Drafted,
-    Event,
-    Finished,
-    Started,
-    Verified,
-    from_dict,
-    to_dict,
-)
+from decoding.trace.events import Anticipated, Drafted, Event, Finished, Started, Verified, from_dict, to_dict
 from tests.golden import jsonl
 
 LINE = 95  # characters of a verdict in one line of a page that is 1,280 pixels wide
@@ -51,11 +42,7 @@ def test_the_golden_trace_still_means_the_same() -> None:
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
-    [
-        ({"event": "imagined"}, "unknown event 'imagined'"),
-        ({"tokens": None}, "tokens"),
-        ({"mood": "good"}, "mood"),
-    ],
+    [({"event": "imagined"}, "unknown event 'imagined'"), ({"tokens": None}, "tokens"), ({"mood": "good"}, "mood")],
 )
 def test_an_event_with_other_fields_is_refused(change, sentence) -> None:  # type: ignore[no-untyped-def]
     record = {name: value for name, value in {**to_dict(TWO_ROUNDS[1], 2), **change}.items() if value is not None}
@@ -213,10 +200,7 @@ def test_the_verdict_warns_of_real_divergence() -> None:
 
 def test_bounds_and_peers_are_never_ranked() -> None:
     choices = [choose("autoregressive"), choose("oracle"), choose("static")]
-    samples = [
-        *pairs([120.0, 130, 125]),
-        *(sample("oracle:32", str(i), 900) for i in range(3)),
-    ]
+    samples = [*pairs([120.0, 130, 125]), *(sample("oracle:32", str(i), 900) for i in range(3))]
     assert verdict(report(choices, dict.fromkeys((c.label for c in choices), "table"), samples)).startswith("static:4")
 
 
