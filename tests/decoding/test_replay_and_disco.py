@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from decoding.backends.registry import Parts
-from decoding.choice import choose, parse_choices
+from decoding.choice import parse_choices
 from decoding.core.drafter import Drafter
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
@@ -22,7 +22,6 @@ from decoding.disco.recording import Recording, record
 from decoding.drafting.features import DraftStep, Feature
 from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import Asking, Chain, Copy, Copying, Judgement, View
-from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, counted
 from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
@@ -35,11 +34,6 @@ ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E73
 
 
 PRICE = 0.3
-PLAIN = parse_choices(
-    "static:5,autoregressive,heuristic:3,oracle:8,threshold:0.35,cap=8,threshold:0.35,cap=8,adaptive=true,"
-    "lookup:3,lookup:10,ngram=4,suffix:0.05,suffix:0.5,cap=3,suffix:0.05,memory=true,"
-    "tree:3/21/1,tree:1/1/1,tree:auto,tree:auto,rows=12,depth=6,tree:4x2,tree:6x2,tree:3x4,tree:2x1"
-)
 QUICK, GLANCE = looking_at(features.QUICK), looking_at(features.GLANCE)
 CLASSIFIED: dict[str, tuple[str, float, DraftClassifier]] = {
     "classifier": ("threshold", 0.5, some_classifier()),
@@ -98,16 +92,6 @@ def test_rows_that_the_draft_must_read_first_count_live_and_replayed(make, sampl
         assert 0 < counts.drafts == counts.catch_ups <= counts.late_rows
     else:
         assert counts.catch_ups == 0, "it has read all that the target accepted"
-
-
-def test_copied_tokens_take_no_pass_of_the_draft_model() -> None:
-    study = RecordedSet([recorded(world(), SAMPLINGS[0])])
-    counts = study.play(choose("suffix", {"threshold": 0.05}))
-    assert counts.drafted > 0 and (counts.draft_passes, counts.drafts) == (0, 0)
-    costs = CostModel.of_one((0.0, 10.0, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2)
-    assert costs.seconds(counts) == pytest.approx(
-        sum(rounds * (costs.verify(1, drafted + 1) + costs.fixed(1)) for drafted, rounds in counts.rounds.items())
-    )
 
 
 class Careless(Copying):
