@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,81 +9,17 @@ import pytest
 import torch
 
 from decoding.backends.registry import build
-from decoding.choice import Choice, choose, parse_choices
+from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy
 from decoding.models.table import TableRunner
 from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.transport.messages import SpeculatorRecipe
-from decoding.trace.events import Anticipated, Drafted, Event, Verified
+from decoding.trace.events import Anticipated
 from tests.kit.worlds import Solo, World, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=50)
-
-
-def label(choice: Choice) -> str:
-    return choice.label
-
-
-def drafts_of(events: Sequence[Event]) -> list[Drafted]:
-    return [event for event in events if isinstance(event, Drafted)]
-
-
-# Exactness ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_draft_is_the_same_whether_it_was_prepared_or_not() -> None:
-    """A hit changes when a draft is made, never its tokens, even under ratio dice, where the text depends on it."""
-    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=60)
-    for seed in range(4):
-        world = World.of_tables(12, seed)
-        for text in ("ssd:4,backup=neural", "ssd:4,branches=2,backup=neural"):
-            assert (
-                world.run(parse_choices(text)[0], [3, 1], sampling, seed)[0]
-                == (world.run(choose("static", {"lookahead": 4}), [3, 1], sampling, seed)[0])
-            )
-
-
-# What is prepared -----------------------------------------------------------------------------------------------------
-
-
-def rounds_with_preparation(events: Sequence[Event]) -> list[tuple[Anticipated, Verified, Drafted]]:
-    """Return the preparation of a round, its outcome, and the next draft."""
-    prepared = {event.round: event for event in events if isinstance(event, Anticipated)}
-    verdicts = {event.round: event for event in events if isinstance(event, Verified)}
-    return [
-        (prepared[draft.round - 1], verdicts[draft.round - 1], draft)
-        for draft in drafts_of(events)
-        if draft.round - 1 in prepared
-    ]
-
-
-def test_the_predicted_hit_rate_is_near_the_measured_one() -> None:
-    for text in ("ssd:4,backup=neural", "ssd:4,fanout=measured,backup=neural", "ssd:4,fanout=uniform,branches=6"):
-        hits, predicted = [], []
-        for seed in range(8):
-            sampling = Sampling(temperature=1.0, max_new_tokens=200)
-            _, recorder = World.of_tables(40, seed, noise=1.0).run(parse_choices(text)[0], [3, 1], sampling, seed)
-            found = rounds_with_preparation(recorder.events)
-            hits += [draft.source == "hit" for _, _, draft in found]
-            predicted += [prepared.predicted_hit for prepared, _, _ in found]
-        assert sum(predicted) / len(hits) == pytest.approx(sum(hits) / len(hits), abs=0.1)
-
-
-def test_shared_dice_tell_the_draft_what_the_target_may_say() -> None:
-    """With dice of its own the target answers a refusal with the token that the draft finds least likely."""
-    rates = {}
-    for dice in ("shared", "ratio"):
-        found = []
-        for seed in range(10):
-            sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=100)  # type: ignore[arg-type]
-            _, recorder = World.of_tables(200, seed, noise=0.5).run(
-                choose("ssd", {"backup": "neural"}), [3, 1], sampling, seed
-            )
-            found += [draft.source == "hit" for _, _, draft in rounds_with_preparation(recorder.events)]
-        rates[dice] = sum(found) / len(found)
-    assert rates["shared"] > 1.5 * rates["ratio"]
 
 
 # A speculator alone ---------------------------------------------------------------------------------------------------
@@ -202,9 +137,3 @@ def test_texts_of_a_run_learn_together_how_many_branches_pay_and_each_round_tell
 
     assert rows()[:TRIALS] == [*TRIED, *TRIED]
     assert rows()[:TRIALS] != [*TRIED, *TRIED]
-
-
-def test_the_command_line_may_spell_parameters_short() -> None:
-    [choice] = parse_choices("ssd:k=3,fanout=5/4/3/0+12/0/0/0,backup=ngram,C=0.5")
-    assert choice.label == "ssd:3,fanout=5/4/3/0+12/0/0/0,backup=ngram,constant=0.5"
-    assert parse_choices(choice.label) == [choice]
