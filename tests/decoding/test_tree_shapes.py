@@ -20,7 +20,7 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.dice.verify import by_tree
 from decoding.drafting.records import Ranked, Record, RecordedText
-from decoding.drafting.tree_shapes import PRIOR, RANKS, FixedShape, RankCounts, ShapeByWorth, TreeShape, best_shape
+from decoding.drafting.tree_shapes import RANKS, FixedShape, TreeShape, best_shape
 from decoding.errors import BadStrategy
 from decoding.models.table import TableModel
 from decoding.prices.cost_model import CostModel
@@ -91,18 +91,6 @@ def test_a_shape_is_written_as_the_followers_of_each_place() -> None:
     assert (shape.parents, shape.ranks) == ((-1, -1, -1, 0, 0, 1, 4), (0, 1, 2, 0, 1, 0, 0))
     assert [shape.path([0, 1, 0, 0]), shape.path([2, 0]), shape.path([3])] == [[0, 4, 6], [2], []]
     assert shape.within(1).text == "3" and not len(shape.within(-1))
-
-
-def test_before_any_verdict_a_shape_follows_the_prior_and_then_what_was_counted() -> None:
-    counts = RankCounts()
-    assert counts.chances(2) == [pytest.approx(PRIOR)] * 2
-    second = ShapeByWorth(counts, tokens=8, depth=4)
-    narrow = second.shape()
-    for _ in range(400):
-        counts.learn([1, 2])
-    assert counts.chances(3)[0][1] > 0.9 and counts.chances(3)[1][2] > 0.9
-    wide = second.shape()
-    assert wide.path([1, 2]) and len(wide.path([1, 2])) == 2 > len(narrow.path([1, 2]))
 
 
 def test_a_recorded_text_is_played_as_far_as_its_ranks_are_in_the_tree() -> None:
