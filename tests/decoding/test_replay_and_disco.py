@@ -218,16 +218,6 @@ def test_under_ratio_dice_a_label_is_the_chance_of_being_accepted() -> None:
     assert all(likely)
 
 
-def test_the_classifiers_word_is_in_the_trace() -> None:
-    _, live = world().run(stopped_by("threshold", CAP, some_classifier(), 0.5), [3, 1], SAMPLINGS[0])
-    drafts = [e for e in live.events if isinstance(e, Drafted)]
-    assert any(draft.stop == "rule" for draft in drafts)
-    for draft in drafts:
-        if draft.stop == "rule":
-            assert len(draft.estimate) == len(draft.tokens)
-            assert draft.estimate[-1] < 0.5 <= min(draft.estimate[:-1], default=1.0)
-
-
 @pytest.mark.parametrize("name", CLASSIFIED)
 def test_the_words_in_a_trace_are_of_the_drafts_own_tokens(name: str) -> None:
     """An end token ends its draft without an estimate, even as a round's first token: the estimates of the round before
@@ -297,21 +287,6 @@ def test_only_a_classifier_that_looks_at_nothing_else_is_quick_or_glances() -> N
     made = [some_classifier(), looking_at(features.QUICK), looking_at(features.GLANCE)]
     assert [each.quick for each in made] == [False, True, True]
     assert [each.glances for each in made] == [False, False, True]
-
-
-def test_an_echo_says_what_followed_the_same_tokens_before() -> None:
-    echoes = Echoes()
-    echoes.follow([1, 2, 3, 4, 1, 2])
-    assert echoes.of(3) == [1.0, 1.0, 0.0]  # after 2, and after 1 2, came 3; 4 1 2 is new
-    assert echoes.of(9) == [-1.0, -1.0, 0.0]
-    echoes.take(3)
-    echoes.take(5)  # drafted, and later refused
-    assert echoes.of(4) == [0.0, 0.0, 0.0]
-    echoes.follow([1, 2, 3, 4, 1, 2, 3, 6, 3])
-    assert echoes.of(6) == [1.0, 0.0, 0.0]
-    echoes.take(6)
-    echoes.take(3)
-    assert echoes.of(6) == [1.0, 1.0, 1.0]  # within the draft itself
 
 
 def test_a_column_that_never_changed_in_training_moves_nothing() -> None:
