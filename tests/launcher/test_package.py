@@ -96,7 +96,9 @@ def test_a_wheel_brings_it_all_under_one_name_and_leaves_nothing_but_data(wheel:
     assert machine.ours() == set()
     others = {"pip", "settings.toml"}  # pip asks rustc for its version, which leaves a file
     assert {path.name for path in machine.home.glob("*/*")} <= {"share", "drafthouse"} | others
-    assert (machine.home / ".local" / "share" / "drafthouse" / "drafthouse.sqlite3").exists()
+
+    machine.run("pip", "install", wheel)
+    assert machine.run("drafthouse", "token").startswith("dh_"), "the data is there again"
 
 
 def sign_in(machine: Machine) -> None:
