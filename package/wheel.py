@@ -37,6 +37,12 @@ class Command(BuildHookInterface):
     """Pages, messages and documents of the wheel say `drafthouse compare`, where the clone's say `./drafthouse`."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable":
+            self.app.abort("Drafthouse cannot be installed as editable. In a clone use ./drafthouse.")
+        if not Path(self.root, "static", "vendor", "htmx.js").exists():
+            self.app.abort(
+                "The browser libraries are missing. Build with python3 package/release.py, which fetches them."
+            )
         self.folder = tempfile.TemporaryDirectory()
         for number, file in enumerate([*self.build_config.builder.recurse_included_files()]):
             name = str(Path(file.path).relative_to(self.root))

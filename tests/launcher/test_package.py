@@ -149,6 +149,19 @@ def test_an_old_python_refuses_the_wheel(wheel: Path, tmp_path: Path) -> None:
     assert done.returncode != 0 and "requires a different Python: 3.10" in done.stderr
 
 
+@pytest.mark.machines
+@pytest.mark.slow
+@pytest.mark.parametrize(("option", "says"), [("", "browser libraries are missing"), ("--editable", "In a clone use")])
+def test_what_would_not_run_is_not_built(built: Path, tmp_path: Path, option: str, says: str) -> None:
+    (source,) = built.glob("*.tar.gz")
+    shutil.unpack_archive(source, tmp_path, filter="data")
+    folder = tmp_path / source.name.removesuffix(".tar.gz")
+    shutil.rmtree(folder / "static" / "vendor")
+    there = ("--no-deps", "--target", tmp_path / "there", *filter(None, [option]), folder)
+    done = subprocess.run([sys.executable, "-m", "pip", "install", *there], capture_output=True, text=True)
+    assert done.returncode != 0 and says in done.stdout + done.stderr
+
+
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A repository with the release script, in a state that can be released."""
