@@ -9,9 +9,8 @@ from __future__ import annotations
 import argparse
 import datetime
 import hashlib
-import importlib.machinery
-import importlib.util
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -93,12 +92,7 @@ def build(folder: Path, version: str) -> None:
 
 def browser_libraries() -> None:
     """Fetch the libraries that pages use, as `./drafthouse up` does."""
-    loader = importlib.machinery.SourceFileLoader("launcher", str(ROOT / "drafthouse"))
-    spec = importlib.util.spec_from_loader("launcher", loader)
-    assert spec
-    launcher = importlib.util.module_from_spec(spec)
-    loader.exec_module(launcher)
-    launcher.prepare_pages()
+    runpy.run_path(str(ROOT / "drafthouse"))["prepare_pages"]()
 
 
 def call(*command: object) -> None:

@@ -202,3 +202,34 @@ def test_a_release_that_cannot_be_made_changes_nothing(clone: Path, name: str) -
     done = subprocess.run([sys.executable, clone / RELEASE, "--tag"], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and says in done.stderr
     assert (git(clone, "log", "--oneline"), git(clone, "status", "--short"), git(clone, "tag")) == before
+
+
+SMALL_PROJECT = """[build-system]
+requires = ["hatchling==1.33.0"]
+build-backend = "hatchling.build"
+[project]
+name = "drafthouse"
+version = "1.2.3"
+requires-python = ">=3.11"
+[tool.hatch.build]
+only-include = ["CHANGELOG.md"]
+"""
+
+
+@pytest.mark.machines
+@pytest.mark.slow
+def test_a_release_dates_its_heading_and_tags_the_commit_that_it_was_built_from(clone: Path, tmp_path: Path) -> None:
+    (clone / "pyproject.toml").write_text(SMALL_PROJECT)
+    (clone / "drafthouse").write_text("def prepare_pages():\n    pass\n")
+    git(clone, "add", ".")
+    git(clone, "commit", "--quiet", "--message", "Have something to build")
+    me = {f"GIT_{role}_{part}": "me@localhost" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    command = [sys.executable, clone / RELEASE, tmp_path / "dist", "--tag"]
+    done = subprocess.run(command, env={**os.environ, **me}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "git push origin HEAD v1.2.3" in done.stdout
+    assert git(clone, "log", "-1", "--format=%s").strip() == "Release 1.2.3" and git(clone, "status", "--short") == ""
+    assert git(clone, "rev-parse", "v1.2.3^{commit}") == git(clone, "rev-parse", "HEAD")
+    with zipfile.ZipFile(next((tmp_path / "dist").glob("*.whl"))) as archive:
+        assert archive.read("CHANGELOG.md").decode() == (clone / "CHANGELOG.md").read_text()
+    assert re.search(r"## 1\.2\.3 \(20..-..-..\)", (clone / "CHANGELOG.md").read_text())
