@@ -53,8 +53,8 @@ def main() -> None:
 
 def refuse_to_tag(version: str, rest: str) -> None:
     """End with a sentence where this is no state to release."""
-    if changed := git("status", "--porcelain", "--untracked-files=no"):
-        sys.exit(f"Some files are changed and not committed. Commit them first:\n{changed}")
+    if changed := git("status", "--porcelain"):
+        sys.exit(f"Some files are changed or new, and not committed. Commit or remove them first:\n{changed}")
     if rest.strip() != "(unreleased)":
         sys.exit(f"The first heading of CHANGELOG.md is of {version}, which is not (unreleased). Begin a new version.")
     if git("tag", "--list", f"v{version}"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +20,8 @@ class Dependencies(MetadataHookInterface):
     """The lines of requirements.txt are the wheel's dependencies."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        metadata["dependencies"] = [*lines(Path(self.root), "requirements.txt"), DATA_FOLDER]
-
-
-def lines(root: Path, name: str) -> Iterator[str]:
-    """Read a requirements file and those that it includes."""
-    for line in (root / name).read_text().splitlines():
-        wish = line.partition("#")[0].strip()
-        if wish.startswith("-r "):
-            yield from lines(root, wish[3:].strip())
-        elif wish:
-            yield wish
+        launcher = runpy.run_path(str(Path(self.root, "drafthouse")))
+        metadata["dependencies"] = [*launcher["wishes"]("requirements.txt"), DATA_FOLDER]
 
 
 class Command(BuildHookInterface):

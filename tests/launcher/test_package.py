@@ -181,7 +181,11 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 REFUSED = {
-    "changed": (lambda folder: (folder / "CHANGELOG.md").write_text("## 1.2.3 (unreleased)\n"), "Commit them first"),
+    "changed": (
+        lambda folder: (folder / "CHANGELOG.md").write_text("## 1.2.3 (unreleased)\n"),
+        "Commit or remove them first",
+    ),
+    "new": (lambda folder: (folder / "scratch.py").touch(), "scratch.py"),
     "dated": (
         lambda folder: (
             (folder / "CHANGELOG.md").write_text("## 1.2.3 (2026-11-26)\n"),
