@@ -11,18 +11,14 @@ from rest_framework import serializers
 
 from decoding.public import FORMS, METHODS
 from webapp.accounts.serializers import Name
+from webapp.core import hub
 from webapp.core.api import Input, Output, Visible
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, TokenLengths
 from webapp.registry.recipe_fields import PairField
 from webapp.uploads.models import Upload
 
-HUB_ID = RegexValidator(
-    r"^[A-Za-z0-9](?!.*(\.\.|--))[A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}\Z",
-    "This is not an id of the Hugging Face hub. An id is owner/name, without https:// and host.",
-)
-REVISION = RegexValidator(
-    r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._/-]{0,99}\Z", "This is not the name of a branch, tag or commit."
-)
+REVISION = RegexValidator(rf"^{hub.REVISION.pattern}\Z", "This is not the name of a branch, tag or commit.")
+MAIN = "main"
 PROMPT_FILE = r"\.(txt|md|jsonl|ndjson|json|csv|tsv)$"
 MOST_UPLOADS = 200  # offered in a form
 FORM_CHOICES = [("", "recognised by its columns")] + [(form.slug, form.title) for form in FORMS.values()]
@@ -58,19 +54,27 @@ def prompt_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
     return single.filter(files__path__iregex=PROMPT_FILE).exclude(pk__in=Dataset.objects.values("upload"))
 
 
+def check_hub_id(text: str) -> None:
+    if hub.parse(text) is None:
+        raise serializers.ValidationError(
+            "This is not an id of the Hugging Face hub. An id is owner/name or owner/name@revision, without https:// "
+            "and host."
+        )
+
+
 class NewModel(Input):
     """A model from one of three sources: an upload, an id of the hub with its revision, or a path on the worker."""
 
     name = Name(max_length=200)
     upload = Uploaded(model_uploads, required=False)
     hub_id = serializers.CharField(
-        max_length=200,
+        max_length=300,
         required=False,
-        validators=[HUB_ID],
+        validators=[check_hub_id],
         label="Hugging Face id",
-        help_text="owner/name; a worker fetches it",
+        help_text="owner/name or owner/name@revision; a worker fetches it",
     )
-    revision = serializers.CharField(max_length=100, required=False, default="main", validators=[REVISION])
+    revision = serializers.CharField(max_length=100, required=False, default=MAIN, validators=[REVISION])
     path = serializers.CharField(
         max_length=300,
         required=False,
@@ -83,6 +87,10 @@ class NewModel(Input):
         if len(given) != 1:
             one = "Choose files, or give a Hugging Face id or a path: one of upload, hub_id and path."
             raise serializers.ValidationError(f"Give only one of {' and '.join(given)}." if given else one)
+        if (model := hub.parse(attrs.get("hub_id", ""))) and model.revision:
+            if attrs["revision"] not in (MAIN, model.revision):
+                raise serializers.ValidationError({"revision": "The id names another revision; give only one."})
+            attrs |= {"hub_id": model.hub_id, "revision": model.revision}
         return attrs
 
 

@@ -160,6 +160,17 @@ def test_a_hub_model_waits_for_a_worker_to_fetch_it(world):
     assert (answer.status_code, Job.objects.get().kind) == (202, "fetch-model")
 
 
+def test_the_id_of_a_hub_model_may_name_its_revision(world):
+    def add(**body: str) -> dict[str, str]:
+        return world.api(world.bob).post("/api/v1/models/", {"name": "x", **body}).json()
+
+    made = add(hub_id="Qwen/Qwen3-0.6B@v1.0")
+    assert (made["location"], made["revision"]) == ("Qwen/Qwen3-0.6B", "v1.0")
+    assert add(hub_id="a/b@v1", revision="v2")["field"] == "revision"
+    assert add(hub_id="a/b@../x")["field"] == "hub_id"
+    assert Job.objects.count() == 1
+
+
 @pytest.mark.parametrize(
     "path", ["/etc", "/models", "/models/../etc", "/models/a/../../etc", "models/a", "/modelsx/a", "~/x"]
 )

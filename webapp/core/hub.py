@@ -1,0 +1,32 @@
+"""Ids of models on the Hugging Face hub. Standard library only."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+HUB_ID = re.compile(r"[A-Za-z0-9](?!.*(\.\.|--))[A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+REVISION = re.compile(r"[A-Za-z0-9](?!.*(\.\.|//))[A-Za-z0-9._/-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class HubModel:
+    """A model of the hub, at a branch, a tag or a commit; without one, at the hub's main branch."""
+
+    hub_id: str
+    revision: str = ""
+
+    @property
+    def is_pinned(self) -> bool:
+        return re.fullmatch("[0-9a-f]{40}", self.revision) is not None
+
+    def __str__(self) -> str:
+        return f"{self.hub_id} at {self.revision[:12]}" if self.revision else self.hub_id
+
+
+def parse(text: str) -> HubModel | None:
+    """Read `org/name` or `org/name@revision`."""
+    hub_id, at, revision = text.partition("@")
+    if not HUB_ID.fullmatch(hub_id) or (at and not REVISION.fullmatch(revision)):
+        return None
+    return HubModel(hub_id, revision)
