@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-HUB_ID = re.compile(r"[A-Za-z0-9](?!.*(\.\.|--))[A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
-REVISION = re.compile(r"[A-Za-z0-9](?!.*(\.\.|//))[A-Za-z0-9._/-]{0,99}")
+REVISION = r"[A-Za-z0-9](?!.*(\.\.|//))[A-Za-z0-9._/-]{0,99}"
+ID = rf"[A-Za-z0-9](?![^@]*(\.\.|--))[A-Za-z0-9._-]{{0,95}}/[A-Za-z0-9][A-Za-z0-9._-]{{0,95}}(@{REVISION})?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,5 @@ class HubModel:
 
 def parse(text: str) -> HubModel | None:
     """Read `org/name` or `org/name@revision`."""
-    hub_id, at, revision = text.partition("@")
-    if not HUB_ID.fullmatch(hub_id) or (at and not REVISION.fullmatch(revision)):
-        return None
-    return HubModel(hub_id, revision)
+    hub_id, _, revision = text.partition("@")
+    return HubModel(hub_id, revision) if re.fullmatch(ID, text) else None

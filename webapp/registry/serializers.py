@@ -17,7 +17,11 @@ from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, TokenLe
 from webapp.registry.recipe_fields import PairField
 from webapp.uploads.models import Upload
 
-REVISION = RegexValidator(rf"^{hub.REVISION.pattern}\Z", "This is not the name of a branch, tag or commit.")
+HUB_ID = RegexValidator(
+    rf"^{hub.ID}\Z",
+    "This is not an id of the Hugging Face hub. An id is owner/name or owner/name@revision, without https:// and host.",
+)
+REVISION = RegexValidator(rf"^{hub.REVISION}\Z", "This is not the name of a branch, tag or commit.")
 MAIN = "main"
 PROMPT_FILE = r"\.(txt|md|jsonl|ndjson|json|csv|tsv)$"
 MOST_UPLOADS = 200  # offered in a form
@@ -54,14 +58,6 @@ def prompt_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
     return single.filter(files__path__iregex=PROMPT_FILE).exclude(pk__in=Dataset.objects.values("upload"))
 
 
-def check_hub_id(text: str) -> None:
-    if hub.parse(text) is None:
-        raise serializers.ValidationError(
-            "This is not an id of the Hugging Face hub. An id is owner/name or owner/name@revision, without https:// "
-            "and host."
-        )
-
-
 class NewModel(Input):
     """A model from one of three sources: an upload, an id of the hub with its revision, or a path on the worker."""
 
@@ -70,7 +66,7 @@ class NewModel(Input):
     hub_id = serializers.CharField(
         max_length=300,
         required=False,
-        validators=[check_hub_id],
+        validators=[HUB_ID],
         label="Hugging Face id",
         help_text="owner/name or owner/name@revision; a worker fetches it",
     )
