@@ -12,8 +12,10 @@ from uuid import UUID
 
 from django.conf import settings
 
-from webapp.core import modes
+from webapp.accounts.services import hub_token
+from webapp.core import logs, modes
 from webapp.core.hub import HubModel
+from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Queue
 from webapp.registry import checkpoints
@@ -145,6 +147,11 @@ def _from_hub(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path
             insist(hold, lambda: jobs.note(job=hold.job, sentence=words))
         on_progress(done, due)
 
-    folder = hub.fetch(source, hold.may_go_on, tell, must_ask=not commit)
+    try:
+        token = hub_token(model.team)
+    except Invalid as trouble:
+        raise NotHere(str(trouble)) from None
+    logs.hide(token)
+    folder = hub.fetch(source, hold.may_go_on, tell, token=token, must_ask=not commit)
     model.facts["commit"] = folder.name
     return folder

@@ -17,6 +17,7 @@ from decoding.errors import BadCheckpoint
 from tests.kit.hub import COMMIT, Hub
 from tests.kit.hub import hub as a_hub
 from tests.worker.conftest import prompts
+from webapp.accounts import services as accounts
 from webapp.core.hub import HubModel, parse
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
@@ -241,7 +242,11 @@ def test_what_is_no_id_of_the_hub_is_not_taken_for_one(text):
     assert parse(text) is None
 
 
-def test_a_model_of_the_lab_is_pinned_to_a_commit_and_fetched_once(answering, checkpoints, team, make_worker):
+def test_a_model_of_the_lab_is_pinned_to_a_commit_and_fetched_once_by_the_teams_token(
+    answering, checkpoints, team, make_worker
+):
+    answering.repositories["some/model"].readers = ("good",)
+    accounts.set_hub_token(team=team.home, token="good", by=team)
     model = registry.add_hub_model(name="far", hub_id="some/model", revision="", by=team)
     hands = make_worker(queue="light")
     hands.look()
@@ -254,6 +259,15 @@ def test_a_model_of_the_lab_is_pinned_to_a_commit_and_fetched_once(answering, ch
     hands.look()
     assert list(LanguageModel.objects.values_list("state", flat=True)) == ["ready", "ready"]
     assert len(answering.given) == given
+
+
+def test_another_team_gets_no_gated_model_out_of_the_cache(answering, team, make_worker):
+    answering.repositories["some/model"].readers = ("good",)
+    fetch("some/model", token="good")
+    model = registry.add_hub_model(name="theirs", hub_id="some/model", revision=COMMIT, by=team)
+    make_worker(queue="light").look()
+    model.refresh_from_db()
+    assert model.state == "refused" and model.reason.startswith("some/model is gated. ")
 
 
 @pytest.mark.parametrize("kind", ["comparison", "training", "study"])
