@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+MAIN = "main"
 REVISION = r"[A-Za-z0-9](?!.*(\.\.|//))[A-Za-z0-9._/-]{0,99}"
 ID = rf"[A-Za-z0-9](?![^@]*(\.\.|--))[A-Za-z0-9._-]{{0,95}}/[A-Za-z0-9][A-Za-z0-9._-]{{0,95}}(@{REVISION})?"
 

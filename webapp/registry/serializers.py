@@ -22,7 +22,6 @@ HUB_ID = RegexValidator(
     "This is not an id of the Hugging Face hub. An id is owner/name or owner/name@revision, without https:// and host.",
 )
 REVISION = RegexValidator(rf"^{hub.REVISION}\Z", "This is not the name of a branch, tag or commit.")
-MAIN = "main"
 PROMPT_FILE = r"\.(txt|md|jsonl|ndjson|json|csv|tsv)$"
 MOST_UPLOADS = 200  # offered in a form
 FORM_CHOICES = [("", "recognised by its columns")] + [(form.slug, form.title) for form in FORMS.values()]
@@ -70,7 +69,7 @@ class NewModel(Input):
         label="Hugging Face id",
         help_text="owner/name or owner/name@revision; a worker fetches it",
     )
-    revision = serializers.CharField(max_length=100, required=False, default=MAIN, validators=[REVISION])
+    revision = serializers.CharField(max_length=100, required=False, default=hub.MAIN, validators=[REVISION])
     path = serializers.CharField(
         max_length=300,
         required=False,
@@ -84,23 +83,37 @@ class NewModel(Input):
             one = "Choose files, or give a Hugging Face id or a path: one of upload, hub_id and path."
             raise serializers.ValidationError(f"Give only one of {' and '.join(given)}." if given else one)
         if (model := hub.parse(attrs.get("hub_id", ""))) and model.revision:
-            if attrs["revision"] not in (MAIN, model.revision):
+            if attrs["revision"] not in (hub.MAIN, model.revision):
                 raise serializers.ValidationError({"revision": "The id names another revision; give only one."})
             attrs |= {"hub_id": model.hub_id, "revision": model.revision}
         return attrs
 
 
-class DraftField(Visible):
+class ModelField(Visible):
+    """A model of the team, or an id of the hub, whose model is added with the pair."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(queryset=LanguageModel.objects.all(), **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            if "unknown" in error.get_codes() and (model := hub.parse(data)):
+                return model
+            raise
+
+
+class DraftField(ModelField):
     """Draft of a pair, or none."""
 
     def __init__(self, **options: Any) -> None:
-        rows = LanguageModel.objects.all()
-        super().__init__(queryset=rows, required=False, allow_null=True, default=None, **options)
+        super().__init__(required=False, allow_null=True, default=None, **options)
 
 
 class NewPair(Input):
     name = Name(max_length=200)
-    target = Visible(queryset=LanguageModel.objects.all(), help_text="the model whose text you want")
+    target = ModelField(help_text="the model whose text you want; owner/name adds a model of the Hugging Face hub")
     draft = DraftField(help_text="the small model that proposes tokens; empty: the target runs alone")
     other_tokenizer = serializers.ChoiceField(
         choices=METHODS,
@@ -112,7 +125,7 @@ class NewPair(Input):
 
 
 class PairQuestion(Input):
-    target = Visible(queryset=LanguageModel.objects.all())
+    target = ModelField()
     draft = DraftField()
 
 
