@@ -7,9 +7,9 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -64,10 +64,11 @@ def _fetched(hub_id: str, revision: str, must_ask: bool) -> str:
         if must_ask:
             api.auth_check(hub_id)
         files = {file.rfilename: file for file in _listed(api, hub_id, commit.resolved)}
-    except (httpx2.TransportError, errors.RevisionResolutionError):
-        if must_ask:
-            raise
-        return _cached(hub_id, revision)
+    except (httpx2.TransportError, errors.RevisionResolutionError, errors.HfHubHTTPError) as error:
+        if not must_ask and _is_away(error):
+            with suppress(errors.LocalEntryNotFoundError):
+                return _cached(hub_id, revision)
+        raise
     wanted = [name for name in files if _is_wanted(name)]
     _require_model(hub_id, wanted, files)
     missing = [name for name in wanted if not _is_cached(hub_id, name, commit.resolved)]
@@ -77,6 +78,12 @@ def _fetched(hub_id: str, revision: str, must_ask: bool) -> str:
     for name in missing:
         _require_content(hub_id, files[name], Path(folder) / name)
     return folder
+
+
+def _is_away(error: Exception) -> bool:
+    return (
+        not isinstance(error, errors.HfHubHTTPError) or error.response.status_code >= httpx2.codes.INTERNAL_SERVER_ERROR
+    )
 
 
 def _listed(api: HfApi, hub_id: str, commit: str) -> list[Any]:
@@ -95,10 +102,8 @@ def _cached(hub_id: str, revision: str) -> str:
 def _whole(hub_id: str, revision: str) -> str:
     """Folder of a commit that lies in the cache with all that a model needs; empty: ask the hub."""
     if HubModel(hub_id, revision).is_pinned:
-        try:
+        with suppress(BadCheckpoint, errors.LocalEntryNotFoundError):
             return str(inspect(_cached(hub_id, revision)).path)
-        except (BadCheckpoint, errors.LocalEntryNotFoundError):
-            pass
     return ""
 
 
@@ -214,5 +219,4 @@ def _reason(error: Exception) -> str:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     sys.exit(main(*sys.argv[1:]))

@@ -44,6 +44,7 @@ class Hub(ThreadingHTTPServer):
         self.ranges: list[str] = []  # parts that were asked for
         self.calls = 0
         self.busy = 0  # so many calls are answered by 429
+        self.is_broken = False  # every call is answered by 500
         self.cut: dict[str, int] = {}  # name of a file: bytes after which the line breaks, once
         self.false: dict[str, bytes] = {}  # name of a file: what is sent in its place, under its own hash
         self.false_sizes: dict[str, int] = {}  # name of a file: bytes that are announced
@@ -61,6 +62,8 @@ class Hub(ThreadingHTTPServer):
         if self.busy:
             self.busy -= 1
             return Answer(429, headers={"RateLimit": '"api";r=0;t=1'})
+        if self.is_broken:
+            return Answer(500)
         match unquote(path).strip("/").split("/"):
             case ["api", "models", owner, name, *rest]:
                 return self._api(f"{owner}/{name}", rest, token)

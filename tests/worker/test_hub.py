@@ -27,7 +27,7 @@ from webapp.studies import services as studies
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE
 from worker import gauges, hub
-from worker.disk import NotNow, Stopped
+from worker.disk import DISK_FULL, NotNow, Stopped
 
 ANOTHER = "fedcba9876543210fedcba9876543210fedcba98"
 
@@ -148,6 +148,27 @@ def test_without_a_network_the_cache_serves(answering, monkeypatch):
         fetch("another/model")
 
 
+def test_a_broken_hub_gives_what_the_cache_holds_and_nothing_else(answering):
+    folder = fetch("some/model")
+    answering.is_broken = True
+    assert fetch("some/model") == folder
+    with pytest.raises(hub.Unreachable, match="another/model could not be fetched from the hub"):
+        fetch("another/model")
+    with pytest.raises(hub.Unreachable):
+        fetch("some/model", must_ask=True)
+
+
+def test_a_disk_that_fills_up_halfway_is_named_and_what_came_stays_usable(answering, tiny_disk, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(tiny_disk))
+    answering.add("large/model", {"config.json": b"{}", "model.safetensors": bytes(9 * 2**20)})
+    with pytest.raises(NotNow, match=DISK_FULL):
+        fetch("large/model")
+    (blobs,) = tiny_disk.glob("hub/models--large--model/blobs")
+    assert not list(blobs.glob("*.incomplete"))
+    answering.add("large/model", {"config.json": b"{}", "model.safetensors": b"small"})
+    assert (fetch("large/model") / "model.safetensors").read_bytes() == b"small"
+
+
 def test_a_model_that_lies_there_in_part_is_completed(answering, checkpoints):
     folder = fetch("some/model")
     (folder / "model.safetensors").unlink()
@@ -179,6 +200,7 @@ def test_two_that_fetch_one_model_at_once_both_get_it(answering, checkpoints):
     [
         ("another/model", r"The hub gives no another/model \(http://127.0.0.1:\d+/another/model\). Check the name"),
         ("some/model@v9", "some/model has no revision v9 on the hub. Choose one of http"),
+        (f"some/model@{ANOTHER}", f"some/model has no revision {ANOTHER} on the hub"),
         ("gated/model", "gated/model is gated. Access to model gated/model is restricted .* Ask for access at http"),
         ("hidden/model", "The hub gives no hidden/model"),
         ("llama/cpp", "llama/cpp has no config.json with .* beside it, only GGUF weights"),
