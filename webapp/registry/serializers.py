@@ -99,7 +99,7 @@ class ModelField(Visible):
         try:
             return super().to_internal_value(data)
         except serializers.ValidationError as error:
-            if "unknown" in error.get_codes() and (model := hub.parse(data)):
+            if error.get_codes() == ["unknown"] and (model := hub.parse(data)):
                 return model
             raise
 

@@ -129,7 +129,7 @@ def add_pair(
             created_by=by.user,
             name=name,
             target=_registered(target, by),
-            draft=draft and _registered(draft, by),
+            draft=_registered(draft, by) if draft else None,
             other_tokenizer=other_tokenizer,
             findings=found,
         )
