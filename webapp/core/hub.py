@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 MAIN = "main"
 REVISION = r"[A-Za-z0-9](?!.*(\.\.|//))[A-Za-z0-9._/-]{0,99}"
@@ -16,6 +17,12 @@ class HubModel:
 
     hub_id: str
     revision: str = ""
+
+    @staticmethod
+    def of_folder(folder: Path) -> HubModel | None:
+        """Tell which model lies in this folder of the hub's cache, and which commit."""
+        kind, *names = folder.parents[1].name.split("--") if folder.parent.name == "snapshots" else [""]
+        return HubModel("/".join(names), folder.name) if kind == "models" else None
 
     @property
     def is_pinned(self) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from decoding.errors import BadCheckpoint
 from decoding.vocabularies.fit import PairReport, check_pair
-from webapp.core.hub import parse
+from webapp.core.hub import HubModel, parse
 from worker import hub
 from worker.disk import NotNow
 from worker.terminal.parser import BadArguments
@@ -41,7 +41,7 @@ class Material:
         """Folder beside the target, where `train-disco` puts it. The cache of the hub has another place: beside a model
         its tools expect only what the hub gave."""
         target = self.target.resolve()
-        if target.parent.name == "snapshots" and target.parents[1].name.startswith("models--"):
+        if HubModel.of_folder(target):
             return target.parents[3] / "assets" / "drafthouse" / target.parents[1].name / "disco"
         return target.parent / "disco"
 
