@@ -60,7 +60,7 @@ def prompt_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
 class NewModel(Input):
     """A model from one of three sources: an upload, an id of the hub with its revision, or a path on the worker."""
 
-    name = Name(max_length=200)
+    name = Name(max_length=200, required=False, help_text="a Hugging Face id is its own name unless you give another")
     upload = Uploaded(model_uploads, required=False)
     hub_id = serializers.CharField(
         max_length=300,
@@ -82,6 +82,8 @@ class NewModel(Input):
         if len(given) != 1:
             one = "Choose files, or give a Hugging Face id or a path: one of upload, hub_id and path."
             raise serializers.ValidationError(f"Give only one of {' and '.join(given)}." if given else one)
+        if not attrs.setdefault("name", attrs.get("hub_id", "")):
+            raise serializers.ValidationError({"name": "Give the model a name."})
         if (model := hub.parse(attrs.get("hub_id", ""))) and model.revision:
             if attrs["revision"] not in (hub.MAIN, model.revision):
                 raise serializers.ValidationError({"revision": "The id names another revision; give only one."})
