@@ -82,12 +82,12 @@ class NewModel(Input):
         if len(given) != 1:
             one = "Choose files, or give a Hugging Face id or a path: one of upload, hub_id and path."
             raise serializers.ValidationError(f"Give only one of {' and '.join(given)}." if given else one)
-        if not attrs.setdefault("name", attrs.get("hub_id", "")):
-            raise serializers.ValidationError({"name": "Give the model a name."})
         if (model := hub.parse(attrs.get("hub_id", ""))) and model.revision:
             if attrs["revision"] not in (hub.MAIN, model.revision):
                 raise serializers.ValidationError({"revision": "The id names another revision; give only one."})
             attrs |= {"hub_id": model.hub_id, "revision": model.revision}
+        if not attrs.setdefault("name", attrs.get("hub_id", "")):
+            raise serializers.ValidationError({"name": "Give the model a name."})
         return attrs
 
 

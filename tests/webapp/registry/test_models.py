@@ -162,8 +162,9 @@ def test_a_hub_model_waits_for_a_worker_to_fetch_it(world):
 
 def test_only_a_hub_model_has_a_name_of_its_own(world, settings):
     settings.MODEL_ROOTS = ["/models"]
-    made = world.api(world.bob).post("/api/v1/models/", {"hub_id": "Qwen/Qwen3-0.6B@v1.0"}).json()
-    assert made["name"] == "Qwen/Qwen3-0.6B@v1.0"
+    longest = f"{'a' * 96}/{'b' * 96}"
+    made = world.api(world.bob).post("/api/v1/models/", {"hub_id": f"{longest}@{'c' * 100}"}).json()
+    assert (made["name"], made["location"], made["revision"]) == (longest, longest, "c" * 100)
     assert world.api(world.bob).post("/api/v1/models/", {"path": "/models/a"}).json()["field"] == "name"
     page = world.page(world.bob)
     assert page.post("/models/new/", {"hub_id": "a/b"}).status_code == 302
