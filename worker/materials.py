@@ -12,7 +12,10 @@ from uuid import UUID
 
 from django.conf import settings
 
-from webapp.core import modes
+from webapp.accounts.services import hub_token
+from webapp.core import logs, modes
+from webapp.core.hub import HubModel
+from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Queue
 from webapp.registry import checkpoints
@@ -25,17 +28,12 @@ from webapp.uploads.reading import FileReader
 from worker import hub
 from worker.cache import FileCache, NoRoom
 from worker.database import Stopped, insist
+from worker.hub import OnProgress, ignore
 from worker.messages import LocalPair
 from worker.pulse import Hold
 
 TEAMS = ".teams"  # in a model's folder: an empty file for each team that used it here
 PIECE = 1024 * 1024  # bytes copied between two looks at whether we may go on
-
-OnProgress = Callable[[int, int], None]  # bytes that are here, and bytes due
-
-
-def ignore(done: int, due: int) -> None:
-    """Tell nobody how many bytes have come."""
 
 
 class NotHere(Exception):
@@ -135,14 +133,25 @@ def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], on
 
 
 def _from_hub(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path:
-    """Fetch one commit. The first fetch pins it, so that every machine gets the same."""
-    source = hub.HubModel(model.location, str(model.facts.get("commit") or model.revision))
-    if not source.is_pinned:
-        source = hub.pinned(source, hold.may_go_on)
-        model.facts["commit"] = source.revision
+    """Find or fetch one commit. The first fetch pins it, so that every machine gets the same, and asks the hub whether
+    the team may have it: other teams' models lie in the same cache."""
+    commit = str(model.facts.get("commit", ""))
+    source = HubModel(model.location, commit or model.revision)
+    is_told = False
 
-    def fill(folder: Path) -> None:
-        insist(hold, lambda: jobs.note(job=hold.job, sentence=f"Fetching {source} from the hub."))
-        hub.fetch(source, folder, hold.may_go_on, on_progress)
+    def tell(done: int, due: int) -> None:
+        nonlocal is_told
+        if due and not is_told:
+            is_told = True
+            words = f"Fetching {source} from the hub: {due / 1e6:,.1f} MB."
+            insist(hold, lambda: jobs.note(job=hold.job, sentence=words))
+        on_progress(done, due)
 
-    return _use(hold, model.team_id, source.folder_name, 0, fill)
+    try:
+        token = hub_token(model.team)
+    except Invalid as trouble:
+        raise NotHere(str(trouble)) from None
+    logs.hide(token)
+    folder = hub.fetch(source, hold.may_go_on, tell, token=token, must_ask=not commit)
+    model.facts["commit"] = folder.name
+    return folder

@@ -74,7 +74,7 @@ def test_a_strategy_that_needs_a_draft_is_refused_before_anything_loads(
     assert compare(on_target(box, "--strategies", "ssd:4,branches=8")) == 2
     told = capsys.readouterr().err
     assert told.startswith("ssd:4,branches=8 needs a draft model, and this pair has none. Without a draft,")
-    assert "Give --draft DIR, or leave ssd out." in told and "Warming up" not in told
+    assert "Give --draft MODEL, or leave ssd out." in told and "Warming up" not in told
 
 
 def test_a_classifier_that_is_missing_is_told_before_anything_loads(
@@ -83,7 +83,7 @@ def test_a_classifier_that_is_missing_is_told_before_anything_loads(
     assert compare(on_target(box, "--strategies", "lookup:classifier=newest")) == 2
     told = capsys.readouterr().err
     assert told.startswith("lookup:20,classifier=newest needs a classifier, and there is none beside this target.")
-    assert "Train one on its copies: train-disco --target DIR --design sources stores it there." in told
+    assert "Train one on its copies: train-disco --target MODEL --design sources stores it there." in told
     assert "lookup:classifier=DIR" in told and "draft" not in told
     assert "Warming up" not in told
 
@@ -100,7 +100,7 @@ def test_a_command_that_records_a_draft_is_refused(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["drafthouse", *on_target(box)])
     assert main() == 2
-    assert capsys.readouterr().err.strip() == f"{what} needs a draft model, and this pair has none. Give --draft DIR."
+    assert capsys.readouterr().err.strip() == f"{what} needs a draft model, and this pair has none. Give --draft MODEL."
 
 
 def test_a_plan_finds_the_settings_of_copies(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,7 +212,7 @@ def test_a_plan_for_several_users_needs_no_draft(box: Path, capsys: pytest.Captu
 
 def test_a_draft_alone_is_refused(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(["--draft", str(box / "draft"), "--prompts", str(box / "prompts.txt")]) == 2
-    assert "A draft needs a target to draft for: give --target DIR too." in capsys.readouterr().err
+    assert "A draft needs a target to draft for: give --target MODEL too." in capsys.readouterr().err
 
 
 def test_it_serves_many_requests_at_once(box: Path) -> None:

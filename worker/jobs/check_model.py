@@ -71,8 +71,13 @@ def work(attempt: Attempt) -> None:
 
     model = attempt.insist(lambda: LanguageModel.objects.select_related("upload").get(job=attempt.job))
     facts: dict[str, object] = {}
+
+    def tell(done: int, due: int) -> None:
+        if due >= MIB:
+            attempt.record(JobProgress("bringing its files here, in MiB", done // MIB, due // MIB))
+
     try:
-        folder = attempt.folder_of(model, lambda done, due: attempt.progress(done // MIB, due // MIB))
+        folder = attempt.folder_of(model, tell)
         for report in attempt.reports(CheckModel(folder)):
             match report:
                 case JobProgress():

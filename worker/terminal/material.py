@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from decoding.errors import BadCheckpoint
 from decoding.vocabularies.fit import PairReport, check_pair
+from webapp.core.hub import HubModel, parse
+from worker import hub
+from worker.disk import NotNow
 from worker.terminal.parser import BadArguments
+from worker.terminal.progress import ProgressLine
 
+MB = 10**6
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -31,8 +38,12 @@ class Material:
 
     @property
     def own_classifier(self) -> Path:
-        """Beside the target, where `train-disco` puts it."""
-        return self.target.resolve().parent / "disco"
+        """Folder beside the target, where `train-disco` puts it. The cache of the hub has another place: beside a model
+        its tools expect only what the hub gave."""
+        target = self.target.resolve()
+        if HubModel.of_folder(target):
+            return target.parents[3] / "assets" / "drafthouse" / target.parents[1].name / "disco"
+        return target.parent / "disco"
 
     def classifier_at(self, name: str) -> Path | None:
         if name:
@@ -61,7 +72,7 @@ def material_of(args: argparse.Namespace) -> Material:
     elif args.pair is not None:
         raise BadArguments("--pair names both models; leave out --target and --draft, or leave out --pair.")
     elif args.target is None:
-        raise BadArguments("A draft needs a target to draft for: give --target DIR too.")
+        raise BadArguments("A draft needs a target to draft for: give --target MODEL too.")
     elif args.prompts is None:
         raise BadArguments("Models of your own need prompts: give --prompts FILE.")
     else:
@@ -72,10 +83,29 @@ def material_of(args: argparse.Namespace) -> Material:
     return material
 
 
+def here(model: Path) -> Path:
+    """Return a folder as it is named. What is none here and reads like an id of the hub is fetched from there."""
+    asked = None if model.exists() else parse(str(model))
+    if asked is None:
+        return model
+    line = ProgressLine(sys.stderr)
+
+    def show(done: int, due: int) -> None:
+        if due >= MB:
+            line.show(done // MB, due // MB, f"MB of {asked} from the hub", says_end=True)
+
+    try:
+        return hub.fetch(asked, lambda: True, show)
+    except (BadCheckpoint, hub.Unreachable, NotNow) as trouble:
+        raise BadCheckpoint(f"{model} is no folder here. {trouble}") from None
+    finally:
+        line.close()
+
+
 def _from_the_box(name: str) -> Material:
     if name not in BOX:
         raise BadArguments(
             f"There is no pair {name!r} in the box; there is {', '.join(BOX)}. For models of your own, give "
-            "--target DIR and, if there is one, --draft DIR."
+            "--target MODEL and, if there is one, --draft MODEL."
         )
     return BOX[name]

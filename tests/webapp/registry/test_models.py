@@ -160,6 +160,28 @@ def test_a_hub_model_waits_for_a_worker_to_fetch_it(world):
     assert (answer.status_code, Job.objects.get().kind) == (202, "fetch-model")
 
 
+def test_only_a_hub_model_has_a_name_of_its_own(world, settings):
+    settings.MODEL_ROOTS = ["/models"]
+    longest = f"{'a' * 96}/{'b' * 96}"
+    made = world.api(world.bob).post("/api/v1/models/", {"hub_id": f"{longest}@{'c' * 100}"}).json()
+    assert (made["name"], made["location"], made["revision"]) == (longest, longest, "c" * 100)
+    assert world.api(world.bob).post("/api/v1/models/", {"path": "/models/a"}).json()["field"] == "name"
+    page = world.page(world.bob)
+    assert page.post("/models/new/", {"hub_id": "a/b"}).status_code == 302
+    assert "Give the model a name." in page.post("/models/new/", {"path": "/models/a"}).content.decode()
+
+
+def test_the_id_of_a_hub_model_may_name_its_revision(world):
+    def add(**body: str) -> dict[str, str]:
+        return world.api(world.bob).post("/api/v1/models/", {"name": "x", **body}).json()
+
+    made = add(hub_id="Qwen/Qwen3-0.6B@v1.0")
+    assert (made["name"], made["location"], made["revision"]) == ("x", "Qwen/Qwen3-0.6B", "v1.0")
+    assert add(hub_id="a/b@v1", revision="v2")["field"] == "revision"
+    assert add(hub_id="a/b@../x")["field"] == "hub_id"
+    assert Job.objects.count() == 1
+
+
 @pytest.mark.parametrize(
     "path", ["/etc", "/models", "/models/../etc", "/models/a/../../etc", "models/a", "/modelsx/a", "~/x"]
 )
