@@ -28,6 +28,7 @@ from decoding.models.contents import samples
 from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.shape import Shape, shape_of
 from decoding.models.files import LARGEST_CONFIG, check_files, read_json, refuse_gguf
+from decoding.models.gguf.origin import GgufOrigin, origin_of
 from decoding.models.tensor_headers import BYTES, TensorHeader, header_length, read_header
 
 MOST_TENSORS = 200_000
@@ -131,6 +132,11 @@ class ModelFolder:
         kv_heads = self._count("num_key_value_heads") or heads
         return layers * 2 * kv_heads * (self._count("head_dim") or hidden // heads)
 
+    @cached_property
+    def origin(self) -> GgufOrigin | None:
+        """GGUF file that the weights were dequantised from; None if they were not."""
+        return origin_of(self.path)
+
     @property
     def end_tokens(self) -> frozenset[int]:
         """Ids that end a text, of those in the vocabulary."""
@@ -211,7 +217,7 @@ def _inspected(folder: Path) -> ModelFolder:
         _check_tensors(folder, shape, tensors)
     _check_tokenizer(folder)
     model = ModelFolder(folder, config, files, tensors, shape)
-    model.named_end_tokens  # noqa: B018  refuses those that are no ids
+    model.named_end_tokens, model.origin  # noqa: B018  refuses what these files cannot say
     return model
 
 

@@ -85,6 +85,7 @@ def check_pair(
 
 
 def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, asked: int | None) -> Iterator[PairFinding]:
+    yield from _origins(target, draft)
     if draft is None:
         read_tokenizer(target.path)  # refuses a broken one now, not when a text is to be read
         yield PairFinding("remark", "draft", "There is no draft: strategies that need a draft model cannot run.")
@@ -95,6 +96,17 @@ def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, aske
     yield from _contexts(target, draft, longest, asked)
     yield from _sizes(target, draft)
     yield from _dtypes(target, draft)
+
+
+def _origins(target: ModelFolder, draft: ModelFolder | None) -> Iterator[PairFinding]:
+    for role, model in (("target", target), ("draft", draft)):
+        if model and model.origin:
+            yield PairFinding(
+                "remark",
+                f"{role} from GGUF",
+                f"The {role} was dequantised from {model.origin}: its speed is that of {model.dtype} weights, not that "
+                "of the file in llama.cpp.",
+            )
 
 
 def _tokenizers(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:
