@@ -178,7 +178,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         "BertModel, which continues no text",
     ),
     "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
-    "GGUF": (as_gguf, "is GGUF.*reads safetensors.*export gguf` goes the other way"),
+    "GGUF": (as_gguf, "is GGUF.*needs a model folder with safetensors"),
     "pickle": (as_a_pickle, "pickle.*save_pretrained"),
     "torn weights": (torn, "torn: its header describes"),
     "weights left behind by git": (headless, "git lfs pull"),

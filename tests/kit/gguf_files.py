@@ -9,10 +9,6 @@ import gguf
 import numpy as np
 from gguf import GGMLQuantizationType, GGUFReader, GGUFWriter
 from numpy.typing import NDArray
-from safetensors.torch import load_file
-
-from decoding.models.gguf.writing import export_of, write
-from tests.kit.models import save
 
 Values = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
@@ -26,6 +22,9 @@ BLOCKS: dict[str, Any] = {
 
 def exported(folder: Path, to: Path) -> Path:
     """Write a saved folder as float32."""
+    from decoding.models.gguf.writing import export_of, write  # loads torch, which tests of the web do without
+
+    to.parent.mkdir(exist_ok=True)
     write(export_of(folder), to, "float32")
     return to
 
@@ -83,6 +82,10 @@ def gemma_vocabulary() -> Values:
 
 def gemma(folder: Path, to: Path) -> Path:
     """Save a random Gemma 3 in `folder`, and write it as llama.cpp stores it: with 1 added to its norms."""
+    from safetensors.torch import load_file
+
+    from tests.kit.models import save
+
     vocabulary = gemma_vocabulary()
     size = len(vocabulary["tokenizer.ggml.tokens"])
     save(folder, "gemma3_text", **GEMMA | {"vocab_size": size})

@@ -10,6 +10,7 @@ from django.db.models import Sum
 
 from decoding.public import BadCheckpoint, BadPair, PairFinding, check_pair
 from webapp.core.problems import Invalid
+from webapp.registry import checkpoints
 from webapp.registry.models import LanguageModel, Readiness
 from webapp.registry.sketches import sketch
 
@@ -22,7 +23,7 @@ def findings(target: LanguageModel, draft: LanguageModel | None) -> list[Finding
     for role, model in models.items():
         if model.state == Readiness.REFUSED:
             raise Invalid(f"{model.name} was refused: {model.reason}", field=role, hint="Choose another model.")
-    if any(model.upload is None for model in models.values()):
+    if any(model.upload is None or checkpoints.gguf_of(model.upload.files.all()) for model in models.values()):
         sentence = "Only a worker can open these models. It checks before the first run whether they fit."
         return [{"level": "remark", "topic": "models", "sentence": sentence}]
     with tempfile.TemporaryDirectory(prefix="drafthouse-pair-") as folder:

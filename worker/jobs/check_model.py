@@ -52,6 +52,7 @@ class CheckModel(Order):
                     "dtypes": [facts.dtype],
                     "reads_back": tokenizer.decode(tokenizer.encode(SENTENCE)) == SENTENCE,
                     "end_tokens": sorted(facts.end_tokens),
+                    **({"gguf": str(facts.origin)} if facts.origin else {}),
                 }
             )
         )

@@ -96,8 +96,8 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     )
     models = parser.add_argument_group("what to run")
     models.add_argument("--pair", metavar="NAME", help="a pair in the box: starter, which is also the default")
-    models.add_argument("--target", type=Path, metavar="DIR", help="the target's checkpoint")
-    models.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint; none: the target alone")
+    models.add_argument("--target", type=Path, metavar="DIR", help="the target: a model folder, or a GGUF file")
+    models.add_argument("--draft", type=Path, metavar="DIR", help="the draft, likewise; none: the target alone")
     models.add_argument(
         "--other-tokenizer",
         choices=METHODS,

@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 
 from decoding.vocabularies.fit import PairReport, check_pair
+from worker.terminal.files import ROOT
+from worker.terminal.gguf import model_folder
 from worker.terminal.parser import BadArguments
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Material:
     prompts: Path
     split: str | None = None
     settings: Path | None = None  # JSON: how to sample, as far as nobody asks for anything else
+    named: Path | None = None  # the target as the user named it, if that was a GGUF file
 
     @cached_property
     def report(self) -> PairReport:
@@ -32,7 +33,7 @@ class Material:
     @property
     def own_classifier(self) -> Path:
         """Beside the target, where `train-disco` puts it."""
-        return self.target.resolve().parent / "disco"
+        return (self.named or self.target).resolve().parent / "disco"
 
     def classifier_at(self, name: str) -> Path | None:
         if name:
@@ -66,7 +67,9 @@ def material_of(args: argparse.Namespace) -> Material:
         raise BadArguments("Models of your own need prompts: give --prompts FILE.")
     else:
         by = f"with {args.draft.name}" if args.draft else "alone"
-        material = Material(f"{args.target.name} {by}", args.target, args.draft, args.prompts)
+        target, draft = model_folder(args.target), args.draft and model_folder(args.draft)
+        named = args.target if target != args.target else None
+        material = Material(f"{args.target.name} {by}", target, draft, args.prompts, named=named)
     if args.prompts is not None:
         material = replace(material, prompts=args.prompts, split=None)
     return material
