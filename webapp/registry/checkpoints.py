@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 from uuid import UUID
@@ -19,6 +19,7 @@ from decoding.public import (
     gguf_config,
     gguf_header,
     model_files,
+    other_kind,
 )
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
@@ -60,10 +61,12 @@ def examine(files: Iterable[UploadedFile], team_id: UUID) -> CheckpointFacts:
     if alone := gguf_of(files):
         return _examine_gguf(alone, team_id)
     _refuse_gguf(files, team_id)
+    _refuse_other_kind([file.path.rsplit("/")[-1] for file in files], {})
     by_name = in_one_folder(files)
     for name, file in by_name.items():
         _check_kind(name, file, team_id)
     config = _config(by_name, team_id)
+    _refuse_other_kind(by_name, config)
     tensors = _weights(by_name, team_id)
     _check_bounds(config, tensors)
     return CheckpointFacts(
@@ -183,6 +186,12 @@ def _refuse_gguf(files: Iterable[UploadedFile], team_id: UUID) -> None:
         is_text = file.path.lower().endswith(TEXTS)
         if not is_text and FileReader(file, team_id).read(len(model_files.GGUF)) == model_files.GGUF:
             raise _refuse(file.path, "is GGUF, the format of llama.cpp", "Send it alone, as a file named ….gguf.")
+
+
+def _refuse_other_kind(names: Collection[str], config: Mapping[str, Any]) -> None:
+    """Refuse adapters, draft heads and pipelines: they are no models of their own."""
+    if other := other_kind(names, config):
+        raise Invalid(f"This {other[0]}.", hint=other[1], code="bad-checkpoint")
 
 
 def _check_kind(name: str, file: UploadedFile, team_id: UUID) -> None:

@@ -96,6 +96,19 @@ def test_gguf_that_is_no_whole_model_alone_is_refused(world, files, says):
         examine(world, files)
 
 
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"lora/adapter_config.json": b"{}", "lora/adapter_model.safetensors": b""}, "This is an adapter"),
+        ({"model_index.json": b"{}", "unet/config.json": b"{}"}, "This is a pipeline of diffusers"),
+        (make.checkpoint(**{"config.json": spoilt(architectures=["LlamaForCausalLMEagle3"])}), "draft head .EAGLE-3"),
+    ],
+)
+def test_what_is_no_model_of_its_own_is_named(world, files, says):
+    with pytest.raises(Invalid, match=says):
+        examine(world, files)
+
+
 @pytest.mark.parametrize("name", ["modeling_x.py", "lib.so", "run.sh"])
 def test_code_is_refused(world, name):
     with pytest.raises(Invalid, match="never runs code that was sent"):
