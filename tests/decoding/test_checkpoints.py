@@ -177,7 +177,11 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a config of another kind": (lambda folder: (folder / "config.json").write_text("[]"), "no JSON object"),
     "deep config": (lambda folder: (folder / "config.json").write_text("[" * 100_000), "not JSON"),
     "no model type": (lambda folder: set_config(folder, model_type=None), "no model_type"),
-    "unknown architecture": (lambda folder: set_config(folder, model_type="warp9"), "cannot load .* a warp9"),
+    "unknown architecture": (lambda folder: set_config(folder, model_type="warp9"), "cannot load .* it is a 'warp9'"),
+    "a model of pictures": (
+        lambda folder: set_config(folder, model_type="llava", architectures=[], vision_config={}),
+        "cannot load .* it is a 'llava' for pictures",
+    ),
     "remote code": (
         lambda folder: set_config(folder, model_type="warp9", auto_map={"AutoModelForCausalLM": "warp.Warp"}),
         "never code that comes with a model",

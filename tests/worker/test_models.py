@@ -90,6 +90,12 @@ def test_a_quantised_model_is_refused_in_words_when_it_is_checked(check, checkpo
     assert model.state == "refused" and "quantised checkpoint (AWQ)" in model.reason
 
 
+def test_a_family_without_a_language_model_is_refused_when_it_is_checked(check, checkpoints):
+    config = json.loads(checkpoints["draft"]["config.json"]) | {"model_type": "llava", "vision_config": {}}
+    model = check(**{"config.json": json.dumps(config).encode()})
+    assert model.state == "refused" and "it is a 'llava' for pictures" in model.reason
+
+
 @pytest.fixture(scope="session")
 def gguf_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.kit.gguf_files import gemma
