@@ -13,6 +13,7 @@ from typing import Literal
 
 from decoding.errors import BadPair
 from decoding.models.folder import ModelFolder, inspect
+from decoding.models.gguf.origin import about_speed
 from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
 from decoding.vocabularies.scores import ABOUT_COPIES
 from decoding.vocabularies.shared import SharedTokens, shared
@@ -101,12 +102,7 @@ def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, aske
 def _origins(target: ModelFolder, draft: ModelFolder | None) -> Iterator[PairFinding]:
     for role, model in (("target", target), ("draft", draft)):
         if model and model.origin:
-            yield PairFinding(
-                "remark",
-                f"{role} from GGUF",
-                f"The {role} was dequantised from {model.origin}: its speed is that of {model.dtype} weights, not that "
-                "of the file in llama.cpp.",
-            )
+            yield PairFinding("remark", f"{role} from GGUF", about_speed(role, str(model.origin)))
 
 
 def _tokenizers(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 
+from decoding.errors import Cancelled
 from tests.kit import make
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
 from worker import materials
+from worker.cache import FileCache
+from worker.gguf_folders import folder_of_gguf
 
 
 @pytest.fixture
@@ -112,6 +116,12 @@ def test_a_gguf_file_becomes_a_model_that_says_what_it_was(team, make_worker, gg
     assert (model.state, model.reason) == ("ready", "")
     assert model.facts["gguf"].startswith("tiny.gguf (F32, ") and model.facts["runner"] == "transformers"
     assert [one["teams"] for one in materials.cached()] == [[str(team.home.pk)]] * 2  # the file, and its folder
+
+
+def test_nothing_is_left_of_a_folder_whose_job_was_stopped(gguf_file, tmp_path):
+    with ExitStack() as using, pytest.raises(Cancelled, match="tiny.gguf was not made into a model folder"):
+        folder_of_gguf(gguf_file, FileCache(tmp_path / "cache", 2**30), using, may_go_on=lambda: False)
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_a_gguf_file_of_a_workers_path_that_cannot_be_made_right_is_refused_in_words(

@@ -28,6 +28,14 @@ class GgufOrigin:
         return f"{self.name} ({self.format}, {self.size / 1e6:,.0f} MB)"
 
 
+def about_speed(role: str, file: str) -> str:
+    """Say whose speed is measured, of a model that was made from `file`, a GgufOrigin in words."""
+    return (
+        f"The {role} was dequantised from {file}: its speed is that of the dequantised weights, not that of the file "
+        "in llama.cpp."
+    )
+
+
 def origin_of(folder: Path) -> GgufOrigin | None:
     """Return what the folder was made from; None if it was not made from a GGUF file."""
     kept = read_json(folder / FILE, 1 << 12)
