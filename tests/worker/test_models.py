@@ -119,7 +119,7 @@ def test_a_gguf_file_becomes_a_model_that_says_what_it_was(team, make_worker, gg
 
 
 def test_nothing_is_left_of_a_folder_whose_job_was_stopped(gguf_file, tmp_path):
-    with ExitStack() as using, pytest.raises(Cancelled, match="tiny.gguf was not made into a model folder"):
+    with ExitStack() as using, pytest.raises(Cancelled, match=r"tiny\.gguf was not made into a model folder"):
         folder_of_gguf(gguf_file, FileCache(tmp_path / "cache", 2**30), using, may_go_on=lambda: False)
     assert list((tmp_path / "cache").iterdir()) == []
 
