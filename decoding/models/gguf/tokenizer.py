@@ -29,6 +29,7 @@ ENDS = ("eos", "eot", "eom")
 # Control tokens at which llama.cpp ends a text, too.
 ENDS_BY_TEXT = ("<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>")
 SPACE = "▁"
+LONGEST_TOKEN = 512  # characters; runs of spaces have 256, and each way to cut a token in two is looked at
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 PROBE = (
     "def add(a, b):\n    return a + b\n\n\n# don't, I'LL and we've\t\ttabs  \n  \r\n end   of",
@@ -78,8 +79,8 @@ class FileVocabulary:
         found: list[str] = self._value("tokens", [])
         if not isinstance(found, list) or not found or len(set(found)) < len(found):
             raise _refusal(self.header, "has no tokens, or two of one text")
-        if not all(isinstance(text, str) and text for text in found):
-            raise _refusal(self.header, "has a token without text")
+        if not all(isinstance(text, str) and 0 < len(text) <= LONGEST_TOKEN for text in found):
+            raise _refusal(self.header, f"has a token without text, or of more than {LONGEST_TOKEN:,} characters")
         return found
 
     @cached_property
