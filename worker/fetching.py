@@ -20,6 +20,7 @@ from huggingface_hub.utils.tqdm import tqdm
 
 from decoding.errors import BadCheckpoint
 from decoding.models.folder import inspect
+from decoding.models.kinds import other_kind
 from webapp.core.disk import is_disk_full
 from webapp.core.hub import HubModel
 from worker import leash
@@ -133,11 +134,14 @@ def _require_model(hub_id: str, wanted: list[str], files: Mapping[str, Any]) -> 
     """Refuse what cannot be a model for us before its gigabytes come."""
     if "config.json" in wanted and any(name.endswith(".safetensors") for name in wanted):
         return
+    if other := other_kind(set(files), {}):
+        raise BadCheckpoint(f"{hub_id} {other[0]}. {other[1]}")
     kinds = sorted({kind for name in files if (kind := WEIGHTS_ELSEWHERE.get(Path(name).suffix))})
     only = f", only {' and '.join(kinds)} weights" if kinds else ""
+    way_out = "Download a GGUF file of it and give that" if "GGUF" in kinds else "Look for another repository of it"
     raise BadCheckpoint(
-        f"{hub_id} has no config.json with *.safetensors beside it{only}, so Drafthouse cannot run it. "
-        f"Look for another repository of this model ({_link(hub_id)})."
+        f"{hub_id} has no config.json with *.safetensors beside it{only}, so Drafthouse cannot run it as it is. "
+        f"{way_out} ({_link(hub_id)})."
     )
 
 

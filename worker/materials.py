@@ -12,6 +12,8 @@ from uuid import UUID
 
 from django.conf import settings
 
+from decoding.errors import BadCheckpoint
+from decoding.models.files import gguf_at
 from webapp.accounts.services import hub_token
 from webapp.core import logs, modes
 from webapp.core.hub import HubModel
@@ -28,6 +30,7 @@ from webapp.uploads.reading import FileReader
 from worker import hub
 from worker.cache import FileCache, NoRoom
 from worker.database import Stopped, insist
+from worker.gguf_folders import folder_of_gguf
 from worker.hub import OnProgress, ignore
 from worker.messages import LocalPair
 from worker.pulse import Hold
@@ -56,26 +59,45 @@ def device_of(queue: str) -> str:
 
 
 def folder_of(hold: Hold, model: LanguageModel, on_progress: OnProgress = ignore) -> Path:
-    """Fetch the model if it is not here yet. It stays here until the job ends."""
+    """Fetch the model if it is not here yet, and make a folder of a GGUF file. It stays here until the job ends."""
     if model.state == Readiness.REFUSED:
         raise NotHere(f"{model.name} was refused: {model.reason}")
     try:
-        if model.source != LanguageModel.Origin.PATH:
-            folder = _brought(hold, model, on_progress)
-            hold.names[folder] = model.name
-            return folder
+        is_path = model.source == LanguageModel.Origin.PATH
+        path = _at_path(model) if is_path else _brought(hold, model, on_progress)
+        folder = _unpacked(hold, model, path, on_progress)
     except NoRoom as trouble:
         raise NotHere(f"{model.name} cannot be kept here. {trouble}") from None
     except hub.Unreachable as trouble:
         raise NotHere(str(trouble)) from None
+    if not is_path or folder != path:
+        hold.names[folder] = model.name
+    return folder
+
+
+def _at_path(model: LanguageModel) -> Path:
     path = Path(model.location)
     if not may_be_opened(model.location):  # the row may come from a stranger's backup
         raise NotHere(
             f"{model.name} should be in {path}, which DRAFTHOUSE_MODEL_ROOTS does not allow this worker to open."
         )
-    if not path.is_dir():
+    if not path.exists():
         raise NotHere(f"{model.name} should be in {path}, and this worker's machine has no such folder.")
     return path
+
+
+def _unpacked(hold: Hold, model: LanguageModel, path: Path, on_progress: OnProgress) -> Path:
+    """Return the path, or the folder made of the GGUF file that it names."""
+    try:
+        file = gguf_at(path)
+        if file is None:
+            return path
+        hold.names[file] = model.name
+        folder = folder_of_gguf(file, _cache(), hold.using, hold.may_go_on, on_progress)
+    except BadCheckpoint as refusal:
+        raise BadCheckpoint(hold.in_words(str(refusal))) from None
+    _mark(folder, model.team_id)
+    return folder
 
 
 def _brought(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path:
@@ -100,10 +122,15 @@ def restrict() -> None:
 
 def _use(hold: Hold, team_id: UUID, name: str, size: int, fill: Callable[[Path], None]) -> Path:
     folder = _cache().use(name, size, fill, hold.using)
+    _mark(folder, team_id)
+    return folder
+
+
+def _mark(folder: Path, team_id: UUID) -> None:
+    """Note that the team may know of this model here."""
     with suppress(OSError):  # of a full disk; then only the operator knows that it lies here
         (folder / TEAMS).mkdir(mode=modes.FOLDER, exist_ok=True)
         (folder / TEAMS / str(team_id)).touch(mode=modes.FILE)
-    return folder
 
 
 def _cache() -> FileCache:

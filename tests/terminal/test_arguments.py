@@ -1,5 +1,6 @@
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,8 +89,19 @@ def test_a_folder_is_no_model_of_the_hub(
 ) -> None:
     (tmp_path / "org/big").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    assert read_arguments(["--target", "org/big", "--prompts", str(prompts)]).pair.target == Path("org/big")
+    for name in ("org/big", "org/missing.gguf"):
+        assert read_arguments(["--target", name, "--prompts", str(prompts)]).pair.target == Path(name)
     assert there.calls == 0
+
+
+def test_the_classifier_of_a_gguf_file_lies_beside_it_and_never_among_models_of_the_hub(tmp_path: Path) -> None:
+    cached = tmp_path / "hub/models--org--big/snapshots" / COMMIT / "big.gguf"
+    cached.parent.mkdir(parents=True)
+    (tmp_path / "big.gguf").write_bytes(b"GGUF")
+    cached.symlink_to(tmp_path / "big.gguf")
+    starter = BOX["starter"]
+    beside, apart = (replace(starter, named=file).own_classifier for file in (tmp_path / "big.gguf", cached))
+    assert (beside, apart) == (tmp_path / "disco", tmp_path / "assets/drafthouse/models--org--big/disco")
 
 
 def test_slips_are_told_before_anything_is_fetched(prompts: Path, there: Hub) -> None:

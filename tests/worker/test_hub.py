@@ -203,13 +203,15 @@ def test_two_that_fetch_one_model_at_once_both_get_it(answering, checkpoints):
         (f"some/model@{ANOTHER}", f"some/model has no revision {ANOTHER} on the hub"),
         ("gated/model", "gated/model is gated. Access to model gated/model is restricted .* Ask for access at http"),
         ("hidden/model", "The hub gives no hidden/model"),
-        ("llama/cpp", "llama/cpp has no config.json with .* beside it, only GGUF weights"),
+        ("llama/cpp", "llama/cpp has no config.json with .* beside it, only GGUF weights, .* Download a GGUF file"),
+        ("some/lora", r"some/lora is an adapter \(LoRA .* Merge it: "),
     ],
 )
 def test_what_the_hub_does_not_give_is_told_in_words(name, reason, answering, checkpoints):
     answering.add("gated/model", checkpoints["draft"], readers=("good",))
     answering.add("hidden/model", checkpoints["draft"], readers=("good",), is_private=True)
     answering.add("llama/cpp", {"config.json": b"{}", "q4.gguf": b"GGUF"})
+    answering.add("some/lora", {"adapter_config.json": b"{}", "adapter_model.safetensors": b"no"})
     with pytest.raises(BadCheckpoint, match=reason):
         fetch(name, token="another")
     assert "model.safetensors" not in answering.given

@@ -11,6 +11,7 @@ from django.db.models import Sum
 from decoding.public import BadCheckpoint, BadPair, PairFinding, check_pair
 from webapp.core.hub import HubModel
 from webapp.core.problems import Invalid
+from webapp.registry import checkpoints
 from webapp.registry.models import LanguageModel, Readiness
 from webapp.registry.sketches import sketch
 
@@ -25,7 +26,8 @@ def findings(target: LanguageModel | HubModel, draft: LanguageModel | HubModel |
     for role, model in models.items():
         if model.state == Readiness.REFUSED:
             raise Invalid(f"{model.name} was refused: {model.reason}", field=role, hint="Choose another model.")
-    if len(models) < len(given) or any(model.upload is None for model in models.values()):
+    uploads = [model.upload for model in models.values() if model.upload]
+    if len(uploads) < len(given) or any(checkpoints.gguf_of(upload.files.all()) for upload in uploads):
         sentence = "Only a worker can open these models. It checks before the first run whether they fit."
         return [{"level": "remark", "topic": "models", "sentence": sentence}]
     with tempfile.TemporaryDirectory(prefix="drafthouse-pair-") as folder:

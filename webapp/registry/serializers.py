@@ -48,8 +48,8 @@ class Uploaded(Visible):
 
 def model_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
     used = LanguageModel.objects.exclude(upload=None).values("upload")
-    whole = rows.filter(files__path__endswith="config.json").filter(files__path__endswith=".safetensors")
-    return whole.exclude(pk__in=used)
+    folders = rows.filter(files__path__endswith="config.json").filter(files__path__endswith=".safetensors")
+    return (folders | rows.filter(files__path__iendswith=".gguf")).exclude(pk__in=used)
 
 
 def prompt_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
@@ -74,7 +74,7 @@ class NewModel(Input):
         max_length=300,
         required=False,
         label="Path on the worker",
-        help_text="below a folder that the operator allows with DRAFTHOUSE_MODEL_ROOTS",
+        help_text="of a folder or a GGUF file, below a folder that the operator allows with DRAFTHOUSE_MODEL_ROOTS",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

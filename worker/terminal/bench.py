@@ -17,12 +17,12 @@ from decoding.prompts.prompt import PromptItem, first_turns
 from decoding.vocabularies.scores import require_scores
 from decoding.vocabularies.shared import METHODS
 from worker.messages import LocalPair
-from worker.terminal.material import Material, here, material_of
+from worker.terminal.material import Material, material_of
 from worker.terminal.parser import BadArguments, Parser
 from worker.terminal.prompt_files import read_prompt_file
 from worker.terminal.values import count_of, number, whole_number
 
-MODEL = "a folder, or an id of the Hugging Face hub such as org/name or org/name@revision"
+MODEL = "a folder, a GGUF file, or an id of the Hugging Face hub such as org/name or org/name@revision"
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def read_bench(
         raise BadArguments(f"{without_draft.lacks_draft(drafting)} Give --draft MODEL.")
     material = replace(material, split=None if all_splits else split or material.split)
     prompts = read_prompt_file(material.prompts, material.split, args.limit, args.form)
-    material = replace(material, target=here(material.target), draft=material.draft and here(material.draft))
+    material = material.as_folders()
     return Bench(
         material=material,
         pair=_pair(args, material),
@@ -100,7 +100,7 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     models = parser.add_argument_group("what to run")
     models.add_argument("--pair", metavar="NAME", help="a pair in the box: starter, which is also the default")
     models.add_argument("--target", type=Path, metavar="MODEL", help=f"the target: {MODEL}")
-    models.add_argument("--draft", type=Path, metavar="MODEL", help="the draft; none: the target alone")
+    models.add_argument("--draft", type=Path, metavar="MODEL", help="the draft, likewise; none: the target alone")
     models.add_argument(
         "--other-tokenizer",
         choices=METHODS,

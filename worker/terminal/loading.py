@@ -103,5 +103,6 @@ def _about(model: LoadedModel) -> Mapping[str, Any]:
         "parameters": model.folder.parameters,
         "stored_as": model.folder.dtype,
         "fingerprint": model.folder.fingerprint,
+        **({"gguf": str(model.folder.origin)} if model.folder.origin else {}),
         **dataclasses.asdict(model.runner.facts),
     }

@@ -13,11 +13,12 @@ from decoding.vocabularies.fit import PairReport, check_pair
 from webapp.core.hub import HubModel, parse
 from worker import hub
 from worker.disk import NotNow
+from worker.terminal.files import ROOT
+from worker.terminal.gguf import model_folder
 from worker.terminal.parser import BadArguments
 from worker.terminal.progress import ProgressLine
 
 MB = 10**6
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Material:
     prompts: Path
     split: str | None = None
     settings: Path | None = None  # JSON: how to sample, as far as nobody asks for anything else
+    named: Path | None = None  # the GGUF file that `target` was made of
 
     @cached_property
     def report(self) -> PairReport:
@@ -40,10 +42,17 @@ class Material:
     def own_classifier(self) -> Path:
         """Folder beside the target, where `train-disco` puts it. The cache of the hub has another place: beside a model
         its tools expect only what the hub gave."""
-        target = self.target.resolve()
-        if HubModel.of_folder(target):
-            return target.parents[3] / "assets" / "drafthouse" / target.parents[1].name / "disco"
-        return target.parent / "disco"
+        given = self.named or self.target
+        folder = (given.parent if given.is_file() else given).resolve()
+        if HubModel.of_folder(folder):
+            return folder.parents[3] / "assets" / "drafthouse" / folder.parents[1].name / "disco"
+        return (folder if given.is_file() else folder.parent) / "disco"
+
+    def as_folders(self) -> Material:
+        """Return it with both models as folders: fetched, or made of a GGUF file."""
+        target, draft = here(self.target), self.draft and here(self.draft)
+        is_made = self.target.exists() and target != self.target
+        return replace(self, target=target, draft=draft, named=self.target if is_made else None)
 
     def classifier_at(self, name: str) -> Path | None:
         if name:
@@ -84,9 +93,11 @@ def material_of(args: argparse.Namespace) -> Material:
 
 
 def here(model: Path) -> Path:
-    """Return a folder as it is named. What is none here and reads like an id of the hub is fetched from there."""
-    asked = None if model.exists() else parse(str(model))
-    if asked is None:
+    """Return a model's folder: the one that is named, one made of a GGUF file, or one of the hub, fetched first."""
+    if model.exists():
+        return model_folder(model)
+    asked = parse(str(model))
+    if asked is None or model.suffix == ".gguf":
         return model
     line = ProgressLine(sys.stderr)
 
