@@ -6,11 +6,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,9 +17,9 @@ from decoding.models.gguf.config import names_of
 from decoding.models.gguf.header import FORMATS, GgufHeader, read_gguf
 from worker import leash
 from worker.cache import FileCache
-from worker.disk import DISK_FULL, NotNow, Stopped, bytes_in, tells_of_full_disk
+from worker.disk import DISK_FULL, NotNow, bytes_in, tells_of_full_disk
 from worker.evidence import how_it_ended
-from worker.hub import LOOK_EVERY, OnProgress, ignore
+from worker.hub import OnProgress, ignore
 
 RULES = b"1"  # raise it where other folders are made of the same files
 REFUSED, FAILED = 3, 4  # exit codes; the output says why
@@ -59,27 +55,20 @@ def _name(file: Path, header: GgufHeader) -> str:
 
 
 def _make(file: Path, folder: Path, due: int, may_go_on: Callable[[], bool], on_progress: OnProgress) -> None:
-    command = [sys.executable, "-P", "-m", "worker.gguf_folders", str(file.absolute()), str(folder)]
-    with subprocess.Popen(
-        command, env=leash.held(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        try:
-            while process.poll() is None:
-                if not may_go_on():
-                    raise Stopped
-                on_progress(min(bytes_in(folder), due), due)
-                time.sleep(LOOK_EVERY)
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-        assert process.stdout is not None
-        output = process.stdout.read().strip()
-    if process.returncode == REFUSED:
+    pieces: list[bytes] = []
+
+    def look(piece: bytes) -> None:
+        pieces.append(piece)
+        on_progress(min(bytes_in(folder), due), due)
+
+    code = leash.watch(["worker.gguf_folders", str(file.absolute()), str(folder)], may_go_on, look)
+    output = b"".join(pieces).decode().strip()
+    if code == REFUSED:
         raise BadCheckpoint(output.replace(str(folder), str(file)))
     if tells_of_full_disk(output):
         raise NotNow(DISK_FULL)
-    if process.returncode:
-        cause = output or f"the process that makes it was {how_it_ended(process.returncode)}"
+    if code:
+        cause = output or f"the process that makes it was {how_it_ended(code)}"
         raise NotNow(f"{file.name} could not be made into a model folder: {cause}.")
 
 
