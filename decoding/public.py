@@ -35,6 +35,10 @@ from decoding.measure.summary import ENDED, RaceResults, Stage, so_few, usual_ba
 from decoding.measure.texts import Texts
 from decoding.models import files as model_files
 from decoding.models.config_bounds import check_against_tensors, check_numbers
+from decoding.models.gguf import config as gguf_config
+from decoding.models.gguf import header as gguf_header
+from decoding.models.gguf.origin import about_speed as about_gguf_speed
+from decoding.models.kinds import other_kind
 from decoding.papers import published as papers
 from decoding.papers.settings import of_papers
 from decoding.prices.cost_model import CostModel

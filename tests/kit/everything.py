@@ -49,6 +49,7 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "reactivate": world.bob,
         "teams": world.team,
         "switch-team": world.team,
+        "set-hub-token": world.team,
         "members": Membership.objects.get(user=world.bob),
         "change-role": Membership.objects.get(user=world.bob),
         "remove-member": Membership.objects.get(user=world.bob),

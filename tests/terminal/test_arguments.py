@@ -1,10 +1,13 @@
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from decoding.errors import DrafthouseError
+from decoding.errors import BadCheckpoint, DrafthouseError
 from decoding.strategies import STRATEGIES
+from tests.kit.hub import COMMIT, Hub, hub
 from worker.terminal.arguments import Arguments, read_arguments
 from worker.terminal.bench import parser_of
 from worker.terminal.material import BOX
@@ -46,6 +49,65 @@ def test_another_baseline_is_named_as_the_table_names_it_or_shorter(prompts: Pat
     )
     with pytest.raises(DrafthouseError, match="--baseline names one strategy"):
         ask(prompts, "--baseline", "static:4,heuristic")
+
+
+@pytest.fixture
+def there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
+    """A hub with the starter pair."""
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "huggingface"))
+    with hub() as there:
+        monkeypatch.setenv("HF_ENDPOINT", there.address)
+        for name, folder in (("big", BOX["starter"].target), ("small", BOX["starter"].draft)):
+            assert folder
+            there.add(f"org/{name}", {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()})
+        yield there
+
+
+def test_models_of_the_hub_are_named_by_their_ids(
+    prompts: Path, there: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = ["--target", "org/big", "--draft", f"org/small@{COMMIT}", "--prompts", str(prompts)]
+    args = read_arguments(named)
+    args.material.report.require()
+    home = prompts.parent / "huggingface"
+    assert args.pair.target == home / "hub/models--org--big/snapshots" / COMMIT
+    assert args.pair.draft == home / "hub/models--org--small/snapshots" / COMMIT
+    assert args.material.own_classifier == home / "assets/drafthouse/models--org--big/disco"
+    assert "34/34 MB of org/big from the hub" in capsys.readouterr().err
+    there.given.clear()
+    assert read_arguments(named).pair == args.pair
+    assert (there.given, capsys.readouterr().err) == ([], "")
+
+
+def test_a_model_that_is_neither_a_folder_nor_on_the_hub_is_refused(prompts: Path, there: Hub) -> None:
+    with pytest.raises(BadCheckpoint, match=r"^org/bigg is no folder here. The hub gives no org/bigg "):
+        read_arguments(["--target", "org/bigg", "--prompts", str(prompts)])
+
+
+def test_a_folder_is_no_model_of_the_hub(
+    prompts: Path, there: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "org/big").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for name in ("org/big", "org/missing.gguf"):
+        assert read_arguments(["--target", name, "--prompts", str(prompts)]).pair.target == Path(name)
+    assert there.calls == 0
+
+
+def test_the_classifier_of_a_gguf_file_lies_beside_it_and_never_among_models_of_the_hub(tmp_path: Path) -> None:
+    cached = tmp_path / "hub/models--org--big/snapshots" / COMMIT / "big.gguf"
+    cached.parent.mkdir(parents=True)
+    (tmp_path / "big.gguf").write_bytes(b"GGUF")
+    cached.symlink_to(tmp_path / "big.gguf")
+    starter = BOX["starter"]
+    beside, apart = (replace(starter, named=file).own_classifier for file in (tmp_path / "big.gguf", cached))
+    assert (beside, apart) == (tmp_path / "disco", tmp_path / "assets/drafthouse/models--org--big/disco")
+
+
+def test_slips_are_told_before_anything_is_fetched(prompts: Path, there: Hub) -> None:
+    with pytest.raises(DrafthouseError):
+        read_arguments(["--target", "org/big", "--prompts", str(prompts), "--split", "validation"])
+    assert there.calls == 0
 
 
 def test_split_and_limit_choose_among_the_prompts(prompts: Path) -> None:
@@ -128,7 +190,7 @@ def test_the_help_names_every_setting_of_every_strategy(capsys: pytest.CaptureFi
     ("flags", "sentence"),
     [
         ("--pair porter", "There is no pair 'porter' in the box; there is starter."),
-        ("--draft small", "A draft needs a target to draft for: give --target DIR too."),
+        ("--draft small", "A draft needs a target to draft for: give --target MODEL too."),
         ("--target big", "Models of your own need prompts"),
         ("--target big --draft small", "Models of your own need prompts"),
         ("--target big --draft small --prompts gone.txt", "gone.txt cannot be read: No such file or directory."),

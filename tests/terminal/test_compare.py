@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from decoding.models.devices import usual_threads
+from tests.kit.hub import COMMIT, hub
 from tests.kit.models import LLAMA, another_order_of_words, save, spoil
 from webapp.core.version import version
 from worker.terminal.compare import main
@@ -70,6 +71,20 @@ def test_the_document_says_what_ran(compared: dict[str, Any]) -> None:
     assert compared["hardware"]["threads"] == usual_threads()
     assert [len(row["samples"]) for row in compared["strategies"]] == [16] * 6
     assert [row["runner"] for row in compared["strategies"]] == ["fast"] * 5 + ["transformers"]
+
+
+def test_a_model_of_the_hub_is_named_in_the_document_with_its_commit(
+    box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "huggingface"))
+    asked = ["--target", "org/target", "--prompts", str(box / "prompts.jsonl"), "--strategies", "lookup"]
+    with hub() as there:
+        there.add("org/target", {file.name: file.read_bytes() for file in (box / "target").iterdir()})
+        monkeypatch.setenv("HF_ENDPOINT", there.address)
+        assert main([*asked, "--limit", "1", "--max-new-tokens", "2", "--json", str(tmp_path / "result.json")]) == 0
+    result = json.loads((tmp_path / "result.json").read_text())
+    jsonschema.Draft202012Validator(json.loads((ROOT / "docs/compare.schema.json").read_text())).validate(result)
+    assert result["pair"]["target"]["hub"] == f"org/target@{COMMIT}"
 
 
 def test_greedy_text_is_the_targets_under_every_strategy(compared: dict[str, Any]) -> None:

@@ -16,6 +16,8 @@ import pytest
 from decoding.backends import without_draft
 from decoding.choice import Choice
 from decoding.disco.classifier import load_classifier
+from tests.kit.bpe import save_with_bpe
+from tests.kit.gguf_files import exported
 from tests.kit.models import LLAMA, save
 from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare
@@ -74,7 +76,7 @@ def test_a_strategy_that_needs_a_draft_is_refused_before_anything_loads(
     assert compare(on_target(box, "--strategies", "ssd:4,branches=8")) == 2
     told = capsys.readouterr().err
     assert told.startswith("ssd:4,branches=8 needs a draft model, and this pair has none. Without a draft,")
-    assert "Give --draft DIR, or leave ssd out." in told and "Warming up" not in told
+    assert "Give --draft MODEL, or leave ssd out." in told and "Warming up" not in told
 
 
 def test_a_classifier_that_is_missing_is_told_before_anything_loads(
@@ -83,7 +85,7 @@ def test_a_classifier_that_is_missing_is_told_before_anything_loads(
     assert compare(on_target(box, "--strategies", "lookup:classifier=newest")) == 2
     told = capsys.readouterr().err
     assert told.startswith("lookup:20,classifier=newest needs a classifier, and there is none beside this target.")
-    assert "Train one on its copies: train-disco --target DIR --design sources stores it there." in told
+    assert "Train one on its copies: train-disco --target MODEL --design sources stores it there." in told
     assert "lookup:classifier=DIR" in told and "draft" not in told
     assert "Warming up" not in told
 
@@ -100,7 +102,7 @@ def test_a_command_that_records_a_draft_is_refused(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["drafthouse", *on_target(box)])
     assert main() == 2
-    assert capsys.readouterr().err.strip() == f"{what} needs a draft model, and this pair has none. Give --draft DIR."
+    assert capsys.readouterr().err.strip() == f"{what} needs a draft model, and this pair has none. Give --draft MODEL."
 
 
 def test_a_plan_finds_the_settings_of_copies(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,7 +214,34 @@ def test_a_plan_for_several_users_needs_no_draft(box: Path, capsys: pytest.Captu
 
 def test_a_draft_alone_is_refused(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(["--draft", str(box / "draft"), "--prompts", str(box / "prompts.txt")]) == 2
-    assert "A draft needs a target to draft for: give --target DIR too." in capsys.readouterr().err
+    assert "A draft needs a target to draft for: give --target MODEL too." in capsys.readouterr().err
+
+
+def test_a_gguf_file_is_compared_as_the_folder_that_is_made_of_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRAFTHOUSE_DATA", str(tmp_path / "data"))
+    folder = save_with_bpe(tmp_path / "model", "llama", **LLAMA)
+    file = exported(folder, tmp_path / "files" / "one.gguf")
+    (tmp_path / "prompts.txt").write_text("def add(a, b)\n")
+    found = []
+    for target in (folder, file, file.parent):
+        options = ["--target", str(target), "--prompts", str(tmp_path / "prompts.txt"), "--max-new-tokens", "8"]
+        assert compare([*options, "--strategies", "lookup", "--json", str(tmp_path / "result.json")]) == 0
+        found.append(json.loads((tmp_path / "result.json").read_text()))
+    assert tokens(found[0]) == tokens(found[1]) == tokens(found[2])
+    jsonschema.validate(found[1], json.loads((ROOT / "docs/compare.schema.json").read_text()))
+    assert found[1]["pair"]["target"]["gguf"].startswith("one.gguf (F32, ")
+    assert "The target was dequantised from one.gguf" in capsys.readouterr().err
+    assert len(list((tmp_path / "data" / "models").iterdir())) == 1
+
+
+def test_a_folder_of_several_gguf_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.gguf", "b.gguf"):
+        (tmp_path / name).write_bytes(b"GGUF")
+    (tmp_path / "prompts.txt").write_text("a\n")
+    assert compare(["--target", str(tmp_path), "--prompts", str(tmp_path / "prompts.txt")]) == 2
+    assert "holds 2 GGUF files, a.gguf first" in capsys.readouterr().err
 
 
 def test_it_serves_many_requests_at_once(box: Path) -> None:

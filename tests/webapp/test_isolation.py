@@ -47,6 +47,7 @@ GET    new-team               200 200 200 200 302 302 302 302
 POST   new-team               422 422 422 422 302 302 302 302
 GET    audit                  200 403 403 200 302 302 302 302
 POST   switch-team            302 302 302 404 302 302 302 302
+POST   set-hub-token          302 403 403 404 302 302 302 302
 POST   change-role            400 403 403 404 302 302 302 302
 POST   remove-member          302 302 403 404 302 302 302 302
 POST   revoke-invitation      302 403 403 404 302 302 302 302

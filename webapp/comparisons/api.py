@@ -83,7 +83,9 @@ class Comparisons(Binned):
         rows = super().get_queryset()
         if self.action == "list":
             return in_rows(rows)
-        return rows.select_related("pair", "dataset", "job", "job__created_by").prefetch_related("runs", "tags")
+        return rows.select_related("pair__target", "pair__draft", "dataset", "job", "job__created_by").prefetch_related(
+            "runs", "tags"
+        )
 
     def get_serializer_class(self) -> Any:
         return serializers.ComparisonRow if self.action == "list" else serializers.ComparisonOut

@@ -73,7 +73,9 @@ class OwnFile:
 @gzip_page
 @page(Right.READ)
 def comparison(request: ActorRequest, id: UUID) -> HttpResponse:
-    rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
+    rows = Comparison.objects.visible_to(request.actor).select_related(
+        "pair__target", "pair__draft", "dataset", "job", "created_by"
+    )
     found = one(rows, id)
     addresses = {
         "socket": f"/ws/comparisons/{found.pk}/",

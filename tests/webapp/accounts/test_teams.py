@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from webapp.accounts import services
 from webapp.accounts.models import AuditEntry, Invitation, Membership, Role, Scope, User
-from webapp.core.problems import Conflict
+from webapp.core.problems import Conflict, Invalid
 
 
 def invited(world, role=Role.MEMBER) -> str:
@@ -55,6 +55,28 @@ def test_someone_with_an_account_joins_as_themselves_and_switches(world):
     assert world.actor(world.charlie).team == world.team
     client.post(f"/team/{world.other_team.pk}/switch/")
     assert world.actor(world.charlie).team == world.other_team
+
+
+def test_the_token_of_the_hub_is_kept_for_workers_and_shown_to_nobody(world):
+    at, secret = f"/api/v1/teams/{world.team.pk}/", "hf_a-secret"
+    made = world.api(world.alice).patch(at, {"hub_token": secret})
+    assert (made.status_code, made.json()["has_hub_token"], secret in made.content.decode()) == (200, True, False)
+    world.team.refresh_from_db()
+    assert services.hub_token(world.team) == secret and secret not in world.team.sealed_hub_token
+    told = world.page(world.alice).get("/team/").content.decode()
+    assert "A token is set. No page shows it." in told and secret not in told
+    assert AuditEntry.objects.get(verb="set the hub token of").detail == {}
+    assert world.api(world.alice).patch(at, {"hub_token": "two words"}).json()["field"] == "hub_token"
+    world.page(world.alice).post(f"/team/{world.team.pk}/hub-token/", {"hub_token": ""})
+    world.team.refresh_from_db()
+    assert (world.team.sealed_hub_token, services.hub_token(world.team)) == ("", "")
+
+
+def test_a_token_of_the_hub_kept_under_another_secret_key_cannot_be_read(world, settings):
+    services.set_hub_token(team=world.team, token="hf_a-secret", by=world.actor(world.alice))
+    settings.SECRET_KEY = "another"
+    with pytest.raises(Invalid, match="Set it again on the team's page"):
+        services.hub_token(world.team)
 
 
 def test_the_menu_offers_the_other_teams_of_a_person(world):

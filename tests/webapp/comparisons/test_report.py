@@ -19,6 +19,7 @@ from webapp.comparisons.models import Sample
 from webapp.comparisons.report import names_of, report, so_far, step
 from webapp.jobs import services as jobs
 from webapp.registry import prompt_sets
+from webapp.registry import services as registry
 from webapp.sharing import services as sharing
 
 
@@ -50,6 +51,17 @@ def test_the_longer_a_comparison_runs_the_rarer_its_report_is_made_anew():
     assert len(made) < 250  # else 2,000 reports of up to 10,000 samples each
     latest = max(made)
     assert 5 * 2000 - latest <= 0.04 * latest
+
+
+@pytest.mark.django_db
+def test_a_result_says_which_models_were_gguf_files_and_whose_speed_it_is(world):
+    comparison = make.comparison(world.actor(world.bob))
+    target = comparison.pair.target
+    facts = {**target.facts, "gguf": "tiny.gguf (Q4_K_M, 1 MB)"}
+    registry.model_is_ready(model=target, facts=facts)
+    make.decode_all(comparison)
+    (warning,) = report(comparison)["warnings"]
+    assert warning.startswith("The target was dequantised from tiny.gguf (Q4_K_M, 1 MB)")
 
 
 @pytest.mark.django_db

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
+import numpy as np
 import pytest
 from django.db import connection
 
 from tests.kit import make
+from tests.kit.gguf_files import gemma_vocabulary, write_gguf
 from webapp.core.problems import Invalid
 from webapp.jobs.models import Job
-from webapp.registry import checkpoints
+from webapp.registry import checkpoints, services
 from webapp.registry.models import LanguageModel
 
 
@@ -54,14 +57,56 @@ def test_a_pickle_under_another_name_is_refused(world, name):
 GGUF = b"GGUF" + bytes(100)
 
 
+@pytest.fixture
+def gemma_file(tmp_path):
+    """Bytes of a GGUF file, whose header alone is looked at here."""
+    sizes = {"context_length": 128, "embedding_length": 4, "block_count": 1, "feed_forward_length": 8}
+    attention = {"head_count": 1, "sliding_window": 4, "layer_norm_rms_epsilon": 1e-6}
+    values: dict[str, Any] = {"general.architecture": "gemma3"}
+    values |= {f"gemma3.{name}": size for name, size in sizes.items()}
+    values |= {f"gemma3.attention.{name}": value for name, value in attention.items()}
+    arrays = {"token_embd.weight": np.zeros((278, 4), np.float16)}
+    return write_gguf(tmp_path / "one.gguf", values | gemma_vocabulary(), arrays).read_bytes()
+
+
+def test_a_gguf_file_gives_its_facts(world, gemma_file):
+    facts = examine(world, {"sub/tiny.F16.GGUF": gemma_file, "README.md": b"about it"})
+    assert (facts.architecture, facts.vocab_size, facts.layer_count) == ("Gemma3ForCausalLM", 278, 1)
+    assert (facts.parameter_count, facts.dtypes) == (4 * 278, ("F16",))
+
+
+def test_a_pair_with_a_gguf_file_is_checked_by_a_worker(world, gemma_file):
+    by = world.actor(world.bob)
+    upload = make.upload(by, {"one.gguf": gemma_file})
+    model = services.add_uploaded_model(name="g", upload=upload, by=by)
+    assert [found["topic"] for found in services.add_pair(name="p", target=model, by=by).findings] == ["models"]
+
+
 @pytest.mark.parametrize(
-    "files", [{"model-q4.gguf": GGUF}, make.checkpoint(**{"model.gguf": GGUF}), {"model.safetensors": GGUF}]
+    ("files", "says"),
+    [
+        ({"model-q4.gguf": GGUF}, "model-q4.gguf is not a whole GGUF file"),
+        ({"a.gguf": GGUF, "b.gguf": GGUF}, "There are 2 GGUF files"),
+        (make.checkpoint(**{"model.gguf": GGUF}), "model.gguf is GGUF"),
+        ({"model.safetensors": GGUF}, "model.safetensors is GGUF"),
+    ],
 )
-def test_gguf_is_refused_with_the_way_to_safetensors_and_back(world, files):
-    with pytest.raises(Invalid) as refused:
+def test_gguf_that_is_no_whole_model_alone_is_refused(world, files, says):
+    with pytest.raises(Invalid, match=says):
         examine(world, files)
-    assert "is GGUF, the format of llama.cpp, and Drafthouse reads safetensors." in refused.value.detail
-    assert "Take the folder that it was made from" in refused.value.hint and "export gguf" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"lora/adapter_config.json": b"{}", "lora/adapter_model.safetensors": b""}, "This is an adapter"),
+        ({"model_index.json": b"{}", "unet/config.json": b"{}"}, "This is a pipeline of diffusers"),
+        (make.checkpoint(**{"config.json": spoilt(architectures=["LlamaForCausalLMEagle3"])}), "draft head .EAGLE-3"),
+    ],
+)
+def test_what_is_no_model_of_its_own_is_named(world, files, says):
+    with pytest.raises(Invalid, match=says):
+        examine(world, files)
 
 
 @pytest.mark.parametrize("name", ["modeling_x.py", "lib.so", "run.sh"])
@@ -158,6 +203,28 @@ def test_a_hub_model_waits_for_a_worker_to_fetch_it(world):
         "/api/v1/models/", {"name": "x", "hub_id": "Qwen/Qwen3-0.6B", "revision": "main"}
     )
     assert (answer.status_code, Job.objects.get().kind) == (202, "fetch-model")
+
+
+def test_only_a_hub_model_has_a_name_of_its_own(world, settings):
+    settings.MODEL_ROOTS = ["/models"]
+    longest = f"{'a' * 96}/{'b' * 96}"
+    made = world.api(world.bob).post("/api/v1/models/", {"hub_id": f"{longest}@{'c' * 100}"}).json()
+    assert (made["name"], made["location"], made["revision"]) == (longest, longest, "c" * 100)
+    assert world.api(world.bob).post("/api/v1/models/", {"path": "/models/a"}).json()["field"] == "name"
+    page = world.page(world.bob)
+    assert page.post("/models/new/", {"hub_id": "a/b"}).status_code == 302
+    assert "Give the model a name." in page.post("/models/new/", {"path": "/models/a"}).content.decode()
+
+
+def test_the_id_of_a_hub_model_may_name_its_revision(world):
+    def add(**body: str) -> dict[str, str]:
+        return world.api(world.bob).post("/api/v1/models/", {"name": "x", **body}).json()
+
+    made = add(hub_id="Qwen/Qwen3-0.6B@v1.0")
+    assert (made["name"], made["location"], made["revision"]) == ("x", "Qwen/Qwen3-0.6B", "v1.0")
+    assert add(hub_id="a/b@v1", revision="v2")["field"] == "revision"
+    assert add(hub_id="a/b@../x")["field"] == "hub_id"
+    assert Job.objects.count() == 1
 
 
 @pytest.mark.parametrize(

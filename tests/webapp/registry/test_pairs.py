@@ -6,7 +6,7 @@ import re
 
 from tests.kit import make
 from webapp.registry import services
-from webapp.registry.models import Pair
+from webapp.registry.models import LanguageModel, Pair
 
 
 def add(world, other_tokenizer="auto", **options):
@@ -98,6 +98,25 @@ def test_models_that_only_a_worker_can_open_are_paired_with_a_remark(world):
     body = {"name": "p", "target": str(make.model(by).pk), "draft": str(hub.pk)}
     answer = world.api(world.bob).post("/api/v1/pairs/", body)
     assert (answer.status_code, answer.json()["findings"][0]["level"]) == (201, "remark")
+
+
+def test_ids_of_the_hub_make_a_pair_and_each_model_once(world):
+    api, body = world.api(world.bob), {"name": "p", "target": "org/large", "draft": "org/small@v1"}
+    assert api.post("/api/v1/pairs/check/", {"target": "org/large"}).json()["findings"][0]["level"] == "remark"
+    assert not LanguageModel.objects.exists()
+    first, again = (api.post("/api/v1/pairs/", body).json() for _ in range(2))
+    assert [first[role]["name"] for role in ("target", "draft")] == ["org/large", "org/small"]
+    assert [first[role] for role in ("target", "draft")] == [again[role] for role in ("target", "draft")]
+    rows = LanguageModel.objects.order_by("location").values_list("location", "revision", "job__kind")
+    assert list(rows) == [("org/large", "main", "fetch-model"), ("org/small", "v1", "fetch-model")]
+
+
+def test_what_is_neither_a_model_nor_an_id_of_the_hub_makes_no_pair(world):
+    for target in ("nobody", "a/b/c", "../etc", "a/b@../c"):
+        answer = world.api(world.bob).post("/api/v1/pairs/", {"name": "p", "target": target})
+        assert (answer.status_code, answer.json()["field"]) == (400, "target")
+    assert world.api(world.victor).post("/api/v1/pairs/", {"name": "p", "target": "a/b"}).status_code == 403
+    assert not LanguageModel.objects.exists()
 
 
 def test_another_teams_model_is_not_there(world):
