@@ -24,7 +24,6 @@ from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.errors import BrokenModel
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import stints
-from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan
@@ -41,6 +40,7 @@ from decoding.trace.events import Anticipated, Drafted, Event, Recorder
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded
 from tests.kit.pairs import LETTERS, Letters, comparison
 from tests.kit.recordings import tracked
+from tests.kit.table import TableRunner
 from tests.kit.worlds import World, of_its_own, state_of, tables
 
 

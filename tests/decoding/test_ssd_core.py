@@ -14,10 +14,10 @@ from decoding.choice import Choice, choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy
-from decoding.models.table import TableRunner
 from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
+from tests.kit.table import TableRunner
 from tests.kit.worlds import Solo, World, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=50)

@@ -10,9 +10,9 @@ import torch
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.errors import BadDevice, OutOfMemory
-from decoding.models.table import TableRunner
 from decoding.ssd.memory import GIB, check_branches
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
+from tests.kit.table import TableRunner
 
 MANY = choose("ssd", {"lookahead": 64, "branches": 512})
 

@@ -19,10 +19,10 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.drafting.records import Ranked, Record, RecordedText
 from decoding.drafting.tree_shapes import PRIOR, RANKS, FixedShape, RankCounts, ShapeByWorth, TreeShape, best_shape
-from decoding.models.table import TableModel
 from decoding.replay.player import Player
 from decoding.trace.events import Recorder
 from tests.kit.pairs import Letters
+from tests.kit.table import TableModel
 from tests.kit.worlds import state_of, tables
 
 CHANCES = [0.62, 0.17, 0.08, 0.04, 0.02, 0.01, 0.005, 0.004, 0.003, 0.002, 0.001, 0.0005]

@@ -15,13 +15,13 @@ from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.measure.sample import SampleResult
-from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Recorder
 from tests.golden.documents import COSTS  # type: ignore[attr-defined]  # mypy takes the folder of that name
 from tests.kit.law import Draw
 from tests.kit.pairs import LETTERS, Letters, comparison, pair
+from tests.kit.table import TableRunner
 from tests.kit.worlds import some_classifier, tables
 
 PROMPTS = [

@@ -274,10 +274,8 @@ def test_the_oracle_is_counted_and_drawn(
     for source, passes in data["sources"].items():
         assert rows[f"oracle, {source}"] == [f"{passes[name]:,}" for name in ("target", "draft", "accepted")]
     one, drawn = data["one"], (tmp_path / "figures" / "one-sample.svg").read_text()
-    assert (
-        f"oracle {one['oracle']['target']} and {one['oracle']['draft']}, static:5 {one['static']['target']} and"
-        in drawn
-    )
+    for name, count in (("oracle", one["oracle"]), ("static:5", one["static"])):
+        assert f"{name}: {count['target']} passes of the target, {count['draft']} of the draft" in drawn
 
 
 @dataclass(frozen=True, slots=True)

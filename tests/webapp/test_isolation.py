@@ -219,7 +219,6 @@ POST   comparisons-retry      409 409 403 404 401 403 409 409
 POST   comparisons-clone      202 202 403 404 401 403 202 202
 POST   comparisons-restore    409 409 403 404 401 403 409 409
 GET    comparisons-rounds     200 200 200 404 401 200 200 200
-GET    comparisons-parquet    200 200 200 404 401 200 200 200
 GET    comparisons-spec-bench 200 200 200 404 401 200 200 200
 GET    comparisons-file       200 200 200 404 401 200 200 200
 GET    comparisons-report     200 200 200 404 401 200 200 200

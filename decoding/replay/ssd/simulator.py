@@ -58,19 +58,26 @@ def simulate(tracks: Iterable[Track], plan: Plan, prices: CostModel, placement: 
 
 
 def simulate_together(
-    tracks: Sequence[Track], plan: Plan, costs: CostModel, users: int, placement: Placement = IN_TURN, devices: int = 1
+    tracks: Sequence[Track],
+    plan: Plan,
+    costs: CostModel,
+    users: int,
+    placement: Placement = IN_TURN,
+    devices: int = 1,
+    *,
+    shares_branches: bool = True,
 ) -> Simulated:
     """Play every text once, with `users` under way at any time. The costs are those of passes alone, except of
     preparing, which was measured where it runs, as was the time of an answer: that of its two messages. Each of several
     devices for the draft prepares as many branches as the plan says, in the same time; one of them drafts after
-    misses."""
+    misses. The texts share the plan's branches, or each has as many."""
     if devices > 1:
         branches = plan.settings.branches and devices * plan.settings.branches
         plan = replace(plan, settings=replace(plan.settings, branches=branches))
         costs = replace(costs, branches=[(devices * rows, seconds) for rows, seconds in costs.branches])
     message_s = costs.answer / 2 if placement.beside else 0.0
     costs = replace(costs, start=costs.fixed(users), answer=0.0, transport=message_s, taking=message_s)
-    batch = SharedRounds(plan, costs, placement, users)
+    batch = SharedRounds(plan, costs, placement, users, shares_branches=shares_branches)
 
     def begin(request: RecordedText, end: int) -> SimulatedText:
         assert isinstance(request, Track)
@@ -82,12 +89,15 @@ def simulate_together(
 class SharedRounds:
     """Texts that are decoded together, round by round, and what they share."""
 
-    def __init__(self, plan: Plan, costs: CostModel, placement: Placement, users: int = 1) -> None:
+    def __init__(
+        self, plan: Plan, costs: CostModel, placement: Placement, users: int = 1, *, shares_branches: bool = True
+    ) -> None:
         self.plan, self.costs, self.placement, self.users = plan, costs, placement, users
         self.clock, self.state = PassClock(), BatchState()
         self.step_s = cache(costs.prepare)  # by rows
         breadth = Breadth(lambda branches: ns(self.step_s(branches)))
-        self.budget = RowBudget(plan.settings.branches, placement.beside, breadth)
+        branches = plan.settings.branches and plan.settings.branches * (1 if shares_branches else users)
+        self.budget = RowBudget(branches, placement.beside, breadth)
         self.experience = Experience(breadth, trial=Trial(self.clock.now))
 
     def step(self, every: Sequence[texts_at_load.TextAtLoad]) -> None:
@@ -221,8 +231,7 @@ class SimulatedText(texts_at_load.TextAtLoad):
         if self.placement.anytime:
             self._step_beside(work, heard_s)
         else:
-            is_useless = self.placement.drops_misses and not work.will_hit
-            while not (work.is_done or (is_useless and work.ended_s + work.step_s > heard_s)):
+            while not work.is_done:
                 self._step(work)
         self.now_s, self.prepared = max(heard_s, work.ended_s), work.passes
         self.events.append(work.event(len(self.rounds), idle_s=self.now_s - work.ended_s))

@@ -48,6 +48,11 @@ def ahead(labels, sampling, seed):
     return ssd_tracks_of([(text, places, where)], priced, prepared, lambda tokens: tokens * 10e-6, is_beside=False)
 
 
+def alone(found, choice):
+    """A choice played for one user, in both cases."""
+    return found.play(choice, 1, found.prices)
+
+
 def rounds_of(events):
     """How many tokens each round drafted, where from, and how many were kept."""
     drafts = {event.round: (len(event.tokens), event.source) for event in events if isinstance(event, Drafted)}
@@ -84,8 +89,8 @@ def test_a_setting_that_did_not_run_plays_the_rounds_that_it_makes_once_it_runs(
     for seed in range(3):
         [choice] = parse_choices(f"{label},backup=neural,placement=in-turn")
         events = live(f"{label},backup=neural,placement=in-turn", sampling, seed)[1]
-        played = ahead("static:12 ssd:4,branches=40,backup=neural,placement=in-turn", sampling, seed).play(choice)
-        for simulated in (played.refused, played.accepted):
+        played = ahead("static:12 ssd:4,branches=40,backup=neural,placement=in-turn", sampling, seed)
+        for simulated in alone(played, choice):
             assert rounds_of(simulated.traces[0]) == rounds_of(events)
 
 
@@ -97,8 +102,8 @@ def test_a_backup_that_copies_hits_as_often_as_the_live_run_and_drafts_the_same(
         label = f"ssd:4,branches=4,backup={backup},placement=in-turn"
         [choice] = parse_choices(label)
         events = live(label, sampling, seed)[1]
-        played = ahead(f"static:12 {label}", sampling, seed).play(choice)
-        for simulated in (played.refused, played.accepted):
+        played = ahead(f"static:12 {label}", sampling, seed)
+        for simulated in alone(played, choice):
             assert hits_in(simulated.traces[0]) == hits_in(events)
             assert rounds_of(simulated.traces[0]) == rounds_of(events)
         copied += sum(isinstance(event, Drafted) and event.backup == backup for event in events)
@@ -119,8 +124,8 @@ def test_what_stood_on_no_branch_is_played_both_ways_and_the_truth_lies_between(
     for seed in range(4):
         [choice] = parse_choices("ssd:3,branches=16,backup=neural,placement=in-turn")
         events = live("ssd:3,branches=16,backup=neural,placement=in-turn", SHORT[1], seed)[1]
-        played = ahead("static:12 ssd:3,branches=5,backup=neural,placement=in-turn", SHORT[1], seed).play(choice)
-        least, most = (hits_in(simulated.traces[0]) for simulated in (played.refused, played.accepted))
+        played = ahead("static:12 ssd:3,branches=5,backup=neural,placement=in-turn", SHORT[1], seed)
+        least, most = (hits_in(simulated.traces[0]) for simulated in alone(played, choice))
         assert least <= hits_in(events) <= most and least < most
 
 
