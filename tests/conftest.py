@@ -100,6 +100,8 @@ def is_quick(item: pytest.Item) -> bool:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)  # a benchmark in an earlier test may have taken more, which then wait for each other
     for program in PROGRAMS:
         if item.get_closest_marker(program.mark) and locate(program) is None:
             pytest.skip(program.missing)
