@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from tests.kit.postgres import Server
-from tests.kit.web import ROOT, web
+from tests.kit.web import ROOT, prepare, web
 from webapp.core.postgres import Impatient
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -87,13 +87,10 @@ def test_a_statement_that_a_hanging_server_never_answers_closes_its_connection(s
 def test_while_the_database_hangs_or_a_row_is_locked_a_program_is_told_to_come_back(
     server: Server, tmp_path: Path
 ) -> None:
-    environment = {**os.environ, "DATABASE_URL": server.url, "DRAFTHOUSE_DATA": str(tmp_path)}
-    for command in ("migrate", "sign_in_link", "api_token"):
-        line = [sys.executable, "manage.py", command]
-        said = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    token = prepare(server.url, tmp_path)
 
     def ask() -> tuple[int, str]:
-        headers = {"Authorization": f"Bearer {said.stdout.strip()}"}
+        headers = {"Authorization": f"Bearer {token}"}
         try:
             with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=60) as answer:
                 return answer.status, ""
