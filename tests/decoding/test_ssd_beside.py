@@ -28,6 +28,7 @@ from tests.kit.patient import Patient, Striking
 from tests.kit.processes import LINUX
 from tests.kit.worlds import World, state_of, tables
 
+pytestmark = pytest.mark.slow
 PROMPT = [5, 17, 3, 60]
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=40),

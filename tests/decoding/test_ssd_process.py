@@ -26,6 +26,7 @@ from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
 from decoding.ssd.transport.mailbox import Mailbox
 from tests.kit.processes import DEADLINE, LINUX, state, until
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 OWNER = """
