@@ -39,6 +39,7 @@ from tests.kit.pairs import pair
 from tests.kit.table import TableRunner
 from tests.kit.worlds import some_classifier, tables, verdict_on
 
+pytestmark = pytest.mark.slow
 MIDDLING = dataclasses.replace(DEAR, target={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
 
 

@@ -40,6 +40,8 @@ from tests.kit.pairs import comparison, pair
 from tests.kit.table import TableModel, TableRunner
 from tests.kit.worlds import World, state_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("load", [Load(5), Load(rate=400)], ids=str)
 def test_the_text_of_a_comparison_at_any_load_is_the_text_of_one_user(load: Load) -> None:

@@ -27,6 +27,7 @@ from decoding.strategies import STRATEGIES
 from tests.kit.pairs import LETTERS, pair
 from tests.kit.worlds import looking_at, some_classifier
 
+pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
 FLAT = CostModel({1: [(1, 1.0)]}, {1: [(1, 0.1)]}, rest=[(1, 0.0)], source="made up")

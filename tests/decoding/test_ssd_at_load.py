@@ -43,6 +43,8 @@ from tests.kit.recordings import tracked
 from tests.kit.table import TableRunner
 from tests.kit.worlds import World, of_its_own, state_of, tables
 
+pytestmark = pytest.mark.slow
+
 
 def ssd(text: str = "ssd:4,branches=12,backup=neural") -> Choice:
     return parse_choices(text)[0]

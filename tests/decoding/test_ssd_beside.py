@@ -28,6 +28,7 @@ from tests.kit.processes import LINUX
 from tests.kit.table import TableRunner
 from tests.kit.worlds import World, state_of, tables
 
+pytestmark = pytest.mark.slow
 PROMPT = [5, 17, 3, 60]
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=40),

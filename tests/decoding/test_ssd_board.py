@@ -24,6 +24,7 @@ from tests.kit.processes import LINUX
 from tests.kit.table import TableRunner
 from tests.kit.worlds import Solo, World, some_classifier, state_of, tables
 
+pytestmark = pytest.mark.slow
 VOCAB, PROMPT, NEW = 14, [3, 1], 40
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=NEW),

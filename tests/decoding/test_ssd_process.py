@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
@@ -24,9 +23,10 @@ from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
 from decoding.ssd.transport.mailbox import Mailbox
-from tests.kit.processes import DEADLINE, LINUX, state
+from tests.kit.processes import DEADLINE, LINUX, state, until
 from tests.kit.table import TableRunner
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 OWNER = """
@@ -52,9 +52,7 @@ DEEDS = {
 
 
 def until_gone(pid: int) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while state(pid):
-        assert time.monotonic() < deadline, f"process {pid} is still there"
+    until(lambda: not state(pid), f"the end of process {pid}")
 
 
 @LINUX
@@ -77,9 +75,7 @@ def test_it_sleeps_between_samples_and_ends_when_it_is_told(process: DraftProces
     process.begin()
     pid = process.pid
     assert pid
-    deadline = time.monotonic() + DEADLINE
-    while state(pid) != "S":
-        assert time.monotonic() < deadline
+    until(lambda: state(pid) == "S", "it to sleep")
     process.end()
     assert state(pid) == "" and process.pid is None
     process.end()  # twice does no harm

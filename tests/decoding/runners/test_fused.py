@@ -327,6 +327,7 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
 """
 
 
+@pytest.mark.slow
 def test_tritons_kernels_are_right() -> None:
     """Without a GPU, Triton's interpreter runs them. Triton reads that when it is first imported: hence the process."""
     assert interpreted(INTERPRETED).split() == ["True"] * 38
@@ -370,6 +371,7 @@ for dtype, width, size, tile in forms:
 )
 
 
+@pytest.mark.slow
 @on_a_gpu
 def test_tritons_products_are_right_and_a_row_does_not_depend_on_the_others(device: torch.device) -> None:
     """Without a GPU, in Triton's interpreter."""
@@ -491,6 +493,7 @@ def test_tritons_kernels_compile_for_a_hopper_gpu(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_tritons_attention_fits_into_the_shared_memory_of_smaller_gpus(tmp_path: Path) -> None:
     forms = ["80-bf16-256-4-64", "80-fp32-256-4-16", "89-bf16-256-4-64", "89-fp32-128-4-16"]
     assert run(COMPILED, *forms, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * len(forms)
