@@ -19,11 +19,6 @@ def of_rows(by, rows, name="log"):
 
 
 @pytest.fixture
-def by(world):
-    return world.actor(world.bob)
-
-
-@pytest.fixture
 def log(by):
     asked = [{"role": "user", "content": "a"}]
     return of_rows(by, [{"id": str(n), "messages": asked, "timestamp": 1000 + 2 * n} for n in range(5)])
