@@ -66,12 +66,14 @@ def test_only_intervals_that_do_not_overlap_lie_apart(world, two):
     assert [row[1].ratio for row in cells] == [pytest.approx(1.0)] * 2
 
 
-def test_a_stranger_sees_none_of_them_and_one_alone_is_refused(world, two):
+def test_the_list_leads_there_and_a_stranger_sees_none_of_them(world, two):
     assert world.page(world.bob).get(address(two[0])).status_code == 400
     assert world.page(world.bob).get("/comparisons/difference/?of=x").status_code == 400
     nothing = world.page(world.bob).get("/comparisons/difference/", follow=True)
     assert "Choose 2 to 6 comparisons" in nothing.content.decode()
     assert "0 comparisons are chosen" in world.page(world.charlie).get(address(*two)).content.decode()
+    page = world.page(world.bob).get("/comparisons/").content.decode()
+    assert 'action="/comparisons/difference/"' in page and f'name="of" value="{two[0].pk}"' in page
 
 
 def of_runs(*runs) -> str:
@@ -110,8 +112,3 @@ def test_runs_that_are_hidden_or_not_chosen_are_not_shown(world, two):
     nothing = world.page(world.bob).get("/comparisons/difference/?run=", follow=True)
     assert "Choose 2 to 6 runs" in nothing.content.decode() and nothing.redirect_chain == [("/runs/", 302)]
     assert world.page(world.bob).get("/comparisons/difference/?run=x").status_code == 400
-
-
-def test_the_list_leads_there(world, two):
-    page = world.page(world.bob).get("/comparisons/").content.decode()
-    assert 'action="/comparisons/difference/"' in page and f'name="of" value="{two[0].pk}"' in page

@@ -24,7 +24,7 @@ def post(world, body, **options):
     return world.script("submit").post("/api/v1/comparisons/", body, **options)
 
 
-def test_it_is_enqueued_and_says_where_it_waits(world, ready):
+def test_it_is_enqueued_says_where_it_waits_and_freezes_what_it_points_at(world, ready):
     answer = post(world, make.body(*ready))
     shown = answer.json()
     assert answer.status_code == 202
@@ -33,11 +33,16 @@ def test_it_is_enqueued_and_says_where_it_waits(world, ready):
     assert (shown["job"]["state"], shown["job"]["kind"], shown["job"]["total_count"]) == ("queued", "comparison", 6)
     assert shown["job"]["place"]["reason"].endswith("start one with `./drafthouse up`.")
     assert shown["sampling"]["temperature"] == 0.0
+    post(world, make.body(*ready))
+    assert Pair.objects.get().frozen and Dataset.objects.get().frozen and Pair.objects.get().target.frozen
 
 
-def test_the_baseline_is_added_and_comes_first(world, ready):
+def test_strategies_are_named_as_on_the_command_line_and_the_baseline_comes_first(world, ready):
     body = make.body(*ready, strategies=[{"strategy": "static"}])
     assert [run["label"] for run in post(world, body).json()["runs"]] == ["autoregressive", "static:4"]
+    asked = {**make.body(*ready), "pair": "pair", "dataset": "prompts", "strategies": ["static:4", "threshold:0.3"]}
+    labels = [run["label"] for run in post(world, asked).json()["runs"]]
+    assert labels == ["autoregressive", "static:4", "threshold:0.3"]
 
 
 def test_a_dry_run_answers_the_plan_and_leaves_nothing(world, ready):
@@ -75,11 +80,6 @@ def test_lists_and_choices_tell_things_of_one_name_apart(world, by, ready):
     assert "of its own</a>\n" in world.page(world.bob).get("/comparisons/").content.decode()
 
 
-def test_what_it_points_at_is_frozen(world, ready):
-    post(world, make.body(*ready))
-    assert Pair.objects.get().frozen and Dataset.objects.get().frozen and Pair.objects.get().target.frozen
-
-
 @pytest.mark.parametrize(
     ("changes", "field", "told"),
     [
@@ -108,12 +108,6 @@ def test_what_is_out_of_bounds_is_named_and_leaves_nothing(world, ready, changes
     assert answer.json()["field"].startswith(field)
     assert told in answer.json()["detail"]
     assert not Comparison.objects.exists()
-
-
-def test_strategies_are_named_as_on_the_command_line_and_things_by_their_names(world, ready):
-    asked = {**make.body(*ready), "pair": "pair", "dataset": "prompts", "strategies": ["static:4", "threshold:0.3"]}
-    labels = [run["label"] for run in post(world, asked).json()["runs"]]
-    assert labels == ["autoregressive", "static:4", "threshold:0.3"]
 
 
 @pytest.mark.parametrize(
@@ -246,7 +240,7 @@ def test_the_page_of_a_pair_that_matches_text_leads_to_what_can_be_done(world, m
         assert f'<option value="{matching_texts.pk}" selected>' in shown, form
 
 
-def test_the_sampling_bounds_are_those_of_the_engine():
+def test_strategies_and_sampling_are_offered_as_the_engine_has_them(world):
     """The serializer repeats bounds of decoding.choice.Sampling; here they are held together."""
     fields = SamplingInput().fields
     assert set(fields) == set(Sampling().to_dict())
@@ -259,9 +253,6 @@ def test_the_sampling_bounds_are_those_of_the_engine():
                 with pytest.raises(Exception, match=name):
                     Sampling(**{name: value})
         assert list(Sampling().stop) == [] if name == "stop" else field.default == getattr(Sampling(), name)
-
-
-def test_strategies_are_offered_as_the_engine_has_them(world):
     offered = world.api(world.victor).get("/api/v1/strategies/").json()
     assert [entry["slug"] for entry in offered] == list(STRATEGIES)
     lookahead = next(e for e in offered if e["slug"] == "static")["params"][0]
@@ -380,26 +371,21 @@ def test_cloning_changes_what_is_given_and_keeps_the_rest(world, ready):
     assert [run["label"] for run in second["runs"]] == [run["label"] for run in first["runs"]]
 
 
-def test_cancel_and_retry(world, ready):
-    address = f"/api/v1/comparisons/{post(world, make.body(*ready)).json()['id']}/"
-    client = world.script("submit")
-    assert client.post(f"{address}retry/").status_code == 409
-    assert client.post(f"{address}cancel/").json()["job"]["state"] == "cancelled"
-    assert client.post(f"{address}retry/").json()["job"]["state"] == "queued"
-
-
 def test_one_idempotency_key_launches_once(world, ready):
     answers = [post(world, make.body(*ready), headers={"Idempotency-Key": "x"}) for _ in range(3)]
     assert {answer.json()["id"] for answer in answers} == {str(Comparison.objects.get().pk)}
 
 
-def test_the_bin_hides_and_gives_back(world, ready):
+def test_the_bin_hides_and_gives_back_and_a_job_is_cancelled_and_tried_again(world, ready):
     address = f"/api/v1/comparisons/{post(world, make.body(*ready)).json()['id']}/"
     client = world.script("submit")
     client.delete(address)
     assert client.get("/api/v1/comparisons/").json()["count"] == 0
     client.post(f"{address}restore/")
     assert client.get("/api/v1/comparisons/", {"strategy": "static", "state": "queued"}).json()["count"] == 1
+    assert client.post(f"{address}retry/").status_code == 409
+    assert client.post(f"{address}cancel/").json()["job"]["state"] == "cancelled"
+    assert client.post(f"{address}retry/").json()["job"]["state"] == "queued"
 
 
 def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_that_the_machine_is_another(
@@ -457,7 +443,6 @@ def test_form_and_rest_say_before_the_launch_that_the_machine_is_not_the_classif
 
 def test_a_plan_says_time_with_its_doubt_memory_and_who_begins(world, ready):
     decoded = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
-    Job.objects.exclude(pk=decoded.job.pk).delete()
     make.decode_all(decoded)
     body = make.body(*ready, strategies=[{"strategy": "static"}, {"strategy": "heuristic"}])
     plan = world.script("submit").post("/api/v1/comparisons/?dry_run=true", body).json()

@@ -176,7 +176,7 @@ def test_runs_of_unlike_loads_are_never_compared(decoded):
         assert figures.tokens_per_s_user > 0 and figures.ttft_p95 >= figures.ttft_p50 > 0
 
 
-def test_runs_can_be_listed_filtered_and_sorted_by_load_and_latency(world, decoded):
+def test_runs_history_and_lists_tell_loads_apart(world, decoded):
     sum_up(decoded)
     script = world.script("read")
     found = script.get("/api/v1/runs/?concurrency_from=2&ordering=-tokens_per_s_device").json()["results"]
@@ -188,6 +188,14 @@ def test_runs_can_be_listed_filtered_and_sorted_by_load_and_latency(world, decod
     assert {"concurrency", "rate", "tokens_per_s_user", "goodput", *waits} <= set(first)
     slow = script.get("/api/v1/runs/?e2e_p95_from=1000000").json()["results"]
     assert slow == [] and script.get("/api/v1/runs/?goodput_from=1").json()["results"]
+    shown = world.script("read").get(f"/api/v1/pairs/{decoded.pair_id}/history/").json()
+    assert len(shown["questions"]) == 3
+    assert {question["sentence"].split(", ")[3:][0] if question["sentence"].count(", ") > 2 else ""
+            for question in shown["questions"]} == {"", "4 at once", "2 requests/s"}  # fmt: skip
+    assert len({point["label"].partition(" @")[2] for point in shown["points"]}) == 1
+    decoded.refresh_from_db()
+    said = report(decoded)
+    assert verdicts([decoded])[decoded.pk] == (said["sentence"], said["doubt"])
 
 
 def test_a_speed_up_in_the_table_of_samples_is_relative_to_the_same_load(world, decoded):
@@ -222,22 +230,6 @@ def test_the_form_tells_what_is_wrong_with_a_load_beside_its_field(world, ready)
     assert 'value="4, 4"' in posted(concurrency="4, 4") and "named twice" in posted(concurrency="4, 4")
     assert 'id="e_rate">Entry 1: A valid number is required.' in posted(rate="nan")
     assert 'id="e_slo">&#x27;soon&#x27; is not an objective' in posted(slo="soon")
-
-
-def test_history_tells_loads_apart(world, decoded):
-    sum_up(decoded)
-    shown = world.script("read").get(f"/api/v1/pairs/{decoded.pair_id}/history/").json()
-    assert len(shown["questions"]) == 3
-    assert {question["sentence"].split(", ")[3:][0] if question["sentence"].count(", ") > 2 else ""
-            for question in shown["questions"]} == {"", "4 at once", "2 requests/s"}  # fmt: skip
-    assert len({point["label"].partition(" @")[2] for point in shown["points"]}) == 1
-
-
-def test_the_list_of_comparisons_says_the_sentence_of_all_loads(world, decoded):
-    sum_up(decoded)
-    decoded.refresh_from_db()
-    said = report(decoded)
-    assert verdicts([decoded])[decoded.pk] == (said["sentence"], said["doubt"])
 
 
 def test_the_code_of_a_filled_form_launches_the_same(world, ready):

@@ -4,7 +4,6 @@ sample ends; whoever reads it, from wherever, notices nothing of that."""
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from tests.golden.record import FOLDER
 from tests.kit import make
 from webapp.comparisons import services
 from webapp.comparisons import trace as store
@@ -23,34 +23,9 @@ from webapp.jobs.models import Job
 ROOT = Path(__file__).parents[3]
 
 
-def trace(rounds: int, seed: int = 0) -> list[dict]:
-    """As an engine tells it, with times and probabilities that jump about as real ones do."""
-    dice, now, events = (
-        random.Random(seed),
-        0,
-        [{"seq": 1, "event": "started", "prompt_tokens": 12, "prefill_ns": 9_100_377}],
-    )
-    for number in range(1, rounds + 1):
-        tokens = [dice.randrange(4096) for _ in range(dice.randint(1, 4))]
-        drafted = now + dice.randint(800_000, 1_200_000)
-        verified = drafted + dice.randint(1_800_000, 2_400_000)
-        events += [
-            {
-                "seq": 2 * number, "event": "drafted", "round": number, "position": 2 * number, "lookahead": 4,
-                "tokens": tokens, "confidence": [dice.random() for _ in tokens], "estimate": [], "stop": "limit",
-                "source": "fresh", "passes": len(tokens), "start_ns": now, "end_ns": drafted,
-            },
-            {
-                "seq": 2 * number + 1, "event": "verified", "round": number, "accepted": 1, "token": tokens[0],
-                "outcome": "correction", "wait_ns": drafted - now, "start_ns": drafted, "end_ns": verified,
-            },
-        ]  # fmt: skip
-        now = verified
-    return events
-
-
-def test_a_trace_comes_back_whole_and_takes_a_quarter_of_the_room_at_most():
-    events, words = trace(rounds=100), {str(token): f" word{token}" for token in range(50)}
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.jsonl")), ids=lambda file: file.stem)
+def test_a_trace_comes_back_whole_and_takes_a_quarter_of_the_room_at_most(file):
+    events, words = list(map(json.loads, file.read_text().splitlines())), {str(n): f" word{n}" for n in range(50)}
     packed = pack(events, words)
     assert unpack(packed) == (events, words)
     assert len(packed) * 4 < len(json.dumps([events, words], separators=(",", ":")))

@@ -31,7 +31,7 @@ def test_a_classifier_is_named_only_where_nothing_else_tells_strategies_apart():
     assert list(names_of(two).values()) == two
 
 
-def test_while_it_runs_it_counts_the_very_samples_that_it_rests_on(world):
+def test_a_report_is_made_of_the_samples_it_counts(world, by):
     comparison = make.comparison(world.actor(world.bob))
     job = jobs.claim(worker="w1", queues=["cpu"])
     runs = list(comparison.runs.all())
@@ -41,6 +41,19 @@ def test_while_it_runs_it_counts_the_very_samples_that_it_rests_on(world):
             make.decode_one(job, run, prompt, 1)
     found = so_far(comparison)
     assert found["samples"] == sum(row["sample_count"] for row in found["strategies"]) == len(runs) + 1
+    comparison = make.comparison(by)
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    for prompt in list(comparison.prompts)[:2]:
+        for run in comparison.runs.all():
+            make.decode_one(job, run, prompt, 1)
+    found = [so_far(comparison)]
+    jobs.cancel(job=job, by=by)
+    jobs.stop(job=job)
+    comparison.job.refresh_from_db()
+    found.append(so_far(comparison))
+    began = [one["verdict"].partition(",")[0] for one in found]
+    assert began == ["So far after 2 of 3 prompts", "Stopped after 2 of 3 prompts"]
+    assert [one["ranking"]["more_prompts"] for one in found] == [None, None]
 
 
 def test_the_longer_a_comparison_runs_the_rarer_its_report_is_made_anew():
@@ -51,13 +64,16 @@ def test_the_longer_a_comparison_runs_the_rarer_its_report_is_made_anew():
     assert 5 * 2000 - latest <= 0.04 * latest
 
 
-def test_beside_the_ratio_stands_the_difference_to_the_baseline(world):
+def test_few_prompts_have_no_interval_but_the_difference_to_the_baseline(world):
     comparison = make.comparison(world.actor(world.bob))
     make.decode_all(comparison)
     baseline, *others = report(comparison)["strategies"]
     assert baseline["gained_tokens_per_s"] == 0
     for row in others:
         assert row["gained_tokens_per_s"] == row["tokens_per_s"] - baseline["tokens_per_s"]
+    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert "run 3 more." in page and '<td class="num quiet">3 prompts</td>' in page
+    assert report(comparison)["strategies"][1]["speedup"]["low"] is None
 
 
 @pytest.fixture
@@ -98,7 +114,7 @@ def numbers_of(comparison, label):
     return [sample_from_dict(numbers) for numbers in rows.values_list("numbers", flat=True)]
 
 
-def test_whatever_is_pinned_gets_the_same_paired_interval_that_autoregressive_gets(world, decoded):
+def test_whatever_is_pinned_gets_the_same_paired_interval_and_the_verdict_is_about_the_others(world, decoded):
     rows = {row["label"]: row for row in report(decoded, "static:4")["strategies"]}
     alone = rows["autoregressive"]
     expected = speedup(numbers_of(decoded, "autoregressive"), numbers_of(decoded, "static:4"))
@@ -106,9 +122,6 @@ def test_whatever_is_pinned_gets_the_same_paired_interval_that_autoregressive_ge
     assert alone["speedup"]["high"] < 1 and alone["gained_tokens_per_s"] < 0
     assert rows["static:4"]["speedup"]["ratio"] == 1 and rows["static:4"]["gained_tokens_per_s"] == 0
     assert rows["static:4"]["why"] == report(decoded)["strategies"][1]["why"]  # over autoregressive in any case
-
-
-def test_the_verdict_is_about_those_that_are_not_pinned(world, decoded):
     assert report(decoded)["verdict"].startswith("static:4 is 1.")
     assert report(decoded, "static:4")["verdict"].startswith("Nothing to rank: no strategy")
 
@@ -120,7 +133,7 @@ def test_the_text_shown_first_is_that_of_the_strategy_that_the_verdict_names(wor
     assert "static:4 comes closest" in page.context["report"]["verdict"] and page.context["shown_label"] == "static:4"
 
 
-def test_report_table_and_page_are_relative_to_what_the_address_pins(world, decoded):
+def test_report_table_page_and_link_are_relative_to_what_the_address_pins(world, decoded):
     bob, path = world.api(world.bob), f"/api/v1/comparisons/{decoded.pk}"
     assert bob.get(f"{path}/report/").json()["baseline"] == "autoregressive"
     told = bob.get(f"{path}/report/?baseline=static:4").json()
@@ -135,9 +148,6 @@ def test_report_table_and_page_are_relative_to_what_the_address_pins(world, deco
     page = world.page(world.bob).get(f"/comparisons/{decoded.pk}/?baseline=static:4").content.decode()
     assert '<option value="static:4" selected>' in page and '"baseline": "static:4"' in page
     assert "samples.csv?baseline=static%3A4" in page and "shares/?baseline=static%3A4" in page
-
-
-def test_a_link_to_share_keeps_what_was_pinned(world, decoded):
     answer = world.page(world.bob).post(f"/comparisons/{decoded.pk}/shares/?baseline=static:4", {"days": 3})
     link = answer.context["link"]
     assert link.endswith("/?baseline=static%3A4")
@@ -187,22 +197,6 @@ def test_where_other_programs_used_most_of_the_machine_there_are_no_intervals(wo
     assert found["doubt"].endswith("so no interval would hold.") and found["ranking"]["leader"] is None
 
 
-def test_before_the_end_the_verdict_says_on_how_many_prompts_it_rests_and_asks_for_no_more(by):
-    comparison = make.comparison(by)
-    job = jobs.claim(worker="w1", queues=["cpu"])
-    for prompt in list(comparison.prompts)[:2]:
-        for run in comparison.runs.all():
-            make.decode_one(job, run, prompt, 1)
-    found = [so_far(comparison)]
-    jobs.cancel(job=job, by=by)
-    jobs.stop(job=job)
-    comparison.job.refresh_from_db()
-    found.append(so_far(comparison))
-    began = [one["verdict"].partition(",")[0] for one in found]
-    assert began == ["So far after 2 of 3 prompts", "Stopped after 2 of 3 prompts"]
-    assert [one["ranking"]["more_prompts"] for one in found] == [None, None]
-
-
 def test_what_is_noisy_elsewhere_casts_no_doubt_on_what_the_verdict_compares(by):
     strategies = [{"strategy": "static", "params": {"lookahead": 4}}, {"strategy": "oracle"}]
     comparison = make.comparison(by, dataset=make.dataset(by, count=6), strategies=strategies)
@@ -221,14 +215,6 @@ def test_before_the_first_sample_the_page_doubts_nothing(world):
 def test_a_page_as_one_file_is_named_after_the_comparison(world, decoded):
     answer = world.page(world.bob).get(f"/api/v1/comparisons/{decoded.pk}/file/")
     assert answer["Content-Disposition"] == f'attachment; filename="one-{str(decoded.pk)[:8]}.html"'
-
-
-def test_few_prompts_have_no_interval_on_any_page(world):
-    comparison = make.comparison(world.actor(world.bob))
-    make.decode_all(comparison)
-    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
-    assert "run 3 more." in page and '<td class="num quiet">3 prompts</td>' in page
-    assert report(comparison)["strategies"][1]["speedup"]["low"] is None
 
 
 @pytest.mark.parametrize(("repeats", "order"), [(1, "there was one order"), (3, "each of the 3 repeats begins at")])

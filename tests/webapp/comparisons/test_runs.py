@@ -28,7 +28,6 @@ from webapp.studies.classifiers import services as classifying
 def ended(by, **changes):
     """A comparison that is done, and whose figures are made."""
     comparison = make.comparison(by, **changes)
-    Job.objects.filter(state="queued").exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     figures.sum_up_ended(seconds=60)
     return comparison
@@ -48,7 +47,7 @@ def shown(world, **query):
     return re.findall('title="([^"]*)" data-row>', world.page(world.bob).get("/runs/", query).content.decode())
 
 
-def test_figures_are_the_report_s_own(world, ready):
+def test_figures_are_the_reports_own_and_the_api_and_the_csv_list_what_the_page_lists(world, ready):
     comparison = ended(world.actor(world.bob), **ready)
     report = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/report/").json()
     for row in report["strategies"]:
@@ -57,6 +56,24 @@ def test_figures_are_the_report_s_own(world, ready):
         assert kept.tokens_per_s == row["tokens_per_s"] and kept.draft_share == row["draft_share"]
         assert kept.sample_count == 3
     assert Figures.objects.get(run__strategy="static").draft_passes == 3 * 2 / (3 * 3)
+    ended(world.actor(world.bob), **ready)
+    script = world.script("read")
+    query = "strategy=static&speedup_from=1.5&ordering=-speedup"
+    rows = script.get(f"/api/v1/runs/?{query}").json()["results"]
+    assert [row["label"] for row in rows] == ["static:4"]
+    assert rows[0]["figures"]["speedup"] == pytest.approx(2.0, rel=0.5) and rows[0]["comparison_name"] == "one"
+    answer = script.get(f"/api/v1/runs.csv?{query}")
+    lines = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+    assert [line["run"] for line in lines] == ["static:4"]
+    assert float(lines[0]["speedup"]) == rows[0]["figures"]["speedup"]
+    page = world.page(world.bob).get(f"/runs/?{query}").content.decode()
+    assert f"/api/v1/runs/?{query.replace('&', '&amp;')}" in page
+    assert script.get("/api/v1/runs/?speedup_from=nan").status_code == 400
+    assert script.get("/api/v1/runs/line/?cost=gold").json()["field"] == "cost"
+    assert world.api(world.charlie).get("/api/v1/runs/").json()["count"] == 0
+    assert "static:4" not in world.page(world.charlie).get("/runs/").content.decode()
+    world.page(world.bob).post(f"/comparisons/{comparison.pk}/bin/")
+    assert shown(world) == []
 
 
 def test_a_run_is_called_by_its_classifier_s_name_not_by_an_id(world, by, ready):
@@ -265,31 +282,6 @@ def test_runs_and_samples_of_before_get_their_team_and_runs_the_time_of_their_la
     assert set(Sample.objects.values_list("team_id", flat=True)) == {comparison.team_id}
 
 
-def test_the_api_and_the_csv_list_what_the_page_lists(world, ready):
-    ended(world.actor(world.bob), **ready)
-    script = world.script("read")
-    query = "strategy=static&speedup_from=1.5&ordering=-speedup"
-    rows = script.get(f"/api/v1/runs/?{query}").json()["results"]
-    assert [row["label"] for row in rows] == ["static:4"]
-    assert rows[0]["figures"]["speedup"] == pytest.approx(2.0, rel=0.5) and rows[0]["comparison_name"] == "one"
-    answer = script.get(f"/api/v1/runs.csv?{query}")
-    lines = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
-    assert [line["run"] for line in lines] == ["static:4"]
-    assert float(lines[0]["speedup"]) == rows[0]["figures"]["speedup"]
-    page = world.page(world.bob).get(f"/runs/?{query}").content.decode()
-    assert f"/api/v1/runs/?{query.replace('&', '&amp;')}" in page
-    assert script.get("/api/v1/runs/?speedup_from=nan").status_code == 400
-    assert script.get("/api/v1/runs/line/?cost=gold").json()["field"] == "cost"
-
-
-def test_a_binned_comparison_and_another_team_s_are_not_there(world, ready):
-    comparison = ended(world.actor(world.bob), **ready)
-    assert world.api(world.charlie).get("/api/v1/runs/").json()["count"] == 0
-    assert "static:4" not in world.page(world.charlie).get("/runs/").content.decode()
-    world.page(world.bob).post(f"/comparisons/{comparison.pk}/bin/")
-    assert shown(world) == []
-
-
 @pytest.mark.parametrize(
     ("points", "on_line"),
     [
@@ -444,7 +436,6 @@ def test_the_list_says_of_a_running_comparison_what_its_page_says_so_far(world, 
 @pytest.mark.django_db(transaction=True)
 def test_no_transaction_is_open_while_samples_are_summed_up(world):
     comparison = make.comparison(world.actor(world.bob))
-    Job.objects.filter(state="queued").exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     reads: list[bool] = []
 

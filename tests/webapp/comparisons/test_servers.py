@@ -79,7 +79,6 @@ def test_servers_alone_need_no_pair_and_their_first_is_the_baseline(world, by, r
 
 
 def make_done(comparison: Comparison) -> None:
-    Job.objects.exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     figures.sum_up_ended(seconds=60)
 
@@ -117,7 +116,7 @@ def test_from_a_server_a_form_leads_to_a_plan_and_a_launch_without_a_pair(world,
     assert [run.label for run in Comparison.objects.get().runs.all()] == ["server:theirs"]
 
 
-def test_a_result_without_rounds_has_no_number_that_is_none(world, decoded):
+def test_a_result_without_rounds_has_no_number_that_is_none_and_exports_leave_it_empty(world, decoded):
     page = world.page(world.bob).get(f"/comparisons/{decoded.pk}/").content.decode()
     assert "server:theirs" in page and "NaN" not in page and ">None<" not in page
     row = Figures.objects.get(run__label="server:theirs")
@@ -126,9 +125,6 @@ def test_a_result_without_rounds_has_no_number_that_is_none(world, decoded):
     [server] = [row for row in report["strategies"] if row["role"] == "server"]
     assert (server["num_target_passes"], server["per_device"]) == (None, None)
     assert server["why"]["refusal"].startswith("A server does not report its rounds")
-
-
-def test_exports_hold_what_a_server_tells_and_leave_the_rest_empty(world, decoded):
     script = world.script("read")
     whole = script.get(f"/api/v1/comparisons/{decoded.pk}/samples.csv").getvalue().decode()
     rows = [row for row in csv.DictReader(whole.splitlines()) if row["strategy"] == "server:theirs"]

@@ -5,20 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.kit import make
-from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
-
-
-@pytest.fixture
-def by(world):
-    return world.actor(world.bob)
-
-
-@pytest.fixture
-def ready(by):
-    return make.pair(by), make.dataset(by)
 
 
 def added(by, pair, name) -> Classifier:
@@ -102,8 +91,3 @@ def test_document_and_page_name_the_one_that_decided_and_warn_if_it_does_not_fit
     assert f'<a href="/classifiers/{used.pk}/">used one</a>' in page
     assert ("It is trained for another sampling." in page) is (kind is not PAPERS)
     assert ("DISCO decides with the classifier used one." in page) is (kind is PAPERS)
-
-
-def test_a_study_without_a_classifier_names_none(by, ready):
-    study = make.study(by, PLAN, {**make.STUDIES["plan"], "classifier": None}, pair=ready[0], dataset=ready[1])
-    assert services.document_of(study)["classifier"] is None and services.classifier_of(study) is None

@@ -15,7 +15,7 @@ def classifier(world):
     return classifying.add_classifier(name="c", pair=make.pair(by), upload=make.upload(by, files), by=by)
 
 
-def test_weights_and_card_can_be_had_by_all_of_the_team(world, classifier):
+def test_weights_and_card_can_be_had_by_all_of_the_team_and_nobody_else(world, classifier):
     client = world.api(world.victor)
     shown = client.get(f"/api/v1/classifiers/{classifier.pk}/").json()
     assert {file["name"] for file in shown["files"]} == {"card.json", "classifier.safetensors"}
@@ -26,6 +26,8 @@ def test_weights_and_card_can_be_had_by_all_of_the_team(world, classifier):
         assert (answer["Content-Type"], answer["X-Content-Type-Options"]) == ("application/octet-stream", "nosniff")
     page = world.page(world.victor).get(f"/classifiers/{classifier.pk}/").content.decode()
     assert f"/api/v1/classifiers/{classifier.pk}/files/card.json/" in page
+    answer = world.api(world.charlie).get(f"/api/v1/classifiers/{classifier.pk}/files/card.json/")
+    assert answer.status_code == 404 and b"AUC" not in answer.content
 
 
 def test_it_is_renamed_with_the_version_that_was_read(world, classifier):
@@ -40,8 +42,3 @@ def test_it_is_renamed_with_the_version_that_was_read(world, classifier):
 def test_only_its_own_files_are_there(world, classifier, name):
     answer = world.api(world.alice).get(f"/api/v1/classifiers/{classifier.pk}/files/{name}/")
     assert answer.status_code == 404
-
-
-def test_another_team_has_none_of_them(world, classifier):
-    answer = world.api(world.charlie).get(f"/api/v1/classifiers/{classifier.pk}/files/card.json/")
-    assert answer.status_code == 404 and b"AUC" not in answer.content

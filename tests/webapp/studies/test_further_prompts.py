@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.kit import make
 from webapp.registry.models import Dataset
 from webapp.studies import repeating, services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PAPERS
 from webapp.studies.models import Study
-
-
-@pytest.fixture
-def by(world):
-    return world.actor(world.bob)
-
-
-@pytest.fixture
-def ready(by):
-    return make.pair(by), make.dataset(by)
 
 
 def post(world, ready, **changes):
