@@ -55,23 +55,18 @@ def test_an_end_is_passed_on_once_and_only_after_the_last_event(watch):
     assert watch.sift([events(6, 7), end, end, events(1, 7)]) == [events(6, 7), end]
 
 
-def test_a_row_is_told_once_in_each_state(watch):
+def test_rows_status_and_report_are_told_when_they_change_and_the_end_is_for_each_to_find_out(watch):
     def frame(**state):
         return {"t": "samples", "since": "2026-01-01T00:00:00+00:00", "rows": [{"id": str(SAMPLE), **state}]}
 
     begun, done = frame(is_finished=False), frame(is_finished=True)
     audited = frame(is_finished=True, audit="tie")
     assert watch.sift([begun, begun, done, done, audited, audited]) == [begun, done, audited]
-
-
-def test_a_status_or_report_that_says_nothing_new_is_left_out(watch):
     status = {"t": "comparison", "state": "running", "done": 1, "seconds_left": 9}
     report = {"t": "report", "samples": 4}
     again = {**status, "seconds_left": 8}
     assert watch.sift([status, again, report, report]) == [status, report]
-
-
-def test_the_end_of_all_is_for_each_to_find_out(watch):
+    watch.must_read = False
     assert watch.sift([{"t": "finished"}]) == [] and watch.must_read
 
 
