@@ -65,14 +65,8 @@ def data(tmp_path: Path, tiny_disk: Path) -> tuple[Path, str]:
     made = tmp_path / "made"
     environment = {**os.environ, "DRAFTHOUSE_DATA": str(made), "DATABASE_URL": f"sqlite:///{made}/drafthouse.sqlite3"}
     for command in ("migrate", "sign_in_link", "api_token"):
-        said = subprocess.run(
-            [sys.executable, "manage.py", command],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        line = [sys.executable, "manage.py", command]
+        said = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     files = {"version": "1.1", "paths": {"icon.svg": "icon.svg"}, "hash": ""}  # as if they were collected
     (made / "static" / "staticfiles.json").write_text(json.dumps(files))
     shutil.copytree(made, tiny_disk / "data")
