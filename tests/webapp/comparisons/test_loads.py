@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
-import json
-import re
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -230,16 +227,3 @@ def test_the_form_tells_what_is_wrong_with_a_load_beside_its_field(world, ready)
     assert 'value="4, 4"' in posted(concurrency="4, 4") and "named twice" in posted(concurrency="4, 4")
     assert 'id="e_rate">Entry 1: A valid number is required.' in posted(rate="nan")
     assert 'id="e_slo">&#x27;soon&#x27; is not an objective' in posted(slo="soon")
-
-
-def test_the_code_of_a_filled_form_launches_the_same(world, ready):
-    pair, dataset = ready
-    form = {"pair": str(pair.pk), "dataset": str(dataset.pk), "use": ["static"], "static.lookahead": "4", "limit": "2",
-            "concurrency": "1, 4", "rate": "2.5", "slo": "tpot=50ms", "temperature": "0.5"}  # fmt: skip
-    page = world.page(world.bob).post("/comparisons/new/", {**form, "plan": ""}).content.decode()
-    [body, *_] = re.findall(r"<span data-body>(.*?)</span>", page)
-    answer = post(world, json.loads(html.unescape(body)))
-    assert answer.status_code == 202, answer.json()
-    assert [run["label"] for run in answer.json()["runs"]][2:] == [
-        "autoregressive @4", "static:4 @4", "autoregressive @2.5/s", "static:4 @2.5/s",
-    ]  # fmt: skip

@@ -65,16 +65,3 @@ def test_who_is_gone_does_not_count(ask):
     make.gone("roomy")
     listens("small", 8)
     assert ask().status_code == 400
-
-
-def test_a_form_shows_it_beside_the_strategies(world, ask):
-    listens("small", 8)
-    by = world.actor(world.bob)
-    pair = make.pair(by, name="again")
-    LanguageModel.objects.update(facts={"vocab_size": 1 << 17})
-    form = {"pair": str(pair.pk), "dataset": str(make.dataset(by, name="more").pk), "use": "ssd",
-            "ssd.lookahead": "64", "ssd.branches": "512"}  # fmt: skip
-    for button in ("plan", "launch"):
-        answer = world.page(world.bob).post("/comparisons/new/", {**form, button: ""})
-        assert answer.status_code == 422
-        assert "no worker of `cpu` at hand has more than 8.0 GiB" in answer.content.decode()

@@ -56,7 +56,6 @@ def test_figures_are_the_reports_own_and_the_api_and_the_csv_list_what_the_page_
         assert kept.tokens_per_s == row["tokens_per_s"] and kept.draft_share == row["draft_share"]
         assert kept.sample_count == 3
     assert Figures.objects.get(run__strategy="static").draft_passes == 3 * 2 / (3 * 3)
-    ended(world.actor(world.bob), **ready)
     script = world.script("read")
     query = "strategy=static&speedup_from=1.5&ordering=-speedup"
     rows = script.get(f"/api/v1/runs/?{query}").json()["results"]
