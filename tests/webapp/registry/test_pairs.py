@@ -85,3 +85,12 @@ def test_models_that_only_a_worker_can_open_or_that_are_as_large_are_paired_with
     assert (answer.status_code, answer.json()["findings"][0]["level"]) == (201, "remark")
     answer = add(world, layers=4)
     assert answer.status_code == 201 and "remark" in {finding["level"] for finding in answer.json()["findings"]}
+
+
+def test_prompts_that_are_added_for_a_pair_lead_to_the_comparison_of_both(world):
+    by, client = world.actor(world.alice), world.page(world.alice)
+    pair = make.pair(by)
+    answer = client.post(f"/datasets/new/?pair={pair.pk}", {"name": "mine", "text": "one\ntwo", "add": ""})
+    assert answer["Location"].startswith("/comparisons/new/?")
+    form = client.get(answer["Location"]).content.decode()
+    assert f'<option value="{pair.pk}" selected>' in form and re.search(r"selected>mine", form)
