@@ -124,9 +124,11 @@ def test_under_load_a_bar_leads_to_the_rounds_in_which_others_took_time(world, c
     assert sum(int(line["cause_ns"]) for line in rows(world, made, **named)) == pytest.approx(seconds * 1e9, abs=24)
 
 
-def test_without_a_bar_the_csv_holds_every_round_as_before(world, comparison):
+def test_without_a_bar_the_csv_holds_every_round_and_strangers_see_none(world, comparison):
     lines = rows(world, comparison)
     assert len(lines) == 6 * (8 + 4) and "cause_ns" not in lines[0]
+    answer = world.page(world.charlie).get(f"/comparisons/{comparison.pk}/rounds/?strategy=static:4&cause=early")
+    assert answer.status_code == 404
 
 
 def test_a_page_of_rounds_holds_some_samples_and_leads_to_the_others(world, comparison, monkeypatch):
@@ -149,8 +151,3 @@ def test_a_bar_that_does_not_exist_is_refused(world, comparison, query, status, 
     answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/rounds.csv", query)
     assert answer.status_code == status and said in answer.json()["detail"]
     assert world.page(world.bob).get(f"/comparisons/{comparison.pk}/rounds/", query).status_code == status
-
-
-def test_people_outside_the_team_do_not_see_the_rounds(world, comparison):
-    answer = world.page(world.charlie).get(f"/comparisons/{comparison.pk}/rounds/?strategy=static:4&cause=early")
-    assert answer.status_code == 404

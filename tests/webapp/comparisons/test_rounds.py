@@ -49,8 +49,5 @@ def test_the_answers_add_up_as_spec_bench_adds_them(world, comparison):
         first = line["choices"][0]
         assert sum(first["new_tokens"]) == 3 and sum(first["wall_time"]) > 0 and first["turns"] == ["abc"]
         assert sum(first["accept_lengths"]) >= 3 and len(first["accept_lengths"]) == sum(first["decoding_steps"])
-
-
-def test_a_strategy_that_did_not_run_is_refused_with_those_that_did(world, comparison):
     answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/spec-bench.jsonl?strategy=disco")
     assert answer.status_code == 400 and "autoregressive, static:4" in answer.json()["hint"]

@@ -69,16 +69,13 @@ def round_one(drafted, accepted, token, branches):
     yield Anticipated(1, branches, 0.5, 1, 2)
 
 
-def test_a_branch_tells_what_the_draft_preferred_to_the_targets_token():
+def test_a_branch_tells_what_the_draft_preferred_and_of_two_samples_the_surer_is_believed():
     refused = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 9, 1), (2, 8, 1)))
     assert stood(refused) == {1: Stood((7,), True)}
     missed = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 4, 1)))
     assert stood(missed) == {1: Stood((7, 4), False)}
     after_all = round_one((5, 6), 2, 9, ((2, 8, 1), (2, 9, 1)))
     assert stood(after_all) == {2: Stood((8,), True)}
-
-
-def test_of_two_samples_the_one_that_found_it_is_believed_and_else_the_one_that_looked_further():
     one, other = {3: Stood((1, 2), False), 5: Stood((1,), False)}, {3: Stood((), True), 5: Stood((1, 2), False)}
     assert surer(one, other) == surer(other, one) == {3: Stood((), True), 5: Stood((1, 2), False)}
 
@@ -127,10 +124,6 @@ def test_what_stood_on_no_branch_is_played_both_ways_and_the_truth_lies_between(
         played = ahead("static:12 ssd:3,branches=5,backup=neural,placement=in-turn", SHORT[1], seed)
         least, most = (hits_in(simulated.traces[0]) for simulated in alone(played, choice))
         assert least <= hits_in(events) <= most and least < most
-
-
-def test_without_ssd_nobody_knows_what_preparing_costs():
-    assert ahead("static:12", SHORT[0], 0) is None
 
 
 def test_over_rest_each_answer_adds_its_point_to_the_curve(world):
@@ -206,3 +199,4 @@ def test_over_rest_what_cannot_be_simulated_is_refused_in_words(world):
     many = ask(bob, made, "strategy=ssd&branches=64")
     assert (many.status_code, "branches up to 32" in many.json()["detail"]) == (400, True)
     assert ask(bob, made, "strategy=ssd&lookahead=2&branches=6&fanout=2/2/2").status_code == 400
+    assert ahead("static:12", SHORT[0], 0) is None

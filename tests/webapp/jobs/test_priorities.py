@@ -113,8 +113,7 @@ def test_it_is_asked_for_and_changed_on_pages(world):
     assert client.get("/jobs/?ordering=priority").context["list"].rows[0].pk == job.pk
 
 
-def test_a_form_tells_a_member_what_is_for_owners(world):
-    by = world.actor(world.bob)
+def test_a_form_tells_a_member_what_is_for_owners(world, by):
     pair, dataset = make.pair(by), make.dataset(by)
     form = {"pair": str(pair.pk), "dataset": str(dataset.pk), "use": "static", "priority": "2", "launch": ""}
     answer = world.page(world.bob).post("/comparisons/new/", form)
