@@ -10,15 +10,10 @@ import torch
 from transformers.generation.candidate_generator import PromptLookupCandidateGenerator
 
 from decoding.choice import choose
-from decoding.dice.sampling import Sampling
 from decoding.drafting.source import Copy, Source, View, next_of
-from decoding.errors import BadPrompt, BadStrategy
+from decoding.errors import BadStrategy
 from decoding.strategies.lookup import PromptLookup
-from decoding.trace.events import Drafted
 from tests.kit.copies import some_text
-from tests.kit.worlds import World
-
-GREEDY = Sampling(max_new_tokens=60)
 
 
 def theirs(text: Sequence[int], lookahead: int, ngram: int, ends: Sequence[int], max_length: int) -> list[int]:
@@ -62,18 +57,6 @@ def test_tokens_and_their_number_equal_those_of_transformers_at_each_position(
     assert found > 50
 
 
-def test_a_greedy_run_drafts_what_transformers_would_draft_in_its_place() -> None:
-    world = World.of_tables(6, seed=3)
-    decoded, recorder = world.run(choose("lookup", {"lookahead": 5, "ngram": 3}), [3, 1, 4, 1, 5, 3, 1], GREEDY)
-    text = [3, 1, 4, 1, 5, 3, 1, *decoded.tokens]
-    drafts = [event for event in recorder.events if isinstance(event, Drafted)]
-    assert drafts
-    for draft in drafts:
-        expected = theirs(text[: draft.position], 5, 3, (), len(text))[: len(text) - draft.position - 1]
-        assert [*draft.tokens] == expected
-        assert (draft.source, draft.passes, draft.confidence) == ("copied", 0, ())
-
-
 def test_a_draft_says_why_it_ended() -> None:
     def stop(text: Sequence[int], limit: int, ends: Sequence[int] = ()) -> str:
         return copy_of(PromptLookup(4, 2), View(text, limit, ends))[1]
@@ -85,20 +68,6 @@ def test_a_draft_says_why_it_ended() -> None:
     assert stop([1, 2, 3, 1, 2], 9) == "match"
 
 
-@pytest.mark.parametrize("prompt", [[3], [0, 1, 2, 3]], ids=["one token", "no token twice"])
-def test_a_prompt_without_a_repeat_is_decoded_with_an_empty_first_draft(prompt: list[int]) -> None:
-    world = World.of_tables(12, seed=1)
-    expected, _ = world.run(choose("autoregressive"), prompt, GREEDY)
-    decoded, recorder = world.run(choose("lookup", {"ngram": 32}), prompt, GREEDY)
-    assert decoded == expected
-    assert all(event.round > 1 for event in recorder.events if isinstance(event, Drafted))
-
-
-def test_an_empty_prompt_is_refused_in_a_sentence() -> None:
-    with pytest.raises(BadPrompt, match="empty"):
-        World.of_tables(12).run(choose("lookup"), [], GREEDY)
-
-
 @pytest.mark.parametrize("params", [{"ngram": 0}, {"lookahead": 0}, {"lookahead": 65}, {"ngram": "two"}], ids=str)
 def test_settings_that_transformers_would_refuse_are_refused(params: dict[str, object]) -> None:
     with pytest.raises(BadStrategy, match="lookup: "):
@@ -107,9 +76,3 @@ def test_settings_that_transformers_would_refuse_are_refused(params: dict[str, o
 
 def test_a_token_that_the_models_do_not_share_is_not_proposed() -> None:
     assert copy_of(PromptLookup(5, 1), View([1, 2, 99, 3, 1], 9, vocab=10))[0] == [2]
-
-
-def test_the_draft_model_reads_nothing() -> None:
-    world = World.of_tables(5, seed=2)
-    world.run(choose("lookup"), [1, 2, 1], GREEDY)
-    assert world.draft.tokens == []

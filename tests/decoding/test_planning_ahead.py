@@ -15,13 +15,7 @@ from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.confirming import best_of_each, to_run
 from decoding.replay.planning import Prediction, study
-from decoding.replay.planning_ahead import (
-    CorrectedPrices,
-    ShortRuns,
-    Simulating,
-    left_out,
-    predict_ahead,
-)
+from decoding.replay.planning_ahead import CorrectedPrices, ShortRuns, Simulating, left_out, predict_ahead
 from decoding.replay.probing import probe, typical
 from decoding.replay.workload import PROMPTS as PROMPTS_RUN
 from decoding.replay.workload import planned_ahead, samples_ahead

@@ -21,12 +21,7 @@ from decoding.ssd.speculator.drawing import DraftedChain, Estimator, bend
 from tests.kit.worlds import some_classifier
 
 
-@given(
-    lookahead=st.integers(1, 16),
-    branches=st.integers(1, 80),
-    acceptance=st.floats(0, 1),
-    power=st.floats(0.05, 3),
-)
+@given(lookahead=st.integers(1, 16), branches=st.integers(1, 80), acceptance=st.floats(0, 1), power=st.floats(0.05, 3))
 def test_a_fan_out_has_an_entry_for_every_count_and_uses_every_branch(
     lookahead: int, branches: int, acceptance: float, power: float
 ) -> None:

@@ -8,13 +8,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from decoding.choice import choose
-from decoding.dice.sampling import Sampling
 from decoding.drafting.suffixes import Suffixes
 from decoding.strategies.suffix import MOST_TEXTS, RecentTexts, Remembering, SuffixDecoding
-from decoding.trace.events import Drafted
 from tests.kit.copies import some_text
-from tests.kit.worlds import World
 
 
 def repeated(text: Sequence[int]) -> int:
@@ -63,36 +59,9 @@ def draft(text: Sequence[int], threshold: float = 0.3) -> Sequence[int]:
     return proposer.copied()
 
 
-def test_a_longer_match_makes_a_longer_draft() -> None:
-    tail = [*range(50, 80)]
-    short, long = (draft([*match, *tail, 0, *match]) for match in ([1], [1, 2, 3, 4, 5, 6]))
-    assert 0 < len(short) < len(long)
-    assert long == tail[: len(long)]
-
-
-def test_a_disputed_follower_makes_a_shorter_draft() -> None:
-    tail, match = [*range(50, 80)], [1, 2, 3]
-    sure = [*match, *tail, 0, *match, *tail, 0, *match]
-    disputed = [*match, *tail, 0, *match, 90, 91, 0, *match]
-    assert 0 < len(draft(disputed)) < len(draft(sure))
-
-
 def test_the_follower_that_came_most_often_is_proposed_and_of_equal_ones_the_latest() -> None:
     assert draft([7, 1, 5, 7, 1, 6, 7, 2, 8, 7], 0.0)[0] == 1
     assert draft([7, 1, 6, 7, 2, 8, 7], 0.0)[0] == 2
-
-
-def test_estimates_are_told_and_multiply_to_the_threshold() -> None:
-    world = World.of_tables(3, seed=1)
-    choice, sampling = choose("suffix", {"threshold": 0.25, "cap": 20}), Sampling(max_new_tokens=60)
-    recorder = world.run(choice, [0, 1, 0, 1], sampling)[1]
-    drafts = [event for event in recorder.events if isinstance(event, Drafted)]
-    assert any(len(draft.tokens) > 1 for draft in drafts)
-    for event in drafts:
-        survival = 1.0
-        for estimate in event.estimate:
-            survival *= estimate
-        assert len(event.estimate) == len(event.tokens) and survival >= 0.25
 
 
 @pytest.mark.parametrize("text", [[], [1], [1, 2, 3]], ids=["empty", "one token", "no repeat"])

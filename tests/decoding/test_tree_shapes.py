@@ -17,13 +17,15 @@ from decoding.core.ending import Ending
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
+from decoding.dice.verify import by_tree
 from decoding.drafting.records import Ranked, Record, RecordedText
 from decoding.drafting.tree_shapes import PRIOR, RANKS, FixedShape, RankCounts, ShapeByWorth, TreeShape, best_shape
+from decoding.errors import BadStrategy
 from decoding.replay.player import Player
 from decoding.trace.events import Recorder
 from tests.kit.pairs import Letters
 from tests.kit.table import TableModel
-from tests.kit.worlds import state_of, tables
+from tests.kit.worlds import World, state_of, tables
 
 CHANCES = [0.62, 0.17, 0.08, 0.04, 0.02, 0.01, 0.005, 0.004, 0.003, 0.002, 0.001, 0.0005]
 
@@ -126,3 +128,35 @@ def test_texts_that_draft_trees_share_the_passes_of_both_models() -> None:
     assert len([*pair.contestant(choice).run(requests, lambda _: Recorder(), never, Load(3))]) == 3
     passes = CountingModel.shared[before:]
     assert passes.count(3) > len(passes) / 2, "most passes are of all three texts"
+
+
+def test_the_target_reads_no_accepted_token_twice() -> None:
+    world = World.of_tables(12, 7)
+    read: list[int] = []
+    extend = world.target.extend
+    world.target.extend = lambda tokens, need=1: read.append(len(tokens)) or extend(tokens, need)  # type: ignore[func-returns-value,method-assign,assignment]
+    world.run(choose("tree", {"shape": "4x2"}), [3, 1], Sampling(max_new_tokens=40), 1)
+    assert sum(read) <= 1 + 1, "the prompt, and at most one round without a draft"
+
+
+@pytest.mark.parametrize(
+    ("own", "path", "token", "outcome"),
+    [
+        ([5, 0, 0, 0], (), 5, "correction"),
+        ([1, 7, 0, 0], (0,), 7, "correction"),
+        ([1, 3, 0, 9], (0, 2), 9, "bonus"),
+        ([2, 0, 4, 0], (1,), 4, "bonus"),
+    ],
+)
+def test_the_targets_choices_are_followed_through_the_tree(own, path, token, outcome) -> None:
+    verdict = by_tree(own, tokens=(1, 2, 3), parents=(-1, -1, 0))
+    assert (verdict.path, verdict.token, verdict.outcome) == (path, token, outcome)
+    assert verdict.accepted == len(path)
+
+
+@pytest.mark.parametrize(
+    "shape", ["", "0", "0x2", "4x0", "8x9", "ax2", "-1x2", "3//1", "3/2111", "3/0", "3/-", "z/z", "1/" * 999]
+)
+def test_a_shape_that_is_no_tree_is_refused(shape: str) -> None:
+    with pytest.raises(BadStrategy, match="shape is"):
+        choose("tree", {"shape": shape})

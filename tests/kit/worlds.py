@@ -50,9 +50,6 @@ SSD = parse_choices(
     "ssd:3,fanout=5/4/3/0+12/0/0/0,ssd:4,branches=1,C=0.3,ssd:4,branches=4,backup=copy,ssd:4,branches=4,backup=copy-or-random,ssd:1,branches=40,ssd-disco:6,branches=8,ssd-disco:2,"
     "ssd-disco:4,branches=4,backup=copy"
 )
-# Its draft is shorter after a hit than after a miss, and which of them it is depends on the rows that others take. So
-# under ratio dice, where a text depends on the lengths of its drafts, neighbours change its text, though never its law.
-SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choice.classifier is not None]
 
 
 def label(value: object) -> str | None:
