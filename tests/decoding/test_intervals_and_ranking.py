@@ -222,7 +222,7 @@ SCENES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def spoken(of: dict[str, Any]) -> dict[str, Any]:
-    """What a page says about a comparison."""
+    """Return what a page says about a comparison."""
     of_load, of_ranking = ("verdict", "doubt", "fastest"), ("leader", "as_fast", "more_prompts", "sentence")
     loads = [
         {name: load[name] for name in of_load}
