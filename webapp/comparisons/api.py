@@ -167,7 +167,7 @@ class Comparisons(Binned):
         responses={(200, "application/jsonl"): OpenApiTypes.STR},
         parameters=[
             OpenApiParameter("strategy", str, description="label; if not given, the strategy that the verdict names"),
-            OpenApiParameter("limit", {"type": "integer", "minimum": LINES.low, "maximum": LINES.high}),
+            LINES.asked(),
             BASELINE,
         ],
     )
@@ -208,11 +208,7 @@ class Samples(Nouns):
 
     @extend_schema(
         responses=serializers.TraceOut,
-        parameters=[
-            OpenApiParameter("after", {"type": "integer", "minimum": AFTER.low, "maximum": AFTER.high}),
-            OpenApiParameter("wait", {"type": "integer", "minimum": WAIT.low, "maximum": WAIT.high}),
-            OpenApiParameter("limit", {"type": "integer", "minimum": EVENTS.low, "maximum": EVENTS.high}),
-        ],
+        parameters=[AFTER.asked(), WAIT.asked(), EVENTS.asked()],
     )
     def trace(self, request: Request, pk: UUID) -> HttpResponse:
         """Show the sample's events after a cursor, in order and without gaps; `wait` holds the answer until there are

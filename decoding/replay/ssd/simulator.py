@@ -21,9 +21,8 @@ from decoding.core.batch_state import BatchState
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel
-from decoding.replay import texts_at_load
 from decoding.replay.at_load import PIECE, PlayedRequest, pieces_of, serve
-from decoding.replay.player import PassClock
+from decoding.replay.player import Pass, PassClock, TextAtLoad
 from decoding.replay.ssd.playing import (
     IN_TURN,
     UNSEEN,
@@ -100,7 +99,7 @@ class SharedRounds:
         self.budget = RowBudget(branches, placement.beside, breadth)
         self.experience = Experience(breadth, trial=Trial(self.clock.now))
 
-    def step(self, every: Sequence[texts_at_load.TextAtLoad]) -> None:
+    def step(self, every: Sequence[TextAtLoad]) -> None:
         """Play a round of all texts whose prompts are read, beside the next pieces of the other prompts."""
         ready = [text for text in every if isinstance(text, SimulatedText) and text.unread <= 0]
         pieces = pieces_of(every, PIECE if ready else 10**9)
@@ -110,7 +109,7 @@ class SharedRounds:
             if reading.begins_to_draft:
                 self.clock.seconds += self.costs.read(reading.request.prompt_tokens)
 
-    def play(self, texts: Sequence[SimulatedText], pieces: Mapping[texts_at_load.TextAtLoad, int] = {}) -> None:
+    def play(self, texts: Sequence[SimulatedText], pieces: Mapping[TextAtLoad, int] = {}) -> None:
         """Answer the last verdicts, prepare for the next, and verify jointly."""
         free_s = self.clock.seconds
         began_s, preparing_s = self._draft(texts) if texts else (free_s, 0.0)
@@ -158,7 +157,7 @@ class SharedRounds:
         return sum(map(self.costs.draft, steps), self.costs.beginning(steps[0]) if steps else 0.0)
 
 
-class SimulatedText(texts_at_load.TextAtLoad):
+class SimulatedText(TextAtLoad):
     """One text, as the draft's side sees it. As in a trace, a preparation counts once the next draft is asked for, so
     the one beside the last round does not."""
 
@@ -190,7 +189,7 @@ class SimulatedText(texts_at_load.TextAtLoad):
 
     # The answer -------------------------------------------------------------------------------------------------------
 
-    def drafting(self) -> Iterator[texts_at_load.Pass]:
+    def drafting(self) -> Iterator[Pass]:
         """Answer the last verdict, in passes of the draft model while the target waits."""
         begins_s = self.prices.fixed(self.batch.users) if self.rounds else self.prices.start
         self.asked_s = self.batch.clock.seconds + begins_s
@@ -202,7 +201,7 @@ class SimulatedText(texts_at_load.TextAtLoad):
         self.token = text[position] if position < len(text) else UNSEEN - 1
         if not self.passes:
             self.free_s = self.now_s
-        return iter([texts_at_load.Pass(1)] * self.passes)
+        return iter([Pass(1)] * self.passes)
 
     def _answer(self, ready: int, room: int) -> SimulatedDraft:
         """Return the next draft. `ready` is how deep the branches were when the verdict was there."""

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from decoding.choice import Choice, choose
 from decoding.replay import at_load
-from decoding.replay.texts_at_load import RoundCounts
+from decoding.replay.player import RoundCounts
 from decoding.replay.what_if.ahead import mean_hit_rate
 from decoding.replay.what_if.possible import Possible
 from decoding.replay.what_if.recorded import RecordedComparison
