@@ -125,15 +125,6 @@ def test_a_cancelled_job_whose_worker_died_ends_cancelled(world):
     assert Job.objects.get().state == "cancelled"
 
 
-def test_retry_starts_with_fresh_attempts(world):
-    enqueue(world)
-    services.fail(job=claim(), reason="It broke.")
-    job = services.retry(job=Job.objects.get(), by=world.actor(world.bob))
-    assert (job.state, job.attempt) == ("queued", 0)
-    with pytest.raises(Conflict, match="only a failed or cancelled"):
-        services.retry(job=job, by=world.actor(world.bob))
-
-
 @pytest.mark.parametrize(
     "nonsense",
     [

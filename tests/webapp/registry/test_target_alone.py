@@ -126,7 +126,6 @@ def test_pages_of_pair_and_classifier_lead_to_what_the_target_can_run(world, alo
     points = [{"threshold": at, "speedup": 1 + at, "drafted": 2.0, "accepted": 1.0} for at in (0.2, 0.6)]
     card = make.card(design="sources", thresholds={"copied": 0.2}, sweep={"copied": points, "made by hand": points})
     made = classifying.add_classifier(name="c", pair=alone, upload=make.upload(by, card), by=by)
-    client = world.page(world.bob)
     shown = client.get(f"/classifiers/{made.pk}/")
     assert '<input type="radio" name="rule" value="copied" checked>' in " ".join(shown.content.decode().split())
     assert shown.context["page"]["strategies"] == {"copied": "suffix"}  # an unknown rule has none
