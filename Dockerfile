@@ -8,7 +8,7 @@ RUN npm ci --no-audit --no-fund
 
 FROM python:3.12-slim AS base
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-    DRAFTHOUSE_DATA=/data
+    DRAFTHOUSE_DATA=/data HF_HOME=/data/huggingface
 RUN useradd --create-home --uid 1000 drafthouse && mkdir /data && chown drafthouse /data
 WORKDIR /app
 VOLUME /data

@@ -1,11 +1,10 @@
 """DISCO's bars: a classifier trained in this run against every other way to stop, on unseen prompts.
 
-    ./drafthouse bench disco [--target DIR --draft DIR] [--train 500] [--limit 40] [--repeats 2] [--json FILE]
+    ./drafthouse bench disco [--target MODEL --draft MODEL] [--train 500] [--limit 40] [--repeats 2] [--json FILE]
 
 For the pair's default sampling and for greedy decoding: train on one split, choose every setting on the second by
 replay, run all of them side by side on the third. Then the same classifier on prompts of another kind. A figure is the
-median over prompts of paired ratios; on a shared machine no other figure means anything. Last, by replay alone: the
-best possible gain with this pair, and at other costs (docs/disco.md reads these tables).
+median over prompts of paired ratios; on a shared machine no other figure means anything.
 """
 
 from __future__ import annotations

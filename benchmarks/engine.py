@@ -1,6 +1,6 @@
 """The engine's bars, side by side in one run: our engine and transformers on the same weights, prompts and threads.
 
-    ./drafthouse bench engine [--target DIR --draft DIR] [--limit 12] [--repeats 3] [--threads 1] [--json FILE]
+    ./drafthouse bench engine [--target MODEL --draft MODEL] [--limit 12] [--repeats 3] [--threads 1] [--json FILE]
 
 Every contestant decodes a prompt before the next prompt, in rotated order. A figure is the median, over prompts and
 repeats, of ratios within one prompt; on a shared machine no other figure means anything. transformers runs in float32

@@ -35,6 +35,10 @@ from decoding.measure.summary import ENDED, RaceResults, Stage, so_few, usual_ba
 from decoding.measure.texts import Texts
 from decoding.models import files as model_files
 from decoding.models.config_bounds import check_against_tensors, check_numbers
+from decoding.models.gguf import config as gguf_config
+from decoding.models.gguf import header as gguf_header
+from decoding.models.gguf.origin import about_speed as about_gguf_speed
+from decoding.models.kinds import other_kind
 from decoding.papers import published as papers
 from decoding.papers.settings import of_papers
 from decoding.prices.cost_model import CostModel
@@ -50,8 +54,8 @@ from decoding.prompts.prompt import PromptItem
 from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
-from decoding.replay.what_if.ahead import SsdSimulation, SsdTracks, Stood, ssd_tracks_of, stood, surer
-from decoding.replay.what_if.at_load import SimulationAtLoad, simulate_at_load
+from decoding.replay.what_if.ahead import SsdTracks, Stood, ssd_tracks_of, stood, surer
+from decoding.replay.what_if.at_load import PlayedSimulation, simulate_played
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import Simulation, oracle, simulate

@@ -12,7 +12,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.models import LanguageModel, Pair
 from webapp.studies.models import Classifier
-from worker import database, listening, materials
+from worker import database, hub, listening, materials
 from worker.engine_process import EngineDied, EngineProcess
 from worker.memory import OverLimit
 from worker.messages import JobProgress, LocalPair, Order, Report
@@ -48,7 +48,7 @@ class Attempt:
             self.insist(lambda: tallies.add(tallies.ENGINE_DEATHS, self.job.kind, cause))
             raise
 
-    def folder_of(self, model: LanguageModel, on_progress: materials.OnProgress = materials.ignore) -> Path:
+    def folder_of(self, model: LanguageModel, on_progress: hub.OnProgress = hub.ignore) -> Path:
         """Bring a model here. `on_progress` hears how many bytes of how many."""
         return self.insist(lambda: materials.folder_of(self.hold, model, on_progress))
 

@@ -10,13 +10,10 @@ from typing import Any, TypeVar
 from django.db import InterfaceError, OperationalError, connection
 
 from webapp.core.problems import Conflict
+from worker.disk import Stopped as Stopped
 from worker.pulse import Hold, outage
 
 T = TypeVar("T")
-
-
-class Stopped(Exception):
-    """The job must be put down; the hold says why."""
 
 
 def storable(value: Any) -> Any:

@@ -17,6 +17,10 @@ class NotNow(Exception):
     """A job that this machine cannot do at present, through no fault of the job; the message says why."""
 
 
+class Stopped(Exception):
+    """The job must be put down; the hold says why."""
+
+
 def tells_of_full_disk(sentence: str) -> bool:
     """Whether an error of another process, told in words, was that."""
     return any(f"[Errno {number}]" in sentence for number in _FULL)

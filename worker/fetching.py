@@ -1,67 +1,225 @@
-"""`python -m worker.fetching commit NAME REVISION`: which commit of the hub that is.
-`python -m worker.fetching model NAME COMMIT FOLDER SIZES`: a model from the hub, weights as safetensors alone."""
+"""`python -m worker.fetching ID REVISION [ask]`: a model of the hub, brought into the cache that all Hugging Face tools
+share. It writes JSON lines: bytes `done` and `due`, and last the `folder`, or the `sentence` that says why there is
+none. With `ask` the hub is asked whether the token may have the model, even where the cache holds it."""
 
 from __future__ import annotations
 
-import fnmatch
+import errno
+import hashlib
 import json
-import shutil
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
+import httpx2
+from huggingface_hub import HfApi, constants, errors, snapshot_download, try_to_load_from_cache
+from huggingface_hub.utils.tqdm import tqdm
+
+from decoding.errors import BadCheckpoint
+from decoding.models.folder import inspect
+from decoding.models.kinds import other_kind
 from webapp.core.disk import is_disk_full
+from webapp.core.hub import HubModel
 from worker import leash
+from worker.disk import DISK_FULL
+from worker.hub import LATER, REFUSED, UNREACHABLE
 
-WANTED = ["*.safetensors", "*.json", "*.txt", "*.model"]
-REFUSED, UNREACHABLE = 3, 4  # exit codes; what is said last says why
+WANTED: dict[str, Any] = {
+    "allow_patterns": ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja"],
+    "ignore_patterns": ["*/*", "consolidated*"],  # parts of other programs' models, and the weights once more
+}
+WEIGHTS_ELSEWHERE = {".gguf": "GGUF", ".bin": "pickled", ".pt": "pickled", ".pth": "pickled"}
+SHA1, SHA256 = 40, 64  # hexadecimal digits
+TAKE_A_TOKEN = "give a token of an account that may have it: HF_TOKEN, or in the lab the token on the team's page"
+FETCH_AGAIN = "Fetch the model again; if that does not help, something between here and the hub changes files."
+UPLOAD_INSTEAD = "A model can also be uploaded, or named by a path."
 
 
-def main(wish: str, hub_id: str, revision: str, *where: str) -> int:
+def main(hub_id: str, revision: str, *ask: str) -> int:
     leash.put_on()
-    from huggingface_hub import errors  # seldom needed, and not small
-
     try:
-        if wish == "commit":
-            sys.stdout.write(_commit(hub_id, revision))
-        else:
-            _fetch(hub_id, revision, Path(where[0]), Path(where[1]))
-    except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.GatedRepoError) as error:
-        sys.stdout.write(
-            f"The hub gives no {hub_id}{f' at {revision}' if revision else ''}: {str(error).splitlines()[0]} Check the "
-            "name; for a gated model set HF_TOKEN where the workers run."
-        )
-        return REFUSED
+        _say(folder=_fetched(hub_id, revision, bool(ask)))
     except Exception as error:  # whatever the network and its libraries raise
-        sys.stdout.write(
-            str(error)
-            if is_disk_full(error)
-            else f"{hub_id} could not be fetched from the hub ({type(error).__name__}). Is this machine connected? "
-            "A model can also be uploaded, or named by a path."
-        )
-        return UNREACHABLE
+        code, sentence = _in_words(error, hub_id, revision)
+        _say(sentence=sentence)
+        return code
     return 0
 
 
-def _commit(hub_id: str, revision: str) -> str:
-    from huggingface_hub import HfApi
+def _say(**found: Any) -> None:
+    sys.stdout.write(f"{json.dumps(found)}\n")  # one call: several threads write
+    sys.stdout.flush()
 
-    return str(HfApi().model_info(hub_id, revision=revision or None).sha)
+
+def _fetched(hub_id: str, revision: str, must_ask: bool) -> str:
+    api = HfApi()
+    if constants.is_offline_mode():
+        return _cached(hub_id, revision)
+    if not must_ask and (folder := _whole(hub_id, revision)):
+        return folder
+    try:
+        commit = api.resolve_revision(hub_id, revision=revision or None)  # notes for other tools what `main` is today
+        if must_ask:
+            api.auth_check(hub_id)
+        files = {file.rfilename: file for file in _listed(api, hub_id, commit.resolved)}
+    except (httpx2.TransportError, errors.RevisionResolutionError, errors.HfHubHTTPError) as error:
+        if not must_ask and _is_away(error):
+            with suppress(errors.LocalEntryNotFoundError):
+                return _cached(hub_id, revision)
+        raise
+    wanted = [name for name in files if _is_wanted(name)]
+    _require_model(hub_id, wanted, files)
+    missing = [name for name in wanted if not _is_cached(hub_id, name, commit.resolved)]
+    due = sum(files[name].size or 0 for name in missing)
+    _say(done=0, due=due)
+    folder = str(snapshot_download(hub_id, revision=commit, tqdm_class=_counter(due), **WANTED))
+    for name in missing:
+        _require_content(hub_id, files[name], Path(folder) / name)
+    return folder
 
 
-def _fetch(hub_id: str, commit: str, folder: Path, sizes: Path) -> None:
-    from huggingface_hub import HfApi, snapshot_download
+def _is_away(error: Exception) -> bool:
+    return (
+        not isinstance(error, errors.HfHubHTTPError) or error.response.status_code >= httpx2.codes.INTERNAL_SERVER_ERROR
+    )
 
-    files = HfApi().model_info(hub_id, revision=commit, files_metadata=True).siblings or []
-    wanted = {one.rfilename: one.size or 0 for one in files if _is_wanted(one.rfilename)}
-    part = sizes.with_suffix(".part")
-    part.write_text(json.dumps(wanted))
-    part.rename(sizes)
-    snapshot_download(hub_id, revision=commit, local_dir=folder, allow_patterns=WANTED)
-    shutil.rmtree(folder / ".cache", ignore_errors=True)  # its notes for going on with a download
+
+def _listed(api: HfApi, hub_id: str, commit: str) -> list[Any]:
+    return api.model_info(hub_id, revision=commit, files_metadata=True).siblings or []
 
 
 def _is_wanted(name: str) -> bool:
-    return any(fnmatch.fnmatch(name, pattern) for pattern in WANTED)
+    allowed, ignored = (any(fnmatch(name, pattern) for pattern in patterns) for patterns in WANTED.values())
+    return allowed and not ignored
+
+
+def _cached(hub_id: str, revision: str) -> str:
+    return str(snapshot_download(hub_id, revision=revision or None, local_files_only=True, **WANTED))
+
+
+def _whole(hub_id: str, revision: str) -> str:
+    """Folder of a commit that lies in the cache with all that a model needs; empty: ask the hub."""
+    if HubModel(hub_id, revision).is_pinned:
+        with suppress(BadCheckpoint, errors.LocalEntryNotFoundError):
+            return str(inspect(_cached(hub_id, revision)).path)
+    return ""
+
+
+def _is_cached(hub_id: str, name: str, commit: str) -> bool:
+    return isinstance(try_to_load_from_cache(hub_id, name, revision=commit), str)
+
+
+def _counter(due: int) -> type[tqdm]:
+    """Make the class of the library's progress bars, which writes how many bytes came in place of a bar."""
+
+    class Counter(tqdm):
+        done = 0
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            self.counts = options.pop("name", "") == "huggingface_hub.snapshot_download"
+            super().__init__(*arguments, **{**options, "disable": True})  # type: ignore[no-untyped-call]
+
+        def update(self, n: float | None = 1) -> None:
+            if self.counts and n:
+                Counter.done += int(n)
+                _say(done=min(Counter.done, due), due=due)
+
+    return Counter
+
+
+def _require_model(hub_id: str, wanted: list[str], files: Mapping[str, Any]) -> None:
+    """Refuse what cannot be a model for us before its gigabytes come."""
+    if "config.json" in wanted and any(name.endswith(".safetensors") for name in wanted):
+        return
+    if other := other_kind(set(files), {}):
+        raise BadCheckpoint(f"{hub_id} {other[0]}. {other[1]}")
+    kinds = sorted({kind for name in files if (kind := WEIGHTS_ELSEWHERE.get(Path(name).suffix))})
+    only = f", only {' and '.join(kinds)} weights" if kinds else ""
+    way_out = "Download a GGUF file of it and give that" if "GGUF" in kinds else "Look for another repository of it"
+    raise BadCheckpoint(
+        f"{hub_id} has no config.json with *.safetensors beside it{only}, so Drafthouse cannot run it as it is. "
+        f"{way_out} ({_link(hub_id)})."
+    )
+
+
+def _require_content(hub_id: str, told: Any, file: Path) -> None:
+    """Compare a file that came with the hash that the hub gave for it; the library compares only sizes."""
+    named = told.lfs.sha256 if told.lfs else told.blob_id
+    if named and len(named) in (SHA1, SHA256) and named != _hash(file, len(named)):
+        file.resolve().unlink()
+        file.unlink()
+        raise BadCheckpoint(
+            f"{told.rfilename} of {hub_id} is not what the hub announced: its hash is another. The file was removed. "
+            f"{FETCH_AGAIN}"
+        )
+
+
+def _hash(file: Path, digits: int) -> str:
+    """SHA-256, or the hash that git gives a file."""
+    digest = hashlib.sha256() if digits == SHA256 else hashlib.sha1(b"blob %d\0" % file.stat().st_size)
+    with file.open("rb") as opened:
+        while piece := opened.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _link(hub_id: str) -> str:
+    return f"{constants.ENDPOINT}/{hub_id}"
+
+
+def _in_words(error: Exception, hub_id: str, revision: str) -> tuple[int, str]:
+    """Exit code, and a sentence: what happened, why, what to do."""
+    link, reason = _link(hub_id), _reason(error)
+    at = f" at {revision}" if revision else ""
+    match error:
+        case BadCheckpoint():
+            return REFUSED, str(error)
+        case errors.GatedRepoError():
+            return REFUSED, f"{hub_id} is gated.{reason} Ask for access at {link}, then {TAKE_A_TOKEN}."
+        case errors.RevisionNotFoundError():
+            return REFUSED, f"{hub_id} has no revision {revision} on the hub.{reason} Choose one of {link}/tree/main."
+        case errors.RepositoryNotFoundError() | errors.DisabledRepoError():
+            return (
+                REFUSED,
+                f"The hub gives no {hub_id} ({link}).{reason} Check the name; if it is private, {TAKE_A_TOKEN}.",
+            )
+        case errors.HfHubHTTPError() if error.response.status_code in (401, 403):
+            return REFUSED, f"The hub refuses {hub_id} ({link}).{reason} If the token is wrong, {TAKE_A_TOKEN}."
+        case errors.HfHubHTTPError() if error.response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
+            return LATER, f"The hub answers too many requests from here and gave no {hub_id}.{reason} Try again later."
+        case errors.LocalEntryNotFoundError() if constants.is_offline_mode():
+            return UNREACHABLE, (
+                f"HF_HUB_OFFLINE is set, and {hub_id}{at} is not whole in {constants.HF_HUB_CACHE}. Unset it, or copy "
+                f"the model there. {UPLOAD_INSTEAD}"
+            )
+    return _trouble(error, hub_id)
+
+
+def _trouble(error: Exception, hub_id: str) -> tuple[int, str]:
+    if is_disk_full(error) or "os error 28" in str(error):
+        return LATER, DISK_FULL
+    if "Consistency check failed" in str(error):
+        return REFUSED, f"A file of {hub_id} has another size than the hub announced. {FETCH_AGAIN}"
+    if isinstance(error, (PermissionError, NotADirectoryError, IsADirectoryError)) or (
+        isinstance(error, OSError) and error.errno == errno.EROFS
+    ):
+        return UNREACHABLE, (
+            f"The cache of models cannot be used: {error.filename}: {error.strerror}. Make {constants.HF_HOME} "
+            "writable for the user that runs Drafthouse, or name another folder in HF_HOME."
+        )
+    return UNREACHABLE, (
+        f"{hub_id} could not be fetched from the hub at {constants.ENDPOINT} ({type(error).__name__}). Is this machine "
+        f"connected? {UPLOAD_INSTEAD}"
+    )
+
+
+def _reason(error: Exception) -> str:
+    """Return the hub's own words as a sentence, if it said any."""
+    told = (getattr(error, "server_message", None) or "").strip().rstrip(".")
+    return f" {told[:300]}." if told else ""
 
 
 if __name__ == "__main__":

@@ -16,12 +16,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from worker.disk import Stopped
+
 ROOT = Path(__file__).resolve().parents[1]
 HOLDER = "DRAFTHOUSE_LEASH"  # the process id of who holds it; who is started by hand has none and runs free
 FAMILY = "--family"
 BEFORE = "DRAFTHOUSE_BEFORE"  # return code of our predecessor; empty: our holder had started none
 PR_SET_PDEATHSIG = 1
 LOOK_EVERY = 0.5  # s, at our parent, where the system does not tell of its death
+READ_EVERY = 0.1  # s, what a child writes
 
 
 def put_on() -> None:
@@ -44,6 +47,36 @@ def end_with_parent(number: signal.Signals) -> None:
 def held() -> dict[str, str]:
     """The environment for a child of this process: on our leash, and with our modules, wherever we were started."""
     return {**os.environ, HOLDER: str(os.getpid()), "PYTHONPATH": str(ROOT)}
+
+
+def watch(
+    module: Sequence[str], may_go_on: Callable[[], bool], on_look: Callable[[bytes], None], **environment: str
+) -> int:
+    """Run a module of ours on the leash, hand on what it writes, and return its exit code. If it may not go on, end it
+    and all that it started, and raise Stopped. Call this from the main thread: the leash is tied to the one that
+    forks."""
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", *module],
+        env=held() | environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), False)
+        has_ended = False
+        try:
+            while not has_ended:
+                if not may_go_on():
+                    raise Stopped
+                time.sleep(READ_EVERY)
+                has_ended = process.poll() is not None  # what it wrote before is read below
+                on_look(process.stdout.read() or b"")
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode
 
 
 def _require_alive(holder: int) -> None:

@@ -12,7 +12,12 @@ from uuid import UUID
 
 from django.conf import settings
 
-from webapp.core import modes
+from decoding.errors import BadCheckpoint
+from decoding.models.files import gguf_at
+from webapp.accounts.services import hub_token
+from webapp.core import logs, modes
+from webapp.core.hub import HubModel
+from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Queue
 from webapp.registry import checkpoints
@@ -25,17 +30,13 @@ from webapp.uploads.reading import FileReader
 from worker import hub
 from worker.cache import FileCache, NoRoom
 from worker.database import Stopped, insist
+from worker.gguf_folders import folder_of_gguf
+from worker.hub import OnProgress, ignore
 from worker.messages import LocalPair
 from worker.pulse import Hold
 
 TEAMS = ".teams"  # in a model's folder: an empty file for each team that used it here
 PIECE = 1024 * 1024  # bytes copied between two looks at whether we may go on
-
-OnProgress = Callable[[int, int], None]  # bytes that are here, and bytes due
-
-
-def ignore(done: int, due: int) -> None:
-    """Tell nobody how many bytes have come."""
 
 
 class NotHere(Exception):
@@ -58,26 +59,45 @@ def device_of(queue: str) -> str:
 
 
 def folder_of(hold: Hold, model: LanguageModel, on_progress: OnProgress = ignore) -> Path:
-    """Fetch the model if it is not here yet. It stays here until the job ends."""
+    """Fetch the model if it is not here yet, and make a folder of a GGUF file. It stays here until the job ends."""
     if model.state == Readiness.REFUSED:
         raise NotHere(f"{model.name} was refused: {model.reason}")
     try:
-        if model.source != LanguageModel.Origin.PATH:
-            folder = _brought(hold, model, on_progress)
-            hold.names[folder] = model.name
-            return folder
+        is_path = model.source == LanguageModel.Origin.PATH
+        path = _at_path(model) if is_path else _brought(hold, model, on_progress)
+        folder = _unpacked(hold, model, path, on_progress)
     except NoRoom as trouble:
         raise NotHere(f"{model.name} cannot be kept here. {trouble}") from None
     except hub.Unreachable as trouble:
         raise NotHere(str(trouble)) from None
+    if not is_path or folder != path:
+        hold.names[folder] = model.name
+    return folder
+
+
+def _at_path(model: LanguageModel) -> Path:
     path = Path(model.location)
     if not may_be_opened(model.location):  # the row may come from a stranger's backup
         raise NotHere(
             f"{model.name} should be in {path}, which DRAFTHOUSE_MODEL_ROOTS does not allow this worker to open."
         )
-    if not path.is_dir():
+    if not path.exists():
         raise NotHere(f"{model.name} should be in {path}, and this worker's machine has no such folder.")
     return path
+
+
+def _unpacked(hold: Hold, model: LanguageModel, path: Path, on_progress: OnProgress) -> Path:
+    """Return the path, or the folder made of the GGUF file that it names."""
+    try:
+        file = gguf_at(path)
+        if file is None:
+            return path
+        hold.names[file] = model.name
+        folder = folder_of_gguf(file, _cache(), hold.using, hold.may_go_on, on_progress)
+    except BadCheckpoint as refusal:
+        raise BadCheckpoint(hold.in_words(str(refusal))) from None
+    _mark(folder, model.team_id)
+    return folder
 
 
 def _brought(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path:
@@ -102,10 +122,15 @@ def restrict() -> None:
 
 def _use(hold: Hold, team_id: UUID, name: str, size: int, fill: Callable[[Path], None]) -> Path:
     folder = _cache().use(name, size, fill, hold.using)
+    _mark(folder, team_id)
+    return folder
+
+
+def _mark(folder: Path, team_id: UUID) -> None:
+    """Note that the team may know of this model here."""
     with suppress(OSError):  # of a full disk; then only the operator knows that it lies here
         (folder / TEAMS).mkdir(mode=modes.FOLDER, exist_ok=True)
         (folder / TEAMS / str(team_id)).touch(mode=modes.FILE)
-    return folder
 
 
 def _cache() -> FileCache:
@@ -135,14 +160,25 @@ def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], on
 
 
 def _from_hub(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path:
-    """Fetch one commit. The first fetch pins it, so that every machine gets the same."""
-    source = hub.HubModel(model.location, str(model.facts.get("commit") or model.revision))
-    if not source.is_pinned:
-        source = hub.pinned(source, hold.may_go_on)
-        model.facts["commit"] = source.revision
+    """Find or fetch one commit. The first fetch pins it, so that every machine gets the same, and asks the hub whether
+    the team may have it: other teams' models lie in the same cache."""
+    commit = str(model.facts.get("commit", ""))
+    source = HubModel(model.location, commit or model.revision)
+    is_told = False
 
-    def fill(folder: Path) -> None:
-        insist(hold, lambda: jobs.note(job=hold.job, sentence=f"Fetching {source} from the hub."))
-        hub.fetch(source, folder, hold.may_go_on, on_progress)
+    def tell(done: int, due: int) -> None:
+        nonlocal is_told
+        if due and not is_told:
+            is_told = True
+            words = f"Fetching {source} from the hub: {due / 1e6:,.1f} MB."
+            insist(hold, lambda: jobs.note(job=hold.job, sentence=words))
+        on_progress(done, due)
 
-    return _use(hold, model.team_id, source.folder_name, 0, fill)
+    try:
+        token = hub_token(model.team)
+    except Invalid as trouble:
+        raise NotHere(str(trouble)) from None
+    logs.hide(token)
+    folder = hub.fetch(source, hold.may_go_on, tell, token=token, must_ask=not commit)
+    model.facts["commit"] = folder.name
+    return folder

@@ -136,7 +136,26 @@ def _told_in_words(refusal: type[DrafthouseError], what: str) -> Iterator[None]:
         raise refusal(f"{what}: {_first_line(error)} Put a tokenizer.json beside the weights.") from None
 
 
+def check_family(facts: ModelFolder) -> None:
+    """Refuse a family that neither our decoder nor transformers runs as a language model."""
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as KNOWN
+
+    if facts.shape is not None or facts.family in KNOWN:
+        return
+    senses = [name for name, part in SENSES.items() if part in facts.config]
+    what = f" for {' and '.join(senses)}" if senses else ""
+    raise BadCheckpoint(
+        f"transformers {transformers.__version__} cannot load {facts.path} as a language model: it is a "
+        f"{facts.family!r:.40}{what}. Choose a model for text alone. Only architectures that transformers itself knows "
+        "are run, never code that comes with a model."
+    )
+
+
+SENSES = {"pictures": "vision_config", "sound": "audio_config"}
+
+
 def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:
+    check_family(facts)
     try:
         _check_size(facts)
         model, found = transformers.AutoModelForCausalLM.from_pretrained(

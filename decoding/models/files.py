@@ -12,11 +12,6 @@ from decoding.errors import BadCheckpoint
 LARGEST_CONFIG = 1 << 20  # bytes
 LARGEST_JSON = 64 << 20  # bytes; the tokenizer.json of 262,000 tokens has some 35 million
 GGUF = b"GGUF"  # the first bytes of llama.cpp's files
-IS_GGUF = "is GGUF, the format of llama.cpp, and Drafthouse reads safetensors"
-TAKE_SAFETENSORS = (
-    "Take the folder that it was made from, with config.json, *.safetensors and tokenizer files. "
-    "`./drafthouse export gguf` goes the other way: it writes GGUF from such a folder."
-)
 READ_BY_LIBRARIES = (".json", ".safetensors", ".txt", ".model", ".jinja")
 
 
@@ -35,12 +30,26 @@ def check_files(folder: Path) -> None:
             _check_counts(file)
 
 
+def gguf_at(path: Path) -> Path | None:
+    """Return the GGUF file that a path names: itself, or the only one of a folder without safetensors."""
+    is_folder = path.is_dir() and not any(path.glob("*.safetensors"))
+    files = [file for file in (sorted(path.glob("*.gguf")) if is_folder else [path]) if _is_gguf(file)]
+    if len(files) > 1:
+        raise BadCheckpoint(f"{path} holds {len(files)} GGUF files, {files[0].name} first. Name one of them.")
+    return files[0] if files else None
+
+
 def refuse_gguf(path: Path) -> None:
-    """Refuse a file of llama.cpp, or a folder that has such files in place of safetensors."""
-    files = sorted(path.glob("*.gguf")) if path.is_dir() and not any(path.glob("*.safetensors")) else [path]
-    for file in files:
-        if file.is_file() and _first_bytes(file) == GGUF:
-            raise BadCheckpoint(f"{file} {IS_GGUF}. {TAKE_SAFETENSORS}")
+    if file := gguf_at(path):
+        raise BadCheckpoint(
+            f"{file} is GGUF, the format of llama.cpp, and what was asked needs a model folder with safetensors. "
+            "Take the folder that the file was made from. `./drafthouse compare` and others, and the Models page, take "
+            "the file itself."
+        )
+
+
+def _is_gguf(file: Path) -> bool:
+    return file.is_file() and _first_bytes(file) == GGUF
 
 
 def _first_bytes(file: Path) -> bytes:

@@ -28,6 +28,8 @@ from decoding.models.contents import samples
 from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.shape import Shape, shape_of
 from decoding.models.files import LARGEST_CONFIG, check_files, read_json, refuse_gguf
+from decoding.models.gguf.origin import GgufOrigin, origin_of
+from decoding.models.kinds import other_kind, quantization_of
 from decoding.models.tensor_headers import BYTES, TensorHeader, header_length, read_header
 
 MOST_TENSORS = 200_000
@@ -35,10 +37,6 @@ MOST_SHARDS = 2_000
 LONGEST_NAME = 255  # characters; file systems allow no more
 GROWING_ROPES = ("longrope", "su", "dynamic", "dynamic_ntk")  # their factors change with the length of the text
 DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
-QUANTIZED = {  # formats that no decoder here runs exactly, as config.json names them
-    "awq": "AWQ", "bitsandbytes": "bitsandbytes", "compressed-tensors": "compressed-tensors", "fbgemm_fp8": "FP8",
-    "fp8": "FP8", "gptq": "GPTQ",
-}  # fmt: skip
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "consolidated.00.pth")
 
 
@@ -67,9 +65,7 @@ class ModelFolder:
 
     def check_format(self) -> None:
         """Refuse quantised weights, whose tokenizer is of use nevertheless."""
-        told = self.config.get("quantization_config")
-        name = QUANTIZED.get(str(told.get("quant_method"))) if isinstance(told, Mapping) else None
-        if name:
+        if name := _quantization(self.path, self.config, self.tensors):
             raise BadCheckpoint(
                 f"{self.path} is a quantised checkpoint ({name}), which Drafthouse does not run: use the bf16 folder "
                 "of this model, or start it as a server, such as vLLM, and compare that."
@@ -130,6 +126,11 @@ class ModelFolder:
             return None
         kv_heads = self._count("num_key_value_heads") or heads
         return layers * 2 * kv_heads * (self._count("head_dim") or hidden // heads)
+
+    @cached_property
+    def origin(self) -> GgufOrigin | None:
+        """GGUF file that the weights were dequantised from; None if they were not."""
+        return origin_of(self.path)
 
     @property
     def end_tokens(self) -> frozenset[int]:
@@ -196,6 +197,8 @@ def _inspected(folder: Path) -> ModelFolder:
         raise BadCheckpoint(f"{folder} is not a folder. Name the folder that holds the model's config.json.")
     check_files(folder)
     config = read_json(folder / "config.json", LARGEST_CONFIG)
+    if other := other_kind({file.name for file in folder.iterdir()}, config or {}):
+        raise BadCheckpoint(f"{folder} {other[0]}. {other[1]}")
     if config is None:
         raise BadCheckpoint(
             f"{folder} has no config.json, so nothing says what kind of model it is. "
@@ -206,13 +209,18 @@ def _inspected(folder: Path) -> ModelFolder:
     tensors = _tensors(files)
     check_against_tensors(config, [tensor.shape for tensor in tensors.values()], f"{folder / 'config.json'}")
     _check_kind(folder, config)
-    shape = shape_of(config)
+    shape = None if _quantization(folder, config, tensors) else shape_of(config)
     if shape is not None:
         _check_tensors(folder, shape, tensors)
     _check_tokenizer(folder)
     model = ModelFolder(folder, config, files, tensors, shape)
-    model.named_end_tokens  # noqa: B018  refuses those that are no ids
+    model.named_end_tokens, model.origin  # noqa: B018  refuses what these files cannot say
     return model
+
+
+def _quantization(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, TensorHeader]) -> str:
+    names = {file.name for file in folder.iterdir()}
+    return quantization_of(config, names, (tensor.dtype for tensor in tensors.values()))
 
 
 def _tensors(files: Iterable[Path]) -> dict[str, TensorHeader]:

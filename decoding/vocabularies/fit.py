@@ -13,6 +13,7 @@ from typing import Literal
 
 from decoding.errors import BadPair
 from decoding.models.folder import ModelFolder, inspect
+from decoding.models.gguf.origin import about_speed
 from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
 from decoding.vocabularies.scores import ABOUT_COPIES
 from decoding.vocabularies.shared import SharedTokens, shared
@@ -85,6 +86,7 @@ def check_pair(
 
 
 def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, asked: int | None) -> Iterator[PairFinding]:
+    yield from _origins(target, draft)
     if draft is None:
         read_tokenizer(target.path)  # refuses a broken one now, not when a text is to be read
         yield PairFinding("remark", "draft", "There is no draft: strategies that need a draft model cannot run.")
@@ -95,6 +97,12 @@ def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, aske
     yield from _contexts(target, draft, longest, asked)
     yield from _sizes(target, draft)
     yield from _dtypes(target, draft)
+
+
+def _origins(target: ModelFolder, draft: ModelFolder | None) -> Iterator[PairFinding]:
+    for role, model in (("target", target), ("draft", draft)):
+        if model and model.origin:
+            yield PairFinding("remark", f"{role} from GGUF", about_speed(role, str(model.origin)))
 
 
 def _tokenizers(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:

@@ -16,7 +16,6 @@ from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import Chain, View
 from decoding.errors import BadStrategy
 from decoding.measure.crossover import paying
-from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import play
 from decoding.replay.plan_at_load import document
@@ -33,8 +32,10 @@ from decoding.strategies.budget import Budget
 from decoding.strategies.static import SameLength
 from tests.kit.loads import CHEAP, DEAR, PROMPTS, SIZES, like_one
 from tests.kit.pairs import pair
+from tests.kit.table import TableRunner
 from tests.kit.worlds import some_classifier, tables
 
+pytestmark = pytest.mark.slow
 MIDDLING = dataclasses.replace(DEAR, target={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
 
 

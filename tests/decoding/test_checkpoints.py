@@ -154,6 +154,22 @@ def without_tokenizer(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
 
 
+def as_adapter(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "adapter_model.safetensors")
+    (folder / "config.json").rename(folder / "adapter_config.json")
+
+
+def as_pipeline(folder: Path) -> None:
+    (folder / "config.json").rename(folder / "model_index.json")
+
+
+def in_8_bits(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    name = "model.layers.1.mlp.up_proj.weight"
+    tensors = load_file(file)
+    save_file(tensors | {name: tensors[name].to(torch.float8_e4m3fn)}, file)
+
+
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no folder": (lambda folder: shutil.rmtree(folder), "not a folder"),
     "no config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
@@ -161,7 +177,11 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a config of another kind": (lambda folder: (folder / "config.json").write_text("[]"), "no JSON object"),
     "deep config": (lambda folder: (folder / "config.json").write_text("[" * 100_000), "not JSON"),
     "no model type": (lambda folder: set_config(folder, model_type=None), "no model_type"),
-    "unknown architecture": (lambda folder: set_config(folder, model_type="warp9"), "cannot load .* a warp9"),
+    "unknown architecture": (lambda folder: set_config(folder, model_type="warp9"), "cannot load .* it is a 'warp9'"),
+    "a model of pictures": (
+        lambda folder: set_config(folder, model_type="llava", architectures=[], vision_config={}),
+        "cannot load .* it is a 'llava' for pictures",
+    ),
     "remote code": (
         lambda folder: set_config(folder, model_type="warp9", auto_map={"AutoModelForCausalLM": "warp.Warp"}),
         "never code that comes with a model",
@@ -173,12 +193,41 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         )
         for name, method in (("AWQ", "awq"), ("FP8", "fp8"), ("GPTQ", "gptq"), ("bitsandbytes", "bitsandbytes"))
     },
+    "bitsandbytes by its flags": (
+        lambda folder: set_config(folder, quantization_config={"load_in_4bit": True}),
+        r"quantised checkpoint \(bitsandbytes\)",
+    ),
+    "MLX": (
+        lambda folder: set_config(folder, quantization={"bits": 4, "group_size": 64}),
+        r"quantised checkpoint \(MLX\)",
+    ),
+    "the old config of compressed-tensors": (
+        lambda folder: set_config(folder, compression_config={"format": "pack-quantized"}),
+        r"quantised checkpoint \(compressed-tensors\)",
+    ),
+    "ModelOpt": (lambda folder: (folder / "hf_quant_config.json").write_text("{}"), r"checkpoint \(ModelOpt\)"),
+    "FP8 without a word": (in_8_bits, r"quantised checkpoint \(FP8\)"),
+    "LoRA": (as_adapter, "is an adapter .LoRA.*merge_and_unload"),
+    "diffusers": (as_pipeline, "is a pipeline of diffusers"),
+    **{
+        name: (
+            lambda folder, told=told: set_config(folder, **told),
+            rf"is a draft head \({name}\).*Start its target with it as a server",
+        )
+        for name, told in (
+            ("EAGLE-3", {"architectures": ["LlamaForCausalLMEagle3"]}),
+            ("DFlash", {"architectures": ["DFlashDraftModel"]}),
+            ("MTP", {"architectures": ["DeepSeekMTPModel"]}),
+            ("Medusa", {"architectures": ["MedusaModel"]}),
+            ("speculators", {"speculators_config": {}}),
+        )
+    },
     "an encoder": (
         lambda folder: set_config(folder, model_type="bert", architectures=["BertModel"]),
         "BertModel, which continues no text",
     ),
     "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
-    "GGUF": (as_gguf, "is GGUF.*reads safetensors.*export gguf` goes the other way"),
+    "GGUF": (as_gguf, "is GGUF.*needs a model folder with safetensors"),
     "pickle": (as_a_pickle, "pickle.*save_pretrained"),
     "torn weights": (torn, "torn: its header describes"),
     "weights left behind by git": (headless, "git lfs pull"),

@@ -18,6 +18,8 @@ from decoding.training.splits import Splits
 from tests.kit.pairs import ALL, SHARED, pair
 from tests.kit.recordings import SAMPLINGS, many
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def published() -> tuple[ModelPair, DraftClassifier]:

@@ -14,9 +14,9 @@ from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import END, STEP, Ask, Asking, Block, Copy, Source, Step, View
 from decoding.drafting.strategy import Looks, Strategy
 from decoding.errors import BadStrategy
-from decoding.models.table import TableRunner
 from decoding.replay.player import replay
 from decoding.trace.events import Drafted, StopReason
+from tests.kit.table import TableRunner
 from tests.kit.worlds import World, state_of, tables
 from tests.laws.chances import check_chances
 

@@ -30,7 +30,6 @@ from decoding.measure.schedule import blocks, stints
 from decoding.measure.speedups import Race
 from decoding.measure.summary import RaceResults, judge, report
 from decoding.models.runner import Feed
-from decoding.models.table import TableModel, TableRunner
 from decoding.prices.cost_model import Context, CostModel
 from decoding.prompts.chat.messages import Chat
 from decoding.prompts.prompt import PromptItem
@@ -38,7 +37,10 @@ from decoding.trace.events import Recorder, Started
 from decoding.trace.timing import Clock
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, fragile, texts
 from tests.kit.pairs import comparison, pair
+from tests.kit.table import TableModel, TableRunner
 from tests.kit.worlds import World, state_of
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("load", [Load(5), Load(rate=400)], ids=str)

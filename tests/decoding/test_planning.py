@@ -32,6 +32,8 @@ from decoding.training.making import TrainingStep, fastest, make_classifier
 from decoding.training.splits import Splits
 from tests.kit.pairs import ALL, SHARED, pair, prompts
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def made() -> tuple[ModelPair, list[TrainingStep], dict[str, float]]:

@@ -24,6 +24,7 @@ from tests.kit.pairs import LETTERS, pair
 from tests.kit.processes import LINUX
 from tests.kit.worlds import some_classifier
 
+pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(6)]
 

@@ -26,6 +26,7 @@ from tests.kit.loads import CHEAP, PROMPTS, like_one
 from tests.kit.pairs import pair
 from tests.kit.worlds import some_classifier
 
+pytestmark = pytest.mark.slow
 GREEDY = Sampling(max_new_tokens=40)
 SSD = choose("ssd", {"lookahead": 4, "branches": 12, "backup": "neural", "placement": "in-turn"})
 

@@ -20,7 +20,6 @@ from decoding.replay.planning import study
 from decoding.replay.player import Player
 from decoding.replay.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
 from decoding.replay.projecting.document import document
-from decoding.replay.projecting.lockstep import RoundStep, tokens_per_s
 from decoding.replay.projecting.measuring import card_of, rising_by_batch
 from decoding.replay.projecting.projecting import ProjectionInputs, by_batch, project
 from decoding.replay.projecting.texts import acceptance, with_acceptance
@@ -28,6 +27,7 @@ from decoding.strategies import STRATEGIES
 from tests.kit.pairs import LETTERS, pair
 from tests.kit.worlds import looking_at, some_classifier
 
+pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
 FLAT = CostModel({1: [(1, 1.0)]}, {1: [(1, 0.1)]}, rest=[(1, 0.0)], source="made up")
@@ -87,15 +87,6 @@ def test_less_is_projected_without_fixed_texts_or_a_classifier(ready) -> None:  
     assert {"ssd-disco", "disco"}.isdisjoint(blunt.settings())
     assert "ssd" in blunt.settings()
     assert {"ssd", "ssd-disco"}.isdisjoint(material.settings(fixes_the_text=False))
-
-
-def test_a_batch_waits_for_the_slowest_of_its_texts() -> None:
-    """Two texts take turns to wait: together they wait in every round."""
-    turns = [RoundStep(0.0, 1, 2), RoundStep(0.5, 1, 2)] * 10
-    assert tokens_per_s([turns], FLAT, 1) == pytest.approx(2 / 1.25)
-    assert tokens_per_s([turns[1:], turns[:1]], FLAT, 1) == pytest.approx(2 / 1.25)
-    odd = [*turns, RoundStep(0.0, 1, 2), RoundStep(0.0, 1, 2)]  # an offset of half the rounds is odd: 11
-    assert tokens_per_s([odd], FLAT, 2) == pytest.approx(2 * 22 / (22 + 20 * 0.5))
 
 
 @pytest.mark.parametrize("wanted", [0.2, 0.5, 0.95])

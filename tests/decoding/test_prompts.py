@@ -33,7 +33,7 @@ def test_a_file_of_every_form_is_read_into_the_prompts_that_it_holds():
 
 
 def told(prompt):
-    """Return what a prompt differs in from an empty one."""
+    """Return in what a prompt differs from an empty one."""
     usual = dataclasses.asdict(PromptItem("", ""))
     return {name: value for name, value in dataclasses.asdict(prompt).items() if value != usual[name]}
 

@@ -23,7 +23,6 @@ from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.errors import BrokenModel
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import stints
-from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan
@@ -38,7 +37,10 @@ from decoding.trace.events import Anticipated, Event, Recorder
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded
 from tests.kit.pairs import LETTERS, Letters, comparison
 from tests.kit.recordings import tracked
+from tests.kit.table import TableRunner
 from tests.kit.worlds import World, state_of, tables
+
+pytestmark = pytest.mark.slow
 
 
 def ssd(text: str = "ssd:4,branches=12,backup=neural") -> Choice:

@@ -19,15 +19,16 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BadDevice, OutOfMemory
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.models.table import TableRunner
 from decoding.ssd.transport.draft_process import DraftProcess, Patience, placed, runner_in
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
 from tests.kit.beside import ANYWHERE, alike, table_draft
 from tests.kit.pairs import Letters
 from tests.kit.patient import Patient, Striking
 from tests.kit.processes import LINUX
+from tests.kit.table import TableRunner
 from tests.kit.worlds import World, state_of, tables
 
+pytestmark = pytest.mark.slow
 PROMPT = [5, 17, 3, 60]
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=40),

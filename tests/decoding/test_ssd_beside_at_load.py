@@ -26,7 +26,6 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BrokenModel, DraftLost
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.models.table import TableRunner
 from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, runner_in
 from decoding.ssd.transport.draft_server import DraftServer
@@ -47,8 +46,10 @@ from decoding.trace.timing import Clock
 from tests.kit.beside import ANYWHERE, PROMPTS, SAMPLINGS, alike, run, table_draft, texts
 from tests.kit.pairs import Letters
 from tests.kit.runners import Counting
+from tests.kit.table import TableRunner
 from tests.kit.worlds import World, some_classifier, state_of, tables
 
+pytestmark = pytest.mark.slow
 ALONE, BESIDE, *OTHERS = parse_choices(
     "autoregressive,ssd:4,branches=16,backup=neural,placement=beside,ssd:3,branches=9,placement=beside,"
     "ssd:3,branches=9,backup=by-batch,placement=beside,ssd-disco:5,branches=9,placement=beside"

@@ -20,7 +20,6 @@ from decoding.disco.echoes import Echoes
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadDevice, BadStrategy, OutOfMemory
-from decoding.models.table import TableRunner
 from decoding.ssd.memory import GIB, check_branches
 from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.policy.planner import planner_for
@@ -28,6 +27,7 @@ from decoding.ssd.speculator.drawing import DraftedChain, Estimator, bend
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.trace.events import Anticipated
+from tests.kit.table import TableRunner
 from tests.kit.worlds import Solo, World, some_classifier, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=50)

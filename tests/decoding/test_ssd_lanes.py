@@ -22,7 +22,6 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadDevice, BadStrategy
 from decoding.measure.comparison import Measurement
 from decoding.models.fast.runner import FastRunner
-from decoding.models.table import TableRunner
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
 from decoding.ssd.transport.messages import SpeculatorRecipe
@@ -32,6 +31,7 @@ from decoding.trace.timing import Clock
 from tests.kit import models
 from tests.kit.pairs import pair, prompts
 from tests.kit.rehearsal import captured_runner, on_a_gpu
+from tests.kit.table import TableRunner
 from tests.kit.worlds import World, some_classifier, state_of, tables
 
 CPU = torch.device("cpu")

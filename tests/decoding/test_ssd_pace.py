@@ -15,13 +15,13 @@ from decoding.core.drafter import Draft
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner
-from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.breadth import AGAIN, TRIALS, TRIED, Breadth
 from decoding.ssd.policy.pace import Pace
 from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.trace.events import Origin
 from tests.kit.runners import Watched
+from tests.kit.table import TableRunner
 from tests.kit.worlds import Solo, some_classifier, state_of, tables
 
 GREEDY = Sampling()

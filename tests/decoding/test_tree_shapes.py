@@ -22,7 +22,6 @@ from decoding.dice.verify import by_tree
 from decoding.drafting.records import Ranked, Record, RecordedText
 from decoding.drafting.tree_shapes import RANKS, FixedShape, TreeShape, best_shape
 from decoding.errors import BadStrategy
-from decoding.models.table import TableModel
 from decoding.prices.cost_model import CostModel
 from decoding.replay.planning import RecordedSet
 from decoding.replay.player import Player
@@ -30,6 +29,7 @@ from decoding.replay.tree_worth import shape_of, tree_worth, with_row_price
 from decoding.trace.events import Recorder
 from tests.kit.pairs import Letters
 from tests.kit.recordings import recorded, world
+from tests.kit.table import TableModel
 from tests.kit.worlds import World, state_of, tables
 
 CHANCES = [0.62, 0.17, 0.08, 0.04, 0.02, 0.01, 0.005, 0.004, 0.003, 0.002, 0.001, 0.0005]

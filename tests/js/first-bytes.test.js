@@ -28,3 +28,9 @@ test("a torn file of safetensors is refused", async () => {
   const whole = weights(0x680);
   assert.match(await judged(new File([whole.slice(0, 400)], "model.safetensors")), /not a whole safetensors file/);
 });
+
+test("GGUF is sent under its own name alone", async () => {
+  const file = new File([new TextEncoder().encode("GGUF"), new Uint8Array(100)], "model-Q4_K_M.gguf");
+  assert.equal(await judged(file), "");
+  assert.match(await judged(file, "model.safetensors"), /is GGUF, the format of llama.cpp. Send it alone/);
+});

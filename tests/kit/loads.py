@@ -11,11 +11,11 @@ from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.dice.sampling import Sampling
 from decoding.measure.sample import SampleResult
-from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from tests.golden.documents import COSTS  # type: ignore[attr-defined]  # mypy takes the folder of that name
 from tests.kit.pairs import LETTERS, Letters, comparison, pair
+from tests.kit.table import TableRunner
 from tests.kit.worlds import some_classifier, tables
 
 PROMPTS = [

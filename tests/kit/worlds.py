@@ -26,7 +26,6 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Feature
 from decoding.drafting.source import Judged, Judgement, Source, Words, no_words
 from decoding.models.runner import ModelRunner
-from decoding.models.table import TableRunner, hashed
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.messages import Question, SpeculatorRecipe
@@ -36,6 +35,7 @@ from decoding.strategies.disco import RULES
 from decoding.trace.events import Recorder, to_dict
 from decoding.trace.timing import Clock
 from decoding.vocabularies.bridge import Bridge
+from tests.kit.table import TableRunner, hashed
 
 RANKED = parse_choices(
     "static:1,static:3,static:6,heuristic:2,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,disco,disco:threshold,cap=7,"

@@ -158,8 +158,15 @@ def test_a_benchmark_of_a_card_takes_the_torch_that_is_there(tmp_path: Path) -> 
     assert "Making .venv" in box.run("bench", "pages", **torch)[2]
 
 
-def test_an_old_python_is_told_that_it_is_too_old() -> None:
-    pretend = "import sys, runpy; sys.version_info = (3, 9, 18, 'final', 0); runpy.run_path(sys.argv[1])"
+UNFIT = {
+    "sys.version_info = (3, 9, 18, 'final', 0)": "Drafthouse needs Python 3.11 or newer, and this is 3.9.",
+    "sys.platform = 'win32'": "Drafthouse runs on Linux and macOS.",
+}
+
+
+@pytest.mark.parametrize("unfit", UNFIT)
+def test_an_old_python_and_windows_are_told_what_is_needed(unfit: str) -> None:
+    pretend = f"import pathlib, runpy, shutil, subprocess, sys; {unfit}; runpy.run_path(sys.argv[1])"
     done = subprocess.run([sys.executable, "-c", pretend, LAUNCHER], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith("Drafthouse needs Python 3.11 or newer, and this is 3.9.")
+    assert done.stderr.startswith(UNFIT[unfit])

@@ -14,6 +14,7 @@ COMMANDS = (
     "oracle",
     "project",
     "papers",
+    "models",
     "export",
     "train-disco",
     "bench",

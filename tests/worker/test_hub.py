@@ -1,22 +1,24 @@
-"""Fetching from the hub, where the hub is a server of this machine: it can be cancelled, and failing is told."""
+"""Fetching from the hub, where the hub is a server of this machine: what is fetched, what is not, what goes wrong."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from decoding.errors import BadCheckpoint
+from tests.kit.hub import COMMIT, Hub
+from tests.kit.hub import hub as a_hub
 from tests.worker.conftest import prompts
+from webapp.accounts import services as accounts
+from webapp.core.hub import HubModel, parse
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
 from webapp.registry import services as registry
@@ -24,12 +26,19 @@ from webapp.registry.models import LanguageModel
 from webapp.studies import services as studies
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE
-from worker import gauges, hub, materials
-from worker.database import Stopped
-from worker.disk import NotNow
-from worker.hub import HubModel
+from worker import gauges, hub
+from worker.disk import DISK_FULL, NotNow, Stopped
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+ANOTHER = "fedcba9876543210fedcba9876543210fedcba98"
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path: Path) -> Path:
+    """The cache of Hugging Face tools, which is nobody's else."""
+    for name in ("HF_HUB_CACHE", "HF_TOKEN", "HF_HUB_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
 
 
 @pytest.fixture
@@ -41,66 +50,23 @@ def listening(monkeypatch) -> Iterator[socket.socket]:
         yield line
 
 
-class Hub(ThreadingHTTPServer):
-    """A hub with one model, which counts how often each of its files is asked for."""
-
-    daemon_threads = True
-
-    def __init__(self, files: dict[str, bytes]) -> None:
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.files = files
-        self.given: list[str] = []
-
-
-class Answer(BaseHTTPRequestHandler):
-    server: Hub
-
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
-    def do_GET(self) -> None:
-        path = self.path.partition("?")[0]
-        if path.startswith("/api/models/some/model/tree/"):
-            tree = [
-                {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
-                for name, data in self.server.files.items()
-            ]
-            self._say(json.dumps(tree).encode(), "application/json")
-        elif path.startswith("/api/models/some/model"):
-            files = [{"rfilename": name, "size": len(data)} for name, data in self.server.files.items()]
-            self._say(json.dumps({"id": "some/model", "sha": COMMIT, "siblings": files}).encode(), "application/json")
-        elif path.startswith(f"/some/model/resolve/{COMMIT}/"):
-            name = path.rpartition("/")[2]
-            if self.command == "GET":
-                self.server.given.append(name)
-            self._say(self.server.files[name], "application/octet-stream")
-        else:
-            self.send_response(404)
-            self.send_header("X-Error-Code", "RepoNotFound")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-    def _say(self, data: bytes, kind: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.send_header("ETag", f'"{hashlib.sha256(data).hexdigest()}"')
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(data)
-
-    def log_message(self, *arguments: object) -> None:
-        pass
-
-
 @pytest.fixture
 def answering(monkeypatch, checkpoints) -> Iterator[Hub]:
-    with Hub({**checkpoints["draft"], "README.md": b"not wanted", "pytorch_model.bin": b"never"}) as there:
-        threading.Thread(target=there.serve_forever, daemon=True).start()
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{there.server_port}")
+    """A hub with one model, among files that it does not need."""
+    beside = {"README.md": b"no", "pytorch_model.bin": b"no", "consolidated.safetensors": b"no", "onnx/a.json": b"no"}
+    with a_hub() as there:
+        there.add("some/model", {**checkpoints["draft"], **TEMPLATE, **beside})
+        monkeypatch.setenv("HF_ENDPOINT", there.address)
         yield there
-        there.shutdown()
+
+
+TEMPLATE = {"chat_template.jinja": b"{{ messages }}"}
+
+
+def fetch(name: str, **more) -> Path:
+    model = parse(name)
+    assert model
+    return hub.fetch(model, lambda: True, **more)
 
 
 class UntilCalled:
@@ -118,14 +84,14 @@ class UntilCalled:
         return False
 
 
-def test_a_download_that_hangs_is_cancelled(listening, tmp_path: Path):
+def test_a_download_that_hangs_is_cancelled(listening):
     until_called = UntilCalled(listening)
     with pytest.raises(Stopped):
-        hub.fetch(HubModel("some/model", COMMIT), tmp_path, until_called)
+        hub.fetch(HubModel("some/model", COMMIT), until_called)
     until_called.callers[0].close()
 
 
-def test_a_download_that_somebody_kills_is_tried_again_later(listening, tmp_path: Path):
+def test_a_download_that_somebody_kills_is_tried_again_later(listening):
     until_called, killed = UntilCalled(listening), []
 
     def kill_once_called() -> bool:
@@ -136,7 +102,7 @@ def test_a_download_that_somebody_kills_is_tried_again_later(listening, tmp_path
         return True
 
     with pytest.raises(NotNow, match="was ended by SIGKILL"):
-        hub.fetch(HubModel("some/model", COMMIT), tmp_path, kill_once_called)
+        hub.fetch(HubModel("some/model", COMMIT), kill_once_called)
     until_called.callers[0].close()
 
 
@@ -144,35 +110,188 @@ def words(pid: int) -> bytes:
     return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-def test_a_hub_that_is_not_there_is_told_in_words(listening, tmp_path: Path):
+def test_a_hub_that_is_not_there_is_told_in_words(listening):
     listening.close()
     with pytest.raises(hub.Unreachable, match="some/model could not be fetched from the hub"):
-        hub.fetch(HubModel("some/model", COMMIT), tmp_path, lambda: True)
+        hub.fetch(HubModel("some/model", COMMIT), lambda: True)
 
 
-def test_a_model_that_the_hub_does_not_have_is_told_in_words(answering):
-    with pytest.raises(BadCheckpoint, match="The hub gives no another/model"):
-        hub.pinned(HubModel("another/model", ""), lambda: True)
+def test_what_a_model_needs_is_fetched_once_and_nothing_else(answering, checkpoints):
+    told: list[tuple[int, int]] = []
+    folder = fetch("some/model", on_progress=lambda done, due: told.append((done, due)))
+    needed = {**checkpoints["draft"], **TEMPLATE}
+    size = sum(map(len, needed.values()))
+    assert sorted(answering.given) == sorted(needed)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == needed
+    assert (told[0][1], told[-1]) == (size, (size, size))
+    assert fetch(f"some/model@{COMMIT}") == fetch("some/model@main") == folder
+    assert len(answering.given) == len(needed)
 
 
-def test_a_model_is_fetched_once_at_one_commit_and_its_size_is_told(answering, checkpoints, team, make_worker):
+def test_a_model_that_another_tool_fetched_is_not_fetched_again(answering, home):
+    code = "import huggingface_hub; huggingface_hub.snapshot_download('some/model')"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    answering.given.clear()
+    assert fetch("some/model").is_relative_to(home / "hub" / "models--some--model")
+    assert answering.given == []
+
+
+def test_without_a_network_the_cache_serves(answering, monkeypatch):
+    folder = fetch("some/model")
+    answering.shutdown()
+    answering.server_close()
+    assert fetch(f"some/model@{COMMIT}") == folder
+    assert fetch("some/model") == folder
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert fetch("some/model") == folder
+    with pytest.raises(hub.Unreachable, match="HF_HUB_OFFLINE is set, and another/model is not whole in"):
+        fetch("another/model")
+
+
+def test_a_broken_hub_gives_what_the_cache_holds_and_nothing_else(answering):
+    folder = fetch("some/model")
+    answering.is_broken = True
+    assert fetch("some/model") == folder
+    with pytest.raises(hub.Unreachable, match="another/model could not be fetched from the hub"):
+        fetch("another/model")
+    with pytest.raises(hub.Unreachable):
+        fetch("some/model", must_ask=True)
+
+
+def test_a_disk_that_fills_up_halfway_is_named_and_what_came_stays_usable(answering, tiny_disk, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(tiny_disk))
+    answering.add("large/model", {"config.json": b"{}", "model.safetensors": bytes(9 * 2**20)})
+    with pytest.raises(NotNow, match=DISK_FULL):
+        fetch("large/model")
+    (blobs,) = tiny_disk.glob("hub/models--large--model/blobs")
+    assert not list(blobs.glob("*.incomplete"))
+    answering.add("large/model", {"config.json": b"{}", "model.safetensors": b"small"})
+    assert (fetch("large/model") / "model.safetensors").read_bytes() == b"small"
+
+
+def test_a_model_that_lies_there_in_part_is_completed(answering, checkpoints):
+    folder = fetch("some/model")
+    (folder / "model.safetensors").unlink()
+    answering.given.clear()
+    assert fetch(f"some/model@{COMMIT}") == folder
+    assert (folder / "model.safetensors").read_bytes() == checkpoints["draft"]["model.safetensors"]
+    assert answering.given == []  # its content was still there
+
+
+def test_a_branch_that_moves_gives_another_folder(answering, checkpoints):
+    fetch("some/model")
+    answering.add("some/model", checkpoints["draft"], commits={"main": ANOTHER}, commit=ANOTHER)
+    assert fetch("some/model").name == ANOTHER
+    assert fetch(f"some/model@{COMMIT}").name == COMMIT
+
+
+def test_two_that_fetch_one_model_at_once_both_get_it(answering, checkpoints):
+    at_once = [
+        subprocess.Popen([sys.executable, "-m", "worker.fetching", "some/model", ""], stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    folders = {one.communicate()[0].splitlines()[-1] for one in at_once}
+    assert len(folders) == 1 and not any(one.returncode for one in at_once)
+    assert answering.given.count("model.safetensors") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("another/model", r"The hub gives no another/model \(http://127.0.0.1:\d+/another/model\). Check the name"),
+        ("some/model@v9", "some/model has no revision v9 on the hub. Choose one of http"),
+        (f"some/model@{ANOTHER}", f"some/model has no revision {ANOTHER} on the hub"),
+        ("gated/model", "gated/model is gated. Access to model gated/model is restricted .* Ask for access at http"),
+        ("hidden/model", "The hub gives no hidden/model"),
+        ("llama/cpp", "llama/cpp has no config.json with .* beside it, only GGUF weights, .* Download a GGUF file"),
+        ("some/lora", r"some/lora is an adapter \(LoRA .* Merge it: "),
+    ],
+)
+def test_what_the_hub_does_not_give_is_told_in_words(name, reason, answering, checkpoints):
+    answering.add("gated/model", checkpoints["draft"], readers=("good",))
+    answering.add("hidden/model", checkpoints["draft"], readers=("good",), is_private=True)
+    answering.add("llama/cpp", {"config.json": b"{}", "q4.gguf": b"GGUF"})
+    answering.add("some/lora", {"adapter_config.json": b"{}", "adapter_model.safetensors": b"no"})
+    with pytest.raises(BadCheckpoint, match=reason):
+        fetch(name, token="another")
+    assert "model.safetensors" not in answering.given
+
+
+def test_a_token_opens_a_gated_model_only_to_those_who_have_it(answering, checkpoints):
+    answering.add("gated/model", checkpoints["draft"], readers=("good",))
+    folder = fetch("gated/model", token="good")
+    with pytest.raises(BadCheckpoint, match="gated/model is gated"):
+        fetch(f"gated/model@{COMMIT}", token="another", must_ask=True)
+    assert fetch("gated/model", token="good", must_ask=True) == folder
+
+
+def test_a_hub_that_is_busy_for_a_moment_is_asked_again_at_once_and_later_by_the_worker(answering):
+    answering.busy = 1
+    fetch("some/model")
+    answering.busy = 1000
+    with pytest.raises(NotNow, match="too many requests"):
+        fetch("some/model", must_ask=True)
+
+
+def test_a_file_that_is_cut_off_in_the_middle_is_continued(answering):
+    weights = bytes(range(256)) * 50_000
+    answering.add("large/model", {"config.json": b"{}", "model.safetensors": weights})
+    answering.cut["model.safetensors"] = 11 * 2**20
+    assert (fetch("large/model") / "model.safetensors").read_bytes() == weights
+    assert answering.ranges == ["bytes=10485760-"]
+
+
+def test_a_file_of_another_content_or_size_than_announced_is_refused_and_not_kept(answering, checkpoints):
+    weights = checkpoints["draft"]["model.safetensors"]
+    answering.false["model.safetensors"] = weights[:-1] + bytes([weights[-1] ^ 1])
+    with pytest.raises(BadCheckpoint, match=r"model.safetensors of some/model is not what the hub announced"):
+        fetch("some/model")
+    answering.false.clear()
+    answering.false_sizes["model.safetensors"] = 17
+    with pytest.raises(BadCheckpoint, match="another size than the hub announced"):
+        fetch("some/model")
+    answering.false_sizes.clear()
+    assert (fetch("some/model") / "model.safetensors").read_bytes() == weights
+
+
+def test_a_cache_that_cannot_be_written_is_told_in_words(answering, monkeypatch, tmp_path: Path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "file"))
+    with pytest.raises(hub.Unreachable, match=r"The cache of models cannot be used.*another folder in HF_HOME"):
+        fetch("some/model")
+
+
+@pytest.mark.parametrize("text", ["a/b/c", "../b", "a/..", "a--b/c", "/a/b", "a/b@", "a/b@../c", "a/b@x y", "a", "é/b"])
+def test_what_is_no_id_of_the_hub_is_not_taken_for_one(text):
+    assert parse(text) is None
+
+
+def test_a_model_of_the_lab_is_pinned_to_a_commit_and_fetched_once_by_the_teams_token(
+    answering, checkpoints, team, make_worker
+):
+    answering.repositories["some/model"].readers = ("good",)
+    accounts.set_hub_token(team=team.home, token="good", by=team)
     model = registry.add_hub_model(name="far", hub_id="some/model", revision="", by=team)
     hands = make_worker(queue="light")
     hands.look()
     model.refresh_from_db()
-    assert model.state == "ready", model.reason
-    assert model.facts["commit"] == COMMIT
-    assert sorted(answering.given) == sorted(checkpoints["draft"])
-    (one,) = materials.cached()
-    assert one["bytes"] == sum(map(len, checkpoints["draft"].values()))
-    assert one["name"] == HubModel("some/model", COMMIT).folder_name
-    assert one["teams"] == [str(team.home.pk)]
-    assert "Fetching some/model at 0123456789ab from the hub." in JobEvent.objects.values_list("sentence", flat=True)
+    assert (model.state, model.reason, model.facts["commit"]) == ("ready", "", COMMIT)
+    assert JobEvent.objects.filter(sentence__startswith="Fetching some/model from the hub: ").count() == 1
+    given = len(answering.given)
 
     registry.add_hub_model(name="again", hub_id="some/model", revision=COMMIT, by=team)
     hands.look()
     assert list(LanguageModel.objects.values_list("state", flat=True)) == ["ready", "ready"]
-    assert len(answering.given) == len(checkpoints["draft"])
+    assert len(answering.given) == given
+
+
+def test_another_team_gets_no_gated_model_out_of_the_cache(answering, team, make_worker):
+    answering.repositories["some/model"].readers = ("good",)
+    fetch("some/model", token="good")
+    model = registry.add_hub_model(name="theirs", hub_id="some/model", revision=COMMIT, by=team)
+    make_worker(queue="light").look()
+    model.refresh_from_db()
+    assert model.state == "refused" and model.reason.startswith("some/model is gated. ")
 
 
 @pytest.mark.parametrize("kind", ["comparison", "training", "study"])
@@ -204,6 +323,3 @@ def test_every_job_can_be_cancelled_while_its_model_is_being_fetched(
     make_worker().look()
     other.join()
     assert Job.objects.get().state == "cancelled"
-    assert not any(
-        "hub-" in path.name or "growing" in path.name for path in (Path(settings.DATA_DIR) / "models").iterdir()
-    )

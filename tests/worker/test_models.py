@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from webapp.jobs.models import Job
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
 from worker import materials
+from worker.cache import FileCache
+from worker.disk import Stopped
+from worker.gguf_folders import folder_of_gguf
 
 
 @pytest.fixture
@@ -88,6 +92,52 @@ def test_a_quantised_model_is_refused_in_words_when_it_is_checked(check, checkpo
     config = json.loads(checkpoints["draft"]["config.json"]) | {"quantization_config": {"quant_method": "awq"}}
     model = check(**{"config.json": json.dumps(config).encode()})
     assert model.state == "refused" and "quantised checkpoint (AWQ)" in model.reason
+
+
+def test_a_family_without_a_language_model_is_refused_when_it_is_checked(check, checkpoints):
+    config = json.loads(checkpoints["draft"]["config.json"]) | {"model_type": "llava", "vision_config": {}}
+    model = check(**{"config.json": json.dumps(config).encode()})
+    assert model.state == "refused" and "it is a 'llava' for pictures" in model.reason
+
+
+@pytest.fixture(scope="session")
+def gguf_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.kit.gguf_files import gemma
+
+    folder = tmp_path_factory.mktemp("gguf")
+    return gemma(folder / "model", folder / "tiny.gguf")
+
+
+def test_a_gguf_file_becomes_a_model_that_says_what_it_was(team, make_worker, gguf_file):
+    upload = make.upload(team, {"tiny.gguf": gguf_file.read_bytes()})
+    model = registry.add_uploaded_model(name="one", upload=upload, by=team)
+    make_worker(queue="light").look()
+    model.refresh_from_db()
+    assert (model.state, model.reason) == ("ready", "")
+    assert model.facts["gguf"].startswith("tiny.gguf (F32, ") and model.facts["runner"] == "transformers"
+    assert [one["teams"] for one in materials.cached()] == [[str(team.home.pk)]] * 2  # the file, and its folder
+
+
+def test_nothing_is_left_of_a_folder_whose_job_was_stopped(gguf_file, tmp_path):
+    with ExitStack() as using, pytest.raises(Stopped):
+        folder_of_gguf(gguf_file, FileCache(tmp_path / "cache", 2**30), using, may_go_on=lambda: False)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_gguf_file_of_a_workers_path_that_cannot_be_made_right_is_refused_in_words(
+    team, make_worker, settings, gguf_file, tmp_path
+):
+    from tests.kit.gguf_files import contents, write_gguf
+
+    values, arrays = contents(gguf_file)
+    write_gguf(tmp_path / "other.gguf", values | {"tokenizer.ggml.model": "rwkv"}, arrays)
+    settings.MODEL_ROOTS = [tmp_path]
+    model = registry.add_path_model(name="mine", path=str(tmp_path / "other.gguf"), by=team)
+    make_worker(queue="light").look()
+    model.refresh_from_db()
+    assert model.state == "refused"
+    assert model.reason.startswith("The tokenizer of mine is of the kind 'rwkv'")
+    assert materials.cached() == []
 
 
 def test_a_model_that_could_not_be_looked_at_says_why_and_is_not_refused(

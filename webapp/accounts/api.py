@@ -86,12 +86,17 @@ class Teams(Nouns):
         asked = self.read(serializers.TeamName)
         return lambda: self.shown(services.create_team(by=self.actor.user, **asked), 201)
 
-    @extend_schema(request=serializers.TeamName, responses=serializers.TeamOut)
+    @extend_schema(request=serializers.TeamChange, responses=serializers.TeamOut)
     def partial_update(self, request: Request, pk: UUID) -> Response:
+        """Change the name, or the token that fetches the team's models from the Hugging Face hub."""
         team = self.get_object()
         if team != self.actor.team:
             raise Conflict("You act in another team now.", hint="Switch to this team first.")
-        services.rename_team(team=team, by=self.actor, **self.read(serializers.TeamName))
+        asked = self.read(serializers.TeamChange)
+        if "name" in asked:
+            services.rename_team(team=team, by=self.actor, name=asked["name"])
+        if "hub_token" in asked:
+            services.set_hub_token(team=team, by=self.actor, token=asked["hub_token"])
         return self.shown(team)
 
     @extend_schema(request=None, responses=serializers.TeamOut)

@@ -65,11 +65,16 @@ class TeamQuerySet(models.QuerySet["Team"]):
 
 class Team(Noun):
     name = models.CharField(max_length=80)
+    sealed_hub_token = models.TextField(blank=True, default="", editable=False)  # core.sealing
 
     objects = TeamQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def has_hub_token(self) -> bool:
+        return bool(self.sealed_hub_token)
 
 
 class Owned(models.QuerySet[Any]):

@@ -56,6 +56,26 @@ class TeamName(Input):
     name = Name()
 
 
+class HubToken(Input):
+    hub_token = serializers.RegexField(
+        r"^[!-~]*\Z", max_length=200, required=False, allow_blank=True, write_only=True, style={"as": "password"},
+        label="Token",
+        help_text="fetches the team's models from the Hugging Face hub; never shown again; empty: deletes it",
+        error_messages={"invalid": "A token is one word of letters, digits and signs."},
+    )  # fmt: skip
+
+
+class TeamChange(HubToken):
+    """A new name, a new token, or both."""
+
+    name = Name(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs:
+            raise serializers.ValidationError("Give name or hub_token.")
+        return attrs
+
+
 class NewInvitation(Input):
     role = serializers.ChoiceField(choices=Role.choices, default=Role.MEMBER)
     days = serializers.IntegerField(min_value=1, max_value=90, default=7, label="Valid for days")
@@ -119,9 +139,11 @@ class UserOut(Output):
 
 
 class TeamOut(Output):
+    has_hub_token = serializers.BooleanField()
+
     class Meta:
         model = Team
-        fields = ("id", "name", "created")
+        fields = ("id", "name", "created", "has_hub_token")
 
 
 class MembershipOut(Output):

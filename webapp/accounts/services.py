@@ -18,6 +18,7 @@ from webapp.accounts.models import ApiToken, Invitation, Membership, Role, Scope
 from webapp.accounts.rights import Right
 from webapp.core import secrets
 from webapp.core.problems import Conflict, Gone, Invalid
+from webapp.core.sealing import CannotOpen, opened, seal
 
 logger = logging.getLogger("drafthouse.accounts")
 MOST_TEAMS = 50
@@ -58,6 +59,26 @@ def rename_team(*, team: Team, name: str, by: Actor) -> None:
     audit.record(by, "renamed", team, to=name)
     team.name = name
     team.save(update_fields=["name"])
+
+
+@transaction.atomic
+def set_hub_token(*, team: Team, token: str, by: Actor) -> None:
+    """Keep the token that fetches the team's models from the Hugging Face hub; an empty one deletes it."""
+    by.require(Right.ADMIN)
+    audit.record(by, "set the hub token of" if token else "deleted the hub token of", team)
+    team.sealed_hub_token = seal(token) if token else ""
+    team.save(update_fields=["sealed_hub_token"])
+
+
+def hub_token(team: Team) -> str:
+    """Return the token, or nothing. Only workers ask for it."""
+    try:
+        return opened(team.sealed_hub_token) if team.has_hub_token else ""
+    except CannotOpen:
+        raise Invalid(
+            f"The Hugging Face token of {team} cannot be read: it was kept under another secret key of this service. "
+            "Set it again on the team's page."
+        ) from None
 
 
 @transaction.atomic

@@ -18,6 +18,7 @@ urlpatterns = [
     path("team/new/", views.new_team, name="new-team"),
     path("team/audit/", views.audit_log, name="audit"),
     path("team/<uuid:id>/switch/", views.switch_team, name="switch-team"),
+    path("team/<uuid:id>/hub-token/", views.set_hub_token, name="set-hub-token"),
     path("team/members/<uuid:id>/role/", views.change_role, name="change-role"),
     path("team/members/<uuid:id>/remove/", views.remove_member, name="remove-member"),
     path("team/invitations/<uuid:id>/revoke/", views.revoke_invitation, name="revoke-invitation"),

@@ -224,6 +224,7 @@ def team(request: ActorRequest) -> HttpResponse:
     )  # fmt: skip
     context: dict[str, Any] = {
         "form": form,
+        "hub_token": Form(serializers.HubToken),
         "link": link,
         "list": people,
         "invitations": Invitation.objects.visible_to(request.actor).open().select_related("created_by"),
@@ -248,6 +249,18 @@ def switch_team(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Team.objects.visible_to(request.actor), id)
     services.switch_team(user=request.user, team=found)
     return redirect(_onward(request))
+
+
+@page(Right.ADMIN, ("POST",))
+def set_hub_token(request: ActorRequest, id: UUID) -> HttpResponse:
+    found = one(Team.objects.visible_to(request.actor).filter(pk=request.actor.home.pk), id)
+    form = Form(serializers.HubToken, request)
+    by = request.actor
+    if form.submit(lambda hub_token="": services.set_hub_token(team=found, token=hub_token, by=by) or found):
+        messages.success(request, "The token is set." if found.has_hub_token else "No token is set now.")
+    else:
+        messages.error(request, f"Nothing was saved. {form.refusal}")
+    return redirect("team")
 
 
 @page(Right.ADMIN, ("POST",))

@@ -17,6 +17,7 @@ from decoding.public import (
     Objective,
     Sampling,
     Stage,
+    about_gguf_speed,
     across_loads,
     device_counts,
     overloaded,
@@ -80,7 +81,7 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     return {
         **across_loads(rows, judged, is_noisy=is_noisy),
         "objective": objective.to_dict(),
-        "warnings": [*warnings, *overloaded(rows)],
+        "warnings": [*_dequantised(comparison), *warnings, *overloaded(rows)],
         "is_noisy": is_noisy,
         "baseline": baseline,
         "samples": len(samples),
@@ -89,6 +90,12 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
         "is_mixed": len(devices) > 1,  # samples from several devices are not one fair run
         "strategies": rows,
     }
+
+
+def _dequantised(comparison: Comparison) -> list[str]:
+    """Say of models that were GGUF files whose speed is measured."""
+    models = comparison.pair.by_role if comparison.pair else {}
+    return [about_gguf_speed(role, file) for role, model in models.items() if (file := model.fact("gguf"))]
 
 
 def _stage(comparison: Comparison) -> Stage:

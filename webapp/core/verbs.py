@@ -43,6 +43,7 @@ VERBS = {  # keyed by the page route that the button's form is sent to
     "retry-job": Verb("Try again", "POST", "jobs-retry"),
     "pause-queue": Verb("Pause", "POST", "queues-pause"),
     "resume-queue": Verb("Resume", "DELETE", "queues-pause"),
+    "set-hub-token": Verb("Set the token", "PATCH", "teams-detail"),
     "change-role": Verb("Set the role", "PATCH", "members-detail"),
     "remove-member": Verb("Remove", "DELETE", "members-detail"),
     "revoke-invitation": Verb("Revoke", "DELETE", "invitations-detail"),

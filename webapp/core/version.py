@@ -1,11 +1,12 @@
 """Version of this code: the first heading of the changelog, `## 0.2.0 (unreleased)`, and the commit, where it is known:
-`0.2.0+g1a2b3c4d5e6f`."""
+`0.2.0+g1a2b3c4d5e6f`. As a program it prints both."""
 
 from __future__ import annotations
 
 import functools
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,3 +34,7 @@ def _checked_out() -> str:
     except OSError:  # git is not installed
         return ""
     return asked.stdout.strip() if asked.returncode == 0 else ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"drafthouse {version()}\n")

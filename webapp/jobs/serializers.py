@@ -164,7 +164,7 @@ class QueueOut(serializers.Serializer[Any]):
 
 
 class CachedOut(serializers.Serializer[Any]):
-    name = serializers.CharField(help_text="the hash of what the model holds, or of its place on the hub")
+    name = serializers.CharField(help_text="the hash of what the model holds")
     bytes = serializers.IntegerField()
 
 

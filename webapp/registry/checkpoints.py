@@ -7,12 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 from uuid import UUID
 
-from decoding.public import BadCheckpoint, check_against_tensors, check_numbers, model_files
+from decoding.public import (
+    BadCheckpoint,
+    check_against_tensors,
+    check_numbers,
+    gguf_config,
+    gguf_header,
+    model_files,
+    other_kind,
+)
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
 from webapp.uploads.models import UploadedFile
@@ -50,11 +58,15 @@ class CheckpointFacts:
 def examine(files: Iterable[UploadedFile], team_id: UUID) -> CheckpointFacts:
     """Return the facts, or raise Invalid with the file, its fault, and what to do."""
     files = list(files)
+    if alone := gguf_of(files):
+        return _examine_gguf(alone, team_id)
     _refuse_gguf(files, team_id)
+    _refuse_other_kind([file.path.rsplit("/")[-1] for file in files], {})
     by_name = in_one_folder(files)
     for name, file in by_name.items():
         _check_kind(name, file, team_id)
     config = _config(by_name, team_id)
+    _refuse_other_kind(by_name, config)
     tensors = _weights(by_name, team_id)
     _check_bounds(config, tensors)
     return CheckpointFacts(
@@ -124,7 +136,9 @@ def _all_counts(value: Any) -> TypeGuard[list[int]]:
 
 
 def in_one_folder(files: list[UploadedFile]) -> dict[str, UploadedFile]:
-    """Return the files below the one folder that holds config.json, by name."""
+    """Return the files below the one folder that holds config.json, by name; or the GGUF file that is the model."""
+    if alone := gguf_of(files):
+        return {alone.path.rsplit("/")[-1]: alone}
     folders = [file.path.removesuffix("config.json") for file in files if file.path.rsplit("/")[-1] == "config.json"]
     if not folders:
         raise Invalid("There is no config.json among the files.", hint="Send the whole folder of the model.")
@@ -132,12 +146,52 @@ def in_one_folder(files: list[UploadedFile]) -> dict[str, UploadedFile]:
     return {file.path.removeprefix(folder): file for file in files if file.path.startswith(folder)}
 
 
+def gguf_of(files: Iterable[UploadedFile]) -> UploadedFile | None:
+    """Return the GGUF file of an upload without safetensors; None if there is none."""
+    files = list(files)
+    found = [file for file in files if file.path.lower().endswith(".gguf")]
+    if not found or any(file.path.endswith(".safetensors") for file in files):
+        return None
+    if len(found) > 1:
+        raise Invalid(f"There are {len(found)} GGUF files, and a model is one.", hint="Send one of them.")
+    return found[0]
+
+
+def _examine_gguf(file: UploadedFile, team_id: UUID) -> CheckpointFacts:
+    try:
+        header = gguf_header.parse(FileReader(file, team_id), file.size, file.path)
+        gguf_config.names_of(header)
+        config = gguf_config.config_of(header)
+        check_numbers(config, file.path)
+    except BadCheckpoint as refusal:
+        raise Invalid(str(refusal), code=refusal.code) from None
+    tokens = {name: value for name, value in header.values.items() if name.startswith("tokenizer.ggml.")}
+    return CheckpointFacts(
+        model_type=config["model_type"],
+        architecture=config["architectures"][0],
+        vocab_size=config["vocab_size"],
+        layer_count=config["num_hidden_layers"],
+        hidden_size=config["hidden_size"],
+        context_length=config["max_position_embeddings"],
+        parameter_count=sum(tensor.count for tensor in header.tensors.values()),
+        weight_bytes=file.size,
+        dtypes=(header.format,),
+        tokenizer_sha256=hashlib.sha256(repr(sorted(tokens.items())).encode()).hexdigest(),
+    )
+
+
 def _refuse_gguf(files: Iterable[UploadedFile], team_id: UUID) -> None:
-    """Refuse files of llama.cpp before anything else: they often come alone."""
+    """Refuse files of llama.cpp under other names."""
     for file in files:
         is_text = file.path.lower().endswith(TEXTS)
         if not is_text and FileReader(file, team_id).read(len(model_files.GGUF)) == model_files.GGUF:
-            raise _refuse(file.path, model_files.IS_GGUF, model_files.TAKE_SAFETENSORS)
+            raise _refuse(file.path, "is GGUF, the format of llama.cpp", "Send it alone, as a file named ….gguf.")
+
+
+def _refuse_other_kind(names: Collection[str], config: Mapping[str, Any]) -> None:
+    """Refuse adapters, draft heads and pipelines: they are no models of their own."""
+    if other := other_kind(names, config):
+        raise Invalid(f"This {other[0]}.", hint=other[1], code="bad-checkpoint")
 
 
 def _check_kind(name: str, file: UploadedFile, team_id: UUID) -> None:

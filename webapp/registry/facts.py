@@ -25,6 +25,7 @@ FACTS: dict[str, tuple[str, Words]] = {
     "context_length": ("context", _tokens),
     "weight_bytes": ("weights", size),
     "dtypes": ("number format", plain),
+    "gguf": ("dequantised from", lambda file: f"{file}; speeds are those of the dequantised weights"),
     "runner": ("decoder", lambda name: RUNNERS.get(name, str(name))),
     "end_tokens": ("end tokens", plain),
     "reads_back": ("tokenizer gives text back", plain),

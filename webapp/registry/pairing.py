@@ -9,20 +9,25 @@ from typing import Any
 from django.db.models import Sum
 
 from decoding.public import BadCheckpoint, BadPair, PairFinding, check_pair
+from webapp.core.hub import HubModel
 from webapp.core.problems import Invalid
+from webapp.registry import checkpoints
 from webapp.registry.models import LanguageModel, Readiness
 from webapp.registry.sketches import sketch
 
 Finding = dict[str, str]  # level: fits | remark; topic; sentence; method, if the tokenizers differ
 
 
-def findings(target: LanguageModel, draft: LanguageModel | None) -> list[Finding]:
-    """Return remarks on two models as a pair, or on a target alone. Raise Invalid if they cannot be one."""
-    models = {"target": target, "draft": draft} if draft else {"target": target}
+def findings(target: LanguageModel | HubModel, draft: LanguageModel | HubModel | None) -> list[Finding]:
+    """Return remarks on two models as a pair, or on a target alone. Raise Invalid if they cannot be one. Nobody has
+    looked yet at models that are only ids of the hub."""
+    given = {"target": target, "draft": draft} if draft else {"target": target}
+    models = {role: model for role, model in given.items() if isinstance(model, LanguageModel)}
     for role, model in models.items():
         if model.state == Readiness.REFUSED:
             raise Invalid(f"{model.name} was refused: {model.reason}", field=role, hint="Choose another model.")
-    if any(model.upload is None for model in models.values()):
+    uploads = [model.upload for model in models.values() if model.upload]
+    if len(uploads) < len(given) or any(checkpoints.gguf_of(upload.files.all()) for upload in uploads):
         sentence = "Only a worker can open these models. It checks before the first run whether they fit."
         return [{"level": "remark", "topic": "models", "sentence": sentence}]
     with tempfile.TemporaryDirectory(prefix="drafthouse-pair-") as folder:

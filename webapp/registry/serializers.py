@@ -11,18 +11,17 @@ from rest_framework import serializers
 
 from decoding.public import FORMS, METHODS
 from webapp.accounts.serializers import Name
+from webapp.core import hub
 from webapp.core.api import Input, Output, Visible
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, TokenLengths
 from webapp.registry.recipe_fields import PairField
 from webapp.uploads.models import Upload
 
 HUB_ID = RegexValidator(
-    r"^[A-Za-z0-9](?!.*(\.\.|--))[A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}\Z",
-    "This is not an id of the Hugging Face hub. An id is owner/name, without https:// and host.",
+    rf"^{hub.ID}\Z",
+    "This is not an id of the Hugging Face hub. An id is owner/name or owner/name@revision, without https:// and host.",
 )
-REVISION = RegexValidator(
-    r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._/-]{0,99}\Z", "This is not the name of a branch, tag or commit."
-)
+REVISION = RegexValidator(rf"^{hub.REVISION}\Z", "This is not the name of a branch, tag or commit.")
 PROMPT_FILE = r"\.(txt|md|jsonl|ndjson|json|csv|tsv)$"
 MOST_UPLOADS = 200  # offered in a form
 FORM_CHOICES = [("", "recognised by its columns")] + [(form.slug, form.title) for form in FORMS.values()]
@@ -49,8 +48,8 @@ class Uploaded(Visible):
 
 def model_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
     used = LanguageModel.objects.exclude(upload=None).values("upload")
-    whole = rows.filter(files__path__endswith="config.json").filter(files__path__endswith=".safetensors")
-    return whole.exclude(pk__in=used)
+    folders = rows.filter(files__path__endswith="config.json").filter(files__path__endswith=".safetensors")
+    return (folders | rows.filter(files__path__iendswith=".gguf")).exclude(pk__in=used)
 
 
 def prompt_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
@@ -61,21 +60,21 @@ def prompt_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
 class NewModel(Input):
     """A model from one of three sources: an upload, an id of the hub with its revision, or a path on the worker."""
 
-    name = Name(max_length=200)
+    name = Name(max_length=200, required=False, help_text="a Hugging Face id is its own name unless you give another")
     upload = Uploaded(model_uploads, required=False)
     hub_id = serializers.CharField(
-        max_length=200,
+        max_length=300,
         required=False,
         validators=[HUB_ID],
         label="Hugging Face id",
-        help_text="owner/name; a worker fetches it",
+        help_text="owner/name or owner/name@revision; a worker fetches it",
     )
-    revision = serializers.CharField(max_length=100, required=False, default="main", validators=[REVISION])
+    revision = serializers.CharField(max_length=100, required=False, default=hub.MAIN, validators=[REVISION])
     path = serializers.CharField(
         max_length=300,
         required=False,
         label="Path on the worker",
-        help_text="below a folder that the operator allows with DRAFTHOUSE_MODEL_ROOTS",
+        help_text="of a folder or a GGUF file, below a folder that the operator allows with DRAFTHOUSE_MODEL_ROOTS",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -83,20 +82,40 @@ class NewModel(Input):
         if len(given) != 1:
             one = "Choose files, or give a Hugging Face id or a path: one of upload, hub_id and path."
             raise serializers.ValidationError(f"Give only one of {' and '.join(given)}." if given else one)
+        if (model := hub.parse(attrs.get("hub_id", ""))) and model.revision:
+            if attrs["revision"] not in (hub.MAIN, model.revision):
+                raise serializers.ValidationError({"revision": "The id names another revision; give only one."})
+            attrs |= {"hub_id": model.hub_id, "revision": model.revision}
+        if not attrs.setdefault("name", attrs.get("hub_id", "")):
+            raise serializers.ValidationError({"name": "Give the model a name."})
         return attrs
 
 
-class DraftField(Visible):
+class ModelField(Visible):
+    """A model of the team, or an id of the hub, whose model is added with the pair."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(queryset=LanguageModel.objects.all(), **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            if error.get_codes() == ["unknown"] and (model := hub.parse(data)):
+                return model
+            raise
+
+
+class DraftField(ModelField):
     """Draft of a pair, or none."""
 
     def __init__(self, **options: Any) -> None:
-        rows = LanguageModel.objects.all()
-        super().__init__(queryset=rows, required=False, allow_null=True, default=None, **options)
+        super().__init__(required=False, allow_null=True, default=None, **options)
 
 
 class NewPair(Input):
     name = Name(max_length=200)
-    target = Visible(queryset=LanguageModel.objects.all(), help_text="the model whose text you want")
+    target = ModelField(help_text="the model whose text you want; owner/name adds a model of the Hugging Face hub")
     draft = DraftField(help_text="the small model that proposes tokens; empty: the target runs alone")
     other_tokenizer = serializers.ChoiceField(
         choices=METHODS,
@@ -108,7 +127,7 @@ class NewPair(Input):
 
 
 class PairQuestion(Input):
-    target = Visible(queryset=LanguageModel.objects.all())
+    target = ModelField()
     draft = DraftField()
 
 

@@ -13,6 +13,7 @@ from django.db import transaction
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
+from webapp.core.hub import MAIN, HubModel
 from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
@@ -102,7 +103,9 @@ def _as_json(facts: CheckpointFacts) -> dict[str, Any]:
 # Pairs ----------------------------------------------------------------------------------------------------------------
 
 
-def check_pair(*, target: LanguageModel, draft: LanguageModel | None = None) -> list[dict[str, str]]:
+def check_pair(
+    *, target: LanguageModel | HubModel, draft: LanguageModel | HubModel | None = None
+) -> list[dict[str, str]]:
     """Read both tokenizers. This may take seconds: do it outside transactions."""
     return pairing.findings(target, draft)
 
@@ -110,14 +113,14 @@ def check_pair(*, target: LanguageModel, draft: LanguageModel | None = None) -> 
 def add_pair(
     *,
     name: str,
-    target: LanguageModel,
-    draft: LanguageModel | None = None,
+    target: LanguageModel | HubModel,
+    draft: LanguageModel | HubModel | None = None,
     by: Actor,
     other_tokenizer: str = "auto",
     findings: list[dict[str, str]] | None = None,
 ) -> Pair:
     """Register a pair, after a look at its models unless `findings` come of one. Without a draft it is a target
-    alone."""
+    alone. An id of the hub stands for the team's model of that id, which is added if there is none."""
     by.require(Right.SUBMIT)
     found = check_pair(target=target, draft=draft) if findings is None else findings
     with transaction.atomic():
@@ -125,10 +128,19 @@ def add_pair(
             team=by.home,
             created_by=by.user,
             name=name,
-            target=target,
-            draft=draft,
+            target=_registered(target, by),
+            draft=_registered(draft, by) if draft else None,
             other_tokenizer=other_tokenizer,
             findings=found,
         )
         audit.record(by, "added", pair)
     return pair
+
+
+def _registered(model: LanguageModel | HubModel, by: Actor) -> LanguageModel:
+    if isinstance(model, LanguageModel):
+        return model
+    asked = {"location": model.hub_id, "revision": model.revision or MAIN}
+    there = LanguageModel.objects.visible_to(by).kept().filter(source=LanguageModel.Origin.HUB, **asked)
+    found: LanguageModel | None = there.exclude(state=Readiness.REFUSED).order_by("created").first()
+    return found or add_hub_model(name=model.hub_id, hub_id=model.hub_id, revision=asked["revision"], by=by)

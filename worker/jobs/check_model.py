@@ -31,13 +31,14 @@ class CheckModel(Order):
     judges_models = True
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from decoding.models.checkpoints import tokenizer_of
+        from decoding.models.checkpoints import check_family, tokenizer_of
 
         emit(
             JobProgress("reading its files", 0, 1)
         )  # steps of their own: how long one takes does not tell of the other
         facts = inspect(self.folder)
         facts.check_format()
+        check_family(facts)
         emit(JobProgress("loading its tokenizer", 0, 1))
         tokenizer = tokenizer_of(facts)
         emit(
@@ -52,6 +53,7 @@ class CheckModel(Order):
                     "dtypes": [facts.dtype],
                     "reads_back": tokenizer.decode(tokenizer.encode(SENTENCE)) == SENTENCE,
                     "end_tokens": sorted(facts.end_tokens),
+                    **({"gguf": str(facts.origin)} if facts.origin else {}),
                 }
             )
         )
@@ -71,8 +73,13 @@ def work(attempt: Attempt) -> None:
 
     model = attempt.insist(lambda: LanguageModel.objects.select_related("upload").get(job=attempt.job))
     facts: dict[str, object] = {}
+
+    def tell(done: int, due: int) -> None:
+        if due >= MIB:
+            attempt.record(JobProgress("bringing its files here, in MiB", done // MIB, due // MIB))
+
     try:
-        folder = attempt.folder_of(model, lambda done, due: attempt.progress(done // MIB, due // MIB))
+        folder = attempt.folder_of(model, tell)
         for report in attempt.reports(CheckModel(folder)):
             match report:
                 case JobProgress():

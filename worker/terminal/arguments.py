@@ -163,12 +163,12 @@ def _require_parts_of(choices: Sequence[Choice], bench: Bench) -> None:
     for choice in choices:
         if choice.spec.needs_draft:
             raise BadStrategy(
-                f"{without_draft.why_not(choice.label)} Give --draft DIR, or leave {choice.strategy} out."
+                f"{without_draft.why_not(choice.label)} Give --draft MODEL, or leave {choice.strategy} out."
             )
         if choice.classifier is not None and not bench.material.classifier_at(choice.classifier):
             raise BadStrategy(
                 f"{choice.label} needs a classifier, and there is none beside this target. Train one on its copies: "
-                "train-disco --target DIR --design sources stores it there. Or name the folder of another: "
+                "train-disco --target MODEL --design sources stores it there. Or name the folder of another: "
                 f"{choice.strategy}:classifier=DIR."
             )
 

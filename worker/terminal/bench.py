@@ -22,6 +22,8 @@ from worker.terminal.parser import BadArguments, Parser
 from worker.terminal.prompt_files import read_prompt_file
 from worker.terminal.values import count_of, number, whole_number
 
+MODEL = "a folder, a GGUF file, or an id of the Hugging Face hub such as org/name or org/name@revision"
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -46,9 +48,10 @@ def read_bench(
     what the command does if it needs a draft. Without `has_turns`, it takes the first turns of conversations."""
     material = material_of(args)
     if drafting and material.draft is None:
-        raise BadArguments(f"{without_draft.lacks_draft(drafting)} Give --draft DIR.")
+        raise BadArguments(f"{without_draft.lacks_draft(drafting)} Give --draft MODEL.")
     material = replace(material, split=None if all_splits else split or material.split)
     prompts = read_prompt_file(material.prompts, material.split, args.limit, args.form)
+    material = material.as_folders()
     return Bench(
         material=material,
         pair=_pair(args, material),
@@ -96,8 +99,8 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     )
     models = parser.add_argument_group("what to run")
     models.add_argument("--pair", metavar="NAME", help="a pair in the box: starter, which is also the default")
-    models.add_argument("--target", type=Path, metavar="DIR", help="the target's checkpoint")
-    models.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint; none: the target alone")
+    models.add_argument("--target", type=Path, metavar="MODEL", help=f"the target: {MODEL}")
+    models.add_argument("--draft", type=Path, metavar="MODEL", help="the draft, likewise; none: the target alone")
     models.add_argument(
         "--other-tokenizer",
         choices=METHODS,

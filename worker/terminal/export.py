@@ -8,8 +8,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from decoding.models.tensor_headers import BYTES
+from worker.terminal.bench import MODEL
 from worker.terminal.files import require_folder, whole_path
 from worker.terminal.guarded import allow, guarded
+from worker.terminal.material import here
 from worker.terminal.parser import BadArguments, Parser
 
 DTYPES = ("float32", "float16", "bfloat16")
@@ -23,8 +25,8 @@ def run(argv: Sequence[str]) -> None:
         "docs/gguf.md lists what can be written.",
         allow_abbrev=False,
     )
-    parser.add_argument("--target", type=Path, required=True, metavar="DIR", help="the target's checkpoint")
-    parser.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint")
+    parser.add_argument("--target", type=Path, required=True, metavar="MODEL", help=f"the target: {MODEL}")
+    parser.add_argument("--draft", type=Path, metavar="MODEL", help="the draft")
     parser.add_argument("--dtype", choices=DTYPES, default="float16", help="of the matrices (%(default)s)")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FOLDER", help="where the files go")
     if argv[:1] != ["gguf"] and not {"-h", "--help"} & set(argv):
@@ -34,8 +36,8 @@ def run(argv: Sequence[str]) -> None:
 
     from decoding.models.gguf.writing import export_of, write  # loads torch: slips are told before that
 
-    folders = {"target": args.target, "draft": args.draft}
-    exports = {name: export_of(folder) for name, folder in folders.items() if folder}
+    models = {"target": args.target, "draft": args.draft}
+    exports = {name: export_of(here(model)) for name, model in models.items() if model}
     allow(COPIES * BYTES["F32"] * max(export.largest for export in exports.values()))
     args.out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as files:  # both files get their names at the end

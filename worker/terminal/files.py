@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import TextIO
 
 from decoding.errors import DrafthouseError
 from worker.terminal.guarded import writes
+
+ROOT = Path(__file__).resolve().parents[2]
+GIB = 2**30
 
 
 class BadOutput(DrafthouseError):
@@ -22,6 +26,14 @@ def require_folder(path: Path) -> None:
     there = next(place for place in (path.resolve(), *path.resolve().parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise BadOutput(f"{path} cannot be written: {there} is not a folder of yours. Give another with --out DIR.")
+
+
+def kept(name: str) -> tuple[Path, int]:
+    """Folder of files that commands keep for the next ones, and the bytes that they may take."""
+    data = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data").expanduser()
+    data.mkdir(parents=True, exist_ok=True)
+    most = int(os.environ.get("DRAFTHOUSE_MODEL_CACHE_GB") or 0) * GIB
+    return data / name, most or shutil.disk_usage(data).total
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from decoding.backends.contestants.servers.servers_only import ServersOnly
 from decoding.choice import Choice
 from decoding.models.checkpoints import LoadedModel
 from decoding.models.devices import set_threads, usual_threads
+from webapp.core.hub import HubModel
 from worker.engine.pairs import ready_pair
 from worker.engine.residents import Residents
 from worker.memory import lengths_of, run_size
@@ -97,9 +98,11 @@ def _need(bench: Bench) -> int:
 def _about(model: LoadedModel) -> Mapping[str, Any]:
     return {
         "folder": str(model.folder.path),
+        **({"hub": f"{known.hub_id}@{known.revision}"} if (known := HubModel.of_folder(model.folder.path)) else {}),
         "family": model.folder.family,
         "parameters": model.folder.parameters,
         "stored_as": model.folder.dtype,
         "fingerprint": model.folder.fingerprint,
+        **({"gguf": str(model.folder.origin)} if model.folder.origin else {}),
         **dataclasses.asdict(model.runner.facts),
     }

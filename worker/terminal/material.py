@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from decoding.errors import BadCheckpoint
 from decoding.vocabularies.fit import PairReport, check_pair
+from webapp.core.hub import HubModel, parse
+from worker import hub
+from worker.disk import NotNow
+from worker.terminal.files import ROOT
+from worker.terminal.gguf import model_folder
 from worker.terminal.parser import BadArguments
+from worker.terminal.progress import ProgressLine
 
-ROOT = Path(__file__).resolve().parents[2]
+MB = 10**6
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,7 @@ class Material:
     prompts: Path
     split: str | None = None
     settings: Path | None = None  # JSON: how to sample, as far as nobody asks for anything else
+    named: Path | None = None  # the GGUF file that `target` was made of
 
     @cached_property
     def report(self) -> PairReport:
@@ -31,8 +40,19 @@ class Material:
 
     @property
     def own_classifier(self) -> Path:
-        """Beside the target, where `train-disco` puts it."""
-        return self.target.resolve().parent / "disco"
+        """Folder beside the target, where `train-disco` puts it. The cache of the hub has another place: beside a model
+        its tools expect only what the hub gave."""
+        given = self.named or self.target
+        folder = (given.parent if given.is_file() else given).resolve()
+        if HubModel.of_folder(folder):
+            return folder.parents[3] / "assets" / "drafthouse" / folder.parents[1].name / "disco"
+        return (folder if given.is_file() else folder.parent) / "disco"
+
+    def as_folders(self) -> Material:
+        """Return it with both models as folders: fetched, or made of a GGUF file."""
+        target, draft = here(self.target), self.draft and here(self.draft)
+        is_made = self.target.exists() and target != self.target
+        return replace(self, target=target, draft=draft, named=self.target if is_made else None)
 
     def classifier_at(self, name: str) -> Path | None:
         if name:
@@ -61,7 +81,7 @@ def material_of(args: argparse.Namespace) -> Material:
     elif args.pair is not None:
         raise BadArguments("--pair names both models; leave out --target and --draft, or leave out --pair.")
     elif args.target is None:
-        raise BadArguments("A draft needs a target to draft for: give --target DIR too.")
+        raise BadArguments("A draft needs a target to draft for: give --target MODEL too.")
     elif args.prompts is None:
         raise BadArguments("Models of your own need prompts: give --prompts FILE.")
     else:
@@ -72,10 +92,31 @@ def material_of(args: argparse.Namespace) -> Material:
     return material
 
 
+def here(model: Path) -> Path:
+    """Return a model's folder: the one that is named, one made of a GGUF file, or one of the hub, fetched first."""
+    if model.exists():
+        return model_folder(model)
+    asked = parse(str(model))
+    if asked is None or model.suffix == ".gguf":
+        return model
+    line = ProgressLine(sys.stderr)
+
+    def show(done: int, due: int) -> None:
+        if due >= MB:
+            line.show(done // MB, due // MB, f"MB of {asked} from the hub", says_end=True)
+
+    try:
+        return hub.fetch(asked, lambda: True, show)
+    except (BadCheckpoint, hub.Unreachable, NotNow) as trouble:
+        raise BadCheckpoint(f"{model} is no folder here. {trouble}") from None
+    finally:
+        line.close()
+
+
 def _from_the_box(name: str) -> Material:
     if name not in BOX:
         raise BadArguments(
             f"There is no pair {name!r} in the box; there is {', '.join(BOX)}. For models of your own, give "
-            "--target DIR and, if there is one, --draft DIR."
+            "--target MODEL and, if there is one, --draft MODEL."
         )
     return BOX[name]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from decoding.choice import choose
 from decoding.measure.summary import so_few
 from decoding.words import change
-from worker.cache import GIB
 from worker.engine.residents import Residents
 from worker.jobs.proof import Prove
 from worker.jobs.proof.proving import promise_of
 from worker.terminal.bench import Bench
-from worker.terminal.material import ROOT
+from worker.terminal.files import kept
 from worker.terminal.studying import carry_out, say
 
 
@@ -24,18 +20,10 @@ def proved(bench: Bench, plan: Mapping[str, Any], residents: Residents) -> Mappi
     """Prove the plan's best setting that llama.cpp can be given, and print what came of it."""
     promise = promise_of((choose(row["strategy"], row["params"]), row["speedup"]) for row in plan["settings"])
     say(f"Proving {promise.choice.label} on llama-server: {promise.options}")
-    order = Prove(bench.pair, bench.prompts, bench.sampling, promise.choice, promise.speedup, *kept())
+    order = Prove(bench.pair, bench.prompts, bench.sampling, promise.choice, promise.speedup, *kept("gguf"))
     found = carry_out(order, bench, residents=residents)
     print(as_text(found))
     return found
-
-
-def kept() -> tuple[Path, int]:
-    """The folder of GGUF files that earlier proofs wrote, and the bytes that they may take."""
-    data = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data").expanduser()
-    data.mkdir(parents=True, exist_ok=True)
-    most = int(os.environ.get("DRAFTHOUSE_MODEL_CACHE_GB") or 0) * GIB
-    return data / "gguf", most or shutil.disk_usage(data).total
 
 
 def as_text(found: Mapping[str, Any]) -> str:

@@ -11,8 +11,8 @@ const KINDS = [
   ["is a pickle, which can run any code when it is opened. Convert it to safetensors, or leave it out", (head, path) =>
     (head[0] === 0x80 && head[1] >= 2 && head[1] <= 5) || (text(head).startsWith("PK") && TORCH.test(path))],
   ["is a NumPy file. Convert it to safetensors, or leave it out", (head) => text(head).startsWith("\x93NUMPY")],
-  ["is GGUF, the format of llama.cpp, and Drafthouse reads safetensors. Send the folder that it was made from, with "
-    + "config.json, *.safetensors and tokenizer files. ./drafthouse export gguf goes the other way", (head) => text(head).startsWith("GGUF")],
+  ["is GGUF, the format of llama.cpp. Send it alone, as a file named ….gguf", (head, path) =>
+    text(head).startsWith("GGUF") && !/\.gguf$/i.test(path)],
   ["is a program. Leave it out", (head) => text(head).startsWith("\x7fELF") || text(head).startsWith("MZ")],
 ];
 

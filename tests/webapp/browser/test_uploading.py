@@ -126,11 +126,7 @@ def test_why_an_archive_is_refused_is_told_on_the_page(open_page, work):
         ("pytorch_model.bin", b"PK\x03\x04" + bytes(100), "is a pickle"),
         ("weights.safetensors", b"\x80\x04\x95" + bytes(100), "is a pickle"),
         ("model.safetensors", bytes(100), "is not a whole safetensors file"),
-        (
-            "model.gguf",
-            b"GGUF" + bytes(100),
-            "is GGUF, the format of llama.cpp, and Drafthouse reads safetensors. Send",
-        ),
+        ("model.bin", b"GGUF" + bytes(100), "is GGUF, the format of llama.cpp. Send it alone"),
         ("modeling.py", b"import os", "is code"),
     ],
 )

@@ -17,6 +17,8 @@ NOT_HERE = {
     "./drafthouse test": "is what runs this test",
     "./drafthouse bench": "takes minutes; tests of benchmarks run their parts",
     ".venv/bin/python -m starter.curve": "takes a minute; tests/starter/test_ladder.py runs its parts",
+    "drafthouse ": "needs the wheel; tests/launcher/test_package.py installs it",
+    "uvx": "fetches torch again",
     "docker": "needs Docker; docker/try runs the images, tests/launcher reads the files",
     "git pull && COMMIT=": "needs Docker",
     "git checkout": "needs Docker",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
+import numpy as np
 import pytest
 from django.db import connection
 
 from tests.kit import make
+from tests.kit.gguf_files import gemma_vocabulary, write_gguf
 from webapp.core.problems import Invalid
+from webapp.entries.services import freeze
 from webapp.jobs.models import Job
-from webapp.registry import checkpoints
+from webapp.registry import checkpoints, services
 from webapp.registry.models import LanguageModel
 
 
@@ -23,20 +27,24 @@ def spoilt(**changes):
     return json.dumps({**make.CONFIG, **changes}).encode()
 
 
-def test_a_sound_folder_gives_its_facts(world):
+def test_a_sound_folder_gives_its_facts_whatever_large_numbers_its_config_holds(world):
     facts = examine(world, {f"tiny/{name}": content for name, content in make.checkpoint().items()})
     assert (facts.architecture, facts.vocab_size, facts.layer_count) == ("LlamaForCausalLM", 32, 2)
     assert facts.parameter_count == 32 * 8 + 8 + 2 * (4 * 64 + 3 * 128 + 16)
     assert facts.dtypes == ("float32",)
+    config = spoilt(rotary_emb_base=500_000_000, seed=1 << 31, mlp_only_layers=[0, 1], eos_token_id=[31, -1])
+    assert examine(world, make.checkpoint(**{"config.json": config})).layer_count == 2
 
 
 def test_registering_it_asks_a_worker_to_look(world):
     upload = make.upload(world.actor(world.bob), make.checkpoint())
-    answer = world.api(world.bob).post("/api/v1/models/", {"name": "tiny", "upload": str(upload.pk)})
-    assert (answer.status_code, answer.json()["state"]) == (202, "checking")
-    assert answer.json()["facts"]["vocab_size"] == 32
-    assert Job.objects.get().kind == "check-model"
+    client = world.api(world.bob)
+    answer = client.post("/api/v1/models/", {"name": "tiny", "upload": str(upload.pk)})
+    assert (answer.status_code, answer.json()["state"], answer.json()["facts"]["vocab_size"]) == (202, "checking", 32)
     assert answer["Location"].endswith(f"/api/v1/models/{answer.json()['id']}/")
+    answer = client.post("/api/v1/models/", {"name": "x", "hub_id": "Qwen/Qwen3-0.6B", "revision": "main"})
+    assert answer.status_code == 202
+    assert [job.kind for job in Job.objects.order_by("created")] == ["check-model", "fetch-model"]
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "x.ckpt", "x.pkl", "sub/optimizer.pth"])
@@ -54,26 +62,62 @@ def test_a_pickle_under_another_name_is_refused(world, name):
 GGUF = b"GGUF" + bytes(100)
 
 
+@pytest.fixture
+def gemma_file(tmp_path):
+    """Bytes of a GGUF file, whose header alone is looked at here."""
+    sizes = {"context_length": 128, "embedding_length": 4, "block_count": 1, "feed_forward_length": 8}
+    attention = {"head_count": 1, "sliding_window": 4, "layer_norm_rms_epsilon": 1e-6}
+    values: dict[str, Any] = {"general.architecture": "gemma3"}
+    values |= {f"gemma3.{name}": size for name, size in sizes.items()}
+    values |= {f"gemma3.attention.{name}": value for name, value in attention.items()}
+    arrays = {"token_embd.weight": np.zeros((278, 4), np.float16)}
+    return write_gguf(tmp_path / "one.gguf", values | gemma_vocabulary(), arrays).read_bytes()
+
+
+def test_a_gguf_file_gives_its_facts(world, gemma_file):
+    facts = examine(world, {"sub/tiny.F16.GGUF": gemma_file, "README.md": b"about it"})
+    assert (facts.architecture, facts.vocab_size, facts.layer_count) == ("Gemma3ForCausalLM", 278, 1)
+    assert (facts.parameter_count, facts.dtypes) == (4 * 278, ("F16",))
+
+
+def test_a_pair_with_a_gguf_file_is_checked_by_a_worker(world, gemma_file):
+    by = world.actor(world.bob)
+    upload = make.upload(by, {"one.gguf": gemma_file})
+    model = services.add_uploaded_model(name="g", upload=upload, by=by)
+    assert [found["topic"] for found in services.add_pair(name="p", target=model, by=by).findings] == ["models"]
+
+
 @pytest.mark.parametrize(
-    "files", [{"model-q4.gguf": GGUF}, make.checkpoint(**{"model.gguf": GGUF}), {"model.safetensors": GGUF}]
+    ("files", "says"),
+    [
+        ({"model-q4.gguf": GGUF}, "model-q4.gguf is not a whole GGUF file"),
+        ({"a.gguf": GGUF, "b.gguf": GGUF}, "There are 2 GGUF files"),
+        (make.checkpoint(**{"model.gguf": GGUF}), "model.gguf is GGUF"),
+        ({"model.safetensors": GGUF}, "model.safetensors is GGUF"),
+    ],
 )
-def test_gguf_is_refused_with_the_way_to_safetensors_and_back(world, files):
-    with pytest.raises(Invalid) as refused:
+def test_gguf_that_is_no_whole_model_alone_is_refused(world, files, says):
+    with pytest.raises(Invalid, match=says):
         examine(world, files)
-    assert "is GGUF, the format of llama.cpp, and Drafthouse reads safetensors." in refused.value.detail
-    assert "Take the folder that it was made from" in refused.value.hint and "export gguf" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"lora/adapter_config.json": b"{}", "lora/adapter_model.safetensors": b""}, "This is an adapter"),
+        ({"model_index.json": b"{}", "unet/config.json": b"{}"}, "This is a pipeline of diffusers"),
+        (make.checkpoint(**{"config.json": spoilt(architectures=["LlamaForCausalLMEagle3"])}), "draft head .EAGLE-3"),
+    ],
+)
+def test_what_is_no_model_of_its_own_is_named(world, files, says):
+    with pytest.raises(Invalid, match=says):
+        examine(world, files)
 
 
 @pytest.mark.parametrize("name", ["modeling_x.py", "lib.so", "run.sh"])
 def test_code_is_refused(world, name):
     with pytest.raises(Invalid, match="never runs code that was sent"):
         examine(world, make.checkpoint(**{name: b"print()"}))
-
-
-def test_a_config_that_asks_for_remote_code_is_refused(world):
-    config = spoilt(auto_map={"AutoModelForCausalLM": "modeling_x.X"})
-    with pytest.raises(Invalid, match="remote code"):
-        examine(world, make.checkpoint(**{"config.json": config}))
 
 
 @pytest.mark.parametrize(
@@ -88,11 +132,6 @@ def test_a_config_that_asks_for_remote_code_is_refused(world):
 def test_a_config_that_cannot_be_read_is_refused(world, config):
     with pytest.raises(Invalid, match=r"config\.json"):
         examine(world, make.checkpoint(**{"config.json": config}))
-
-
-def test_a_config_may_hold_the_large_numbers_of_real_models(world):
-    config = spoilt(rotary_emb_base=500_000_000, seed=1 << 31, mlp_only_layers=[0, 1], eos_token_id=[31, -1])
-    assert examine(world, make.checkpoint(**{"config.json": config})).layer_count == 2
 
 
 GOOD = make.safetensors({"a": [2, 2], "b": [3]})
@@ -128,18 +167,18 @@ def test_weights_that_do_not_add_up_are_refused(world, content):
         examine(world, make.checkpoint(**{"model.safetensors": content}))
 
 
-def test_missing_parts_are_named(world):
+def test_missing_parts_are_named_and_remote_code_is_refused(world):
     for part in ("config.json", "tokenizer.json", "model.safetensors"):
         files = make.checkpoint()
         del files[part]
         with pytest.raises(Invalid, match=r"There is no"):
             examine(world, files)
-
-
-def test_an_index_that_names_a_missing_shard_is_refused(world):
     index = json.dumps({"weight_map": {"model.norm.weight": "model-00002-of-00002.safetensors"}}).encode()
     with pytest.raises(Invalid, match="where it is not"):
         examine(world, make.checkpoint(**{"model.safetensors.index.json": index}))
+    config = spoilt(auto_map={"AutoModelForCausalLM": "modeling_x.X"})
+    with pytest.raises(Invalid, match="remote code"):
+        examine(world, make.checkpoint(**{"config.json": config}))
 
 
 @pytest.mark.parametrize(
@@ -158,6 +197,28 @@ def test_a_hub_model_waits_for_a_worker_to_fetch_it(world):
         "/api/v1/models/", {"name": "x", "hub_id": "Qwen/Qwen3-0.6B", "revision": "main"}
     )
     assert (answer.status_code, Job.objects.get().kind) == (202, "fetch-model")
+
+
+def test_only_a_hub_model_has_a_name_of_its_own(world, settings):
+    settings.MODEL_ROOTS = ["/models"]
+    longest = f"{'a' * 96}/{'b' * 96}"
+    made = world.api(world.bob).post("/api/v1/models/", {"hub_id": f"{longest}@{'c' * 100}"}).json()
+    assert (made["name"], made["location"], made["revision"]) == (longest, longest, "c" * 100)
+    assert world.api(world.bob).post("/api/v1/models/", {"path": "/models/a"}).json()["field"] == "name"
+    page = world.page(world.bob)
+    assert page.post("/models/new/", {"hub_id": "a/b"}).status_code == 302
+    assert "Give the model a name." in page.post("/models/new/", {"path": "/models/a"}).content.decode()
+
+
+def test_the_id_of_a_hub_model_may_name_its_revision(world):
+    def add(**body: str) -> dict[str, str]:
+        return world.api(world.bob).post("/api/v1/models/", {"name": "x", **body}).json()
+
+    made = add(hub_id="Qwen/Qwen3-0.6B@v1.0")
+    assert (made["name"], made["location"], made["revision"]) == ("x", "Qwen/Qwen3-0.6B", "v1.0")
+    assert add(hub_id="a/b@v1", revision="v2")["field"] == "revision"
+    assert add(hub_id="a/b@../x")["field"] == "hub_id"
+    assert Job.objects.count() == 1
 
 
 @pytest.mark.parametrize(
@@ -182,13 +243,7 @@ def test_exactly_one_source_is_given(world):
     assert "Choose files, or give a Hugging Face id" in shown and "non_field_errors" not in shown
 
 
-def test_another_teams_upload_is_not_there(world):
-    upload = make.upload(world.actor(world.charlie), make.checkpoint())
-    answer = world.api(world.bob).post("/api/v1/models/", {"name": "x", "upload": str(upload.pk)})
-    assert (answer.status_code, answer.json()["field"]) == (400, "upload")
-
-
-def test_the_bin_hides_and_gives_back(world):
+def test_the_bin_hides_and_gives_back_and_a_name_changes_until_a_comparison_points_at_it(world):
     model = make.model(world.actor(world.bob))
     client = world.api(world.bob)
     assert client.delete(f"/api/v1/models/{model.pk}/").status_code == 204
@@ -196,22 +251,21 @@ def test_the_bin_hides_and_gives_back(world):
     assert client.get("/api/v1/models/", {"binned": "true"}).json()["count"] == 1
     assert client.post(f"/api/v1/models/{model.pk}/restore/").status_code == 200
     assert client.get("/api/v1/models/").json()["count"] == 1
-
-
-def test_a_name_changes_until_a_comparison_points_at_it(world):
-    from webapp.entries import services
-
-    model = make.model(world.actor(world.bob))
-    client = world.api(world.bob)
     assert client.patch(f"/api/v1/models/{model.pk}/", {"name": "new"}).json()["name"] == "new"
-    services.freeze(model)
+    freeze(model)
     answer = client.patch(f"/api/v1/models/{model.pk}/", {"name": "newer"})
     assert (answer.status_code, answer.json()["code"]) == (409, "in-use")
     assert LanguageModel.objects.get().name == "new"
 
 
-def test_a_change_meant_for_an_older_version_is_refused(world):
+def test_what_has_not_changed_is_not_sent_again_and_what_has_is_not_changed_blindly(world):
     model = make.model(world.actor(world.bob))
+    client, address = world.api(world.bob), f"/api/v1/models/{model.pk}/"
+    seen = client.get(address)["ETag"]
+    again = client.get(address, headers={"If-None-Match": f'W/"other", {seen}'})
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", seen)
+    client.patch(address, {"name": "new"})
+    assert client.get(address, headers={"If-None-Match": seen}).json()["name"] == "new"
     client = world.api(world.bob)
     seen = client.get(f"/api/v1/models/{model.pk}/")["ETag"]
     first = client.patch(f"/api/v1/models/{model.pk}/", {"name": "one"}, headers={"If-Match": seen})
@@ -221,16 +275,6 @@ def test_a_change_meant_for_an_older_version_is_refused(world):
     assert deleted.status_code == 412 and LanguageModel.objects.kept().count() == 1
     deleted = client.delete(f"/api/v1/models/{model.pk}/", headers={"If-Match": first["ETag"]})
     assert deleted.status_code == 204
-
-
-def test_what_has_not_changed_is_not_sent_again(world):
-    model = make.model(world.actor(world.bob))
-    client, address = world.api(world.bob), f"/api/v1/models/{model.pk}/"
-    seen = client.get(address)["ETag"]
-    again = client.get(address, headers={"If-None-Match": f'W/"other", {seen}'})
-    assert (again.status_code, again.content, again["ETag"]) == (304, b"", seen)
-    client.patch(address, {"name": "new"})
-    assert client.get(address, headers={"If-None-Match": seen}).json()["name"] == "new"
 
 
 def test_asking_twice_with_one_idempotency_key_registers_once(world):

@@ -34,7 +34,7 @@ class ServersOnly:
 
     def contestant(self, choice: Choice) -> Servers:
         if choice.strategy != SERVER.slug:
-            raise BadStrategy(f"{choice.label} needs a target on this machine, and there is none. Give --target DIR.")
+            raise BadStrategy(f"{choice.label} needs a target on this machine, and there is none. Give --target MODEL.")
         return self._contestant
 
     def runner_of(self, choice: Choice) -> str:

