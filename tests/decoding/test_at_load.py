@@ -29,9 +29,7 @@ from decoding.replay.planning_at_load import (
     worth_running,
 )
 from decoding.strategies.budget import Budget
-from decoding.strategies.schedule import Scheduled
 from decoding.strategies.static import SameLength
-from decoding.strategies.vllm_adaptive import AdaptiveVerification
 from tests.kit.loads import CHEAP, DEAR, PROMPTS, SIZES, like_one
 from tests.kit.pairs import pair
 from tests.kit.table import TableRunner
@@ -114,15 +112,6 @@ def test_every_request_counts_once_and_tokens_per_second_follow_littles_law() ->
 # Policies -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("running", "lookahead"), [(1, 5), (4, 5), (5, 2), (16, 2), (17, 0), (500, 0)])
-def test_a_schedule_takes_the_lookahead_of_the_texts_that_run(running: int, lookahead: int) -> None:
-    policy = Scheduled("4:5/16:2/64:0")
-    policy.batch = BatchState()
-    policy.batch.running = running
-    policy.begin(View())
-    assert policy.lookahead == lookahead
-
-
 @pytest.mark.parametrize(
     "table", ["", "4", "4:", "0:3", "4:5/4:2", "8:1/4:2", "4:65", "a:1", "/".join(f"{n}:1" for n in range(1, 19))]
 )
@@ -164,22 +153,6 @@ def test_a_budget_drafts_where_several_tokens_pay_together_though_the_first_alon
     assert policy.rests == rests
 
 
-def test_texts_take_a_step_together_that_would_pay_for_none_of_them_alone() -> None:
-    wide = {n: [(rows, 0.010 + 0.0002 * rows) for rows in (n, 4 * n)] for n in SIZES}
-    policies = [Budget("stop", 6) for _ in range(16)]
-    batch = settled(policies[0], CostModel(wide, {n: [(n, 0.005)] for n in SIZES}, rest=[(1, 0.001)]), 16)
-    assert batch.costs and batch.pace * batch.costs.draft(1) > 1, "more than a token"
-    for _ in range(40):
-        drafted = []
-        for policy in policies:
-            policy.batch = batch
-            policy.begin(View())
-            drafted.append(1 + (not policy.stops(0.95)))
-        batch.note_round(drafted)
-        batch.begin(16)
-    assert drafted == [2] * 16
-
-
 def test_looks_at_drafted_tokens_are_priced_text_by_text() -> None:
     priced = CHEAP.with_looks(0.001)
     assert [priced.draft(n) - CHEAP.draft(n) for n in SIZES] == pytest.approx([0.001 * n for n in SIZES])
@@ -190,14 +163,6 @@ def test_looks_at_drafted_tokens_are_priced_text_by_text() -> None:
         policy.begin(View())
         lengths.append(next((depth for depth in range(1, 7) if policy.stops(0.9)), 7))
     assert lengths[0] > lengths[1], "dear looks end drafts sooner"
-
-
-def test_a_second_is_worth_the_tokens_of_the_best_fixed_lookahead_whatever_the_clock_says() -> None:
-    batch = settled(Budget("stop", 6), CHEAP, 1)
-    for accepted in (0, 1, 2, 3) * 40:
-        batch.learn(3, accepted)
-    gains = [1 + sum(batch.first * batch.follows**i for i in range(k)) for k in range(9)]
-    assert batch.pace == pytest.approx(max(gain / (0.012 + 0.002 * k) for k, gain in enumerate(gains)))
 
 
 def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None:
@@ -212,24 +177,6 @@ def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None
     drafter.join(settled(policy, CHEAP, 16))
     drafter.prepare([1, 2, 1, 0])
     assert runner.tokens == [1, 2, 1]
-
-
-def test_adaptive_verification_pays_for_the_likeliest_places_and_for_fewer_where_rows_are_dear() -> None:
-    def kept(costs: CostModel) -> list[int]:
-        policies = [AdaptiveVerification(4) for _ in range(4)]
-        batch = BatchState(costs)
-        for _ in range(2):  # the second round's budget comes from the first round's scores
-            batch.begin(4)
-            lengths = []
-            for policy, peak in zip(policies, (0.99, 0.9, 0.5, 0.1), strict=True):
-                policy.batch = batch
-                policy.begin(View())
-                assert not any(policy.stops(peak) for _ in range(4))
-                lengths.append(policy.keeps(4))
-        return lengths
-
-    assert kept(CHEAP) == [4, 4, 1, 0]
-    assert kept(DEAR) == [4, 1, 0, 0]
 
 
 def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_itself() -> None:

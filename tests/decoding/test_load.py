@@ -355,11 +355,6 @@ def test_an_open_loop_tells_how_many_requests_were_answered_per_second(
     assert figures(samples, Objective())["served_per_s"] == pytest.approx(served)
 
 
-def test_a_sample_can_be_stored_and_read_again() -> None:
-    [sample, *_] = decoded([choose("static").at(Load(2))], SAMPLINGS["greedy"])
-    assert sample_from_dict(sample.to_dict()) == sample
-
-
 def gain(ratio: float, low: float, high: float) -> dict[str, float]:
     return {"ratio": ratio, "low": low, "high": high, "median": ratio, "prompts": 40}
 

@@ -304,13 +304,3 @@ def test_cancelling_a_full_batch_ends_it_and_the_process_serves_the_next_one(pro
     pid = process.pid
     assert texts(run(pair, BESIDE, SAMPLINGS["greedy"], Load(4))) == texts(run(pair, ALONE, SAMPLINGS["greedy"], ONE))
     assert process.pid == pid
-
-
-def test_one_process_serves_one_text_and_many_in_turn(process: Asking) -> None:
-    pair, sampling = of_tables(process), SAMPLINGS["shared"]
-    alone = texts(run(pair, ALONE, sampling, ONE))
-    pids = set()
-    for at in (Load(3), ONE, Load(8), ONE, Load(2)):
-        assert texts(run(pair, BESIDE, sampling, at)) == alone
-        pids.add(process.pid)
-    assert len(pids) == 1

@@ -110,19 +110,7 @@ def speedup(recorded: RecordedComparison, users: int, strategy: str = "static", 
     return simulate_played(recorded, choose(strategy, params or {"lookahead": 7}).at(Load(users)), users)
 
 
-def test_long_drafts_pay_less_the_more_users_ask(recorded: RecordedComparison) -> None:
-    few, some, many = (speedup(recorded, users).ratio for users in (2, 8, 32))
-    assert few > some > many
-
-
 def test_an_answer_says_how_much_of_it_no_run_priced(recorded: RecordedComparison) -> None:
     assert speedup(recorded, 4, lookahead=4).unmeasured == 0.0
     assert speedup(recorded, 4, lookahead=9).unmeasured > 0.5
     assert speedup(recorded, 16, lookahead=4).unmeasured == 1.0
-
-
-def test_copied_drafts_take_no_pass_of_a_draft_model(recorded: RecordedComparison) -> None:
-    recorded.prompts[0].tokens = [1, 2, 3] * 8
-    dear = RecordedComparison(recorded.prompts, 6, *with_loads(COSTS.with_drafting(4500), {}, 9.0))
-    [first, *_] = simulate_played(dear, choose("lookup", {"lookahead": 4}).at(Load(4)), 4).times
-    assert first[0] > max(first[1:])

@@ -27,23 +27,15 @@ from tests.kit.waiting import refusing_waits
 
 
 @pytest.mark.parametrize("model_type", list(CASES))
-def test_static_passes_are_the_sliced_ones(tmp_path: Path, model_type: str) -> None:
-    folder = save(tmp_path, model_type, **CASES[model_type])
-    torch.testing.assert_close(walk(fast_runner(folder, static=True)), walk(fast_runner(folder)), atol=1e-4, rtol=1e-5)
-
-
-@pytest.mark.parametrize("model_type", list(CASES))
 def test_replayed_passes_are_the_sliced_ones(tmp_path: Path, model_type: str) -> None:
     """Each input lies where the recorded launches look for it, also after the storage has grown."""
     folder = save(tmp_path, model_type, **CASES[model_type])
     runner = fast_runner(folder, static=True)
-    rehearsal = rehearse(runner)
-    walk(runner)
-    runner.rewind(0)
-    got = walk(runner)
-    torch.testing.assert_close(got, walk(fast_runner(folder)), atol=1e-4, rtol=1e-5)
+    rehearsal, want = rehearse(runner), walk(fast_runner(folder))
+    for _ in range(2):
+        torch.testing.assert_close(walk(runner), want, atol=1e-4, rtol=1e-5)
+        runner.rewind(0)
     recorded = rehearsal.recorded
-    runner.rewind(0)
     walk(runner)
     assert recorded == rehearsal.recorded > 4
 
@@ -283,14 +275,6 @@ def test_a_capture_has_the_priority_of_its_stream() -> None:
     assert capturing.priority == 0
     with Lane(device, is_urgent=True).current():
         assert capturing.priority == -1
-
-
-@pytest.mark.parametrize("model_type", list(CASES))
-def test_texts_in_a_slab_share_passes_and_answer_as_each_does_alone(tmp_path: Path, model_type: str) -> None:
-    folder = save(tmp_path, model_type, **CASES[model_type])
-    runners = fast_runner(folder, static=True).model.new_runners(3)
-    for got, want in played(runners, fast_runner(folder).model):
-        torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("room", [0, 60])
