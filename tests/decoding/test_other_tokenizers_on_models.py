@@ -28,6 +28,7 @@ from decoding.vocabularies.fit import check_pair
 from tests.kit.foreign import STARTER, foreign_draft
 from worker.pairs import pair_of
 
+pytestmark = pytest.mark.slow
 CHOICES = parse_choices("static:4,heuristic,threshold:0.3,disco")
 SAMPLING = Sampling(max_new_tokens=48)
 PROMPT_FILE = STARTER.parent / "prompts" / "code.jsonl"
