@@ -1,5 +1,7 @@
 """Tiny models on one thread: other work shares the machine, and results must not depend on how many cores it has."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -7,3 +9,12 @@ import torch
 @pytest.fixture(autouse=True, scope="session")
 def one_thread():
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("sources")
+    body = "\n".join(f"    total_{i} = value * {i % 7} + offset" for i in range(20))
+    for number in range(60):
+        (folder / f"part_{number}.py").write_text(f"def part_{number}(value, offset):\n{body}\n    return value\n")
+    return folder
