@@ -41,6 +41,14 @@ def state(comparison: Comparison) -> str:
     return comparison.job.state
 
 
+def succeeded(made: Any) -> Any:
+    """Read what a job was to make anew; the job has done it."""
+    made.refresh_from_db()
+    made.job.refresh_from_db()
+    assert made.job.state == "succeeded", made.job.reason
+    return made
+
+
 def is_whole(sample: Sample) -> bool:
     """Every event is there, in order, and every token of it has its text."""
     part = trace.read(sample=sample, after=0, limit=100_000)
