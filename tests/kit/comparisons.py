@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from decoding.choice import parse_choices
 from decoding.measure.sample import sample_from_dict
 from tests.kit import make
@@ -27,6 +29,14 @@ def state(comparison: Comparison) -> str:
     """State of its job as it is now."""
     comparison.job.refresh_from_db()
     return comparison.job.state
+
+
+def succeeded(made: Any) -> Any:
+    """Read what a job was to make anew; the job has done it."""
+    made.refresh_from_db()
+    made.job.refresh_from_db()
+    assert made.job.state == "succeeded", made.job.reason
+    return made
 
 
 def is_whole(sample: Sample) -> bool:

@@ -136,3 +136,17 @@ def add_pair(up: Up, folder: Path) -> None:
     save(folder / "draft", "llama", seed=1, **{**LLAMA, "num_hidden_layers": 1})
     env = {**up.env, "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", ADD_PAIR, folder / "target", folder / "draft"], env=env, check=True)
+
+
+def launched(up: Up, token: str, **changes: Any) -> dict[str, Any]:
+    """Post a comparison of the small pair on the words."""
+    named = {kind: up.call(f"{kind}s/", token)["results"] for kind in ("pair", "dataset")}
+    body = {
+        "pair": next(one["id"] for one in named["pair"] if one["name"] == "small"),
+        "dataset": next(one["id"] for one in named["dataset"] if one["name"] == "words"),
+        "strategies": [{"strategy": "static", "params": {"lookahead": 3}}],
+        "sampling": {"max_new_tokens": 64, "ignore_eos": True},
+        **changes,
+    }
+    made: dict[str, Any] = up.call("comparisons/", token, body)
+    return made

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.up import DEADLINE, Up, add_pair, until
+from tests.kit.up import DEADLINE, Up, add_pair, launched, until
 from worker import gauges
 
 pytestmark = pytest.mark.slow
@@ -83,28 +83,13 @@ def held(pid: int) -> Iterator[None]:
 @contextmanager
 def comparison_under_way(up: Up, token: str) -> Iterator[str]:
     """The address of its job. Its engine stands still meanwhile, so that it does not end."""
-    (pair,) = (p for p in up.call("pairs/", token)["results"] if p["name"] == "small")
-    (words,) = (d for d in up.call("datasets/", token)["results"] if d["name"] == "words")
-    body = {
-        "pair": pair["id"],
-        "dataset": words["id"],
-        "strategies": [{"strategy": "static", "params": {"lookahead": 3}}],
-        "sampling": {"max_new_tokens": 64, "ignore_eos": True},
-    }
-    job = f"jobs/{up.call('comparisons/', token, body)['job']['id']}/"
+    job = f"jobs/{launched(up, token)['job']['id']}/"
     until(lambda: up.call(job, token)["done_count"] > 1, "a few samples")
     worker = up.pid_of(MEASURING)
     (engine,) = (pid for pid in gauges.family(worker) if "worker.engine" in up.family().get(pid, ""))
     with held(engine):
         yield job
     until(lambda: state(up, token, job) == "succeeded", "the end of the comparison")
-
-
-def test_an_archive_is_unpacked_while_a_comparison_runs(up: Up, token: str) -> None:
-    with comparison_under_way(up, token) as job:
-        upload = sent(up, token, zipped(3))
-        until(lambda: state(up, token, upload) == "complete", "the files of the archive")
-        assert state(up, token, job) == "running"
 
 
 def test_the_worker_beside_is_niced_loads_no_torch_and_keeps_no_engine(up: Up, token: str) -> None:
@@ -127,8 +112,10 @@ def test_a_killed_worker_beside_costs_an_attempt_and_no_file(up: Up, token: str)
     assert len(up.call(upload, token)["files"]) == MOST_FILES
 
 
-def test_an_unpacking_can_be_cancelled_while_a_comparison_runs(up: Up, token: str) -> None:
+def test_archives_are_unpacked_or_cancelled_while_a_comparison_runs(up: Up, token: str) -> None:
     with comparison_under_way(up, token) as job:
+        upload = sent(up, token, zipped(3))
+        until(lambda: state(up, token, upload) == "complete", "the files of the archive")
         upload = sent(up, token, zipped(MOST_FILES))
         until(lambda: unpacking(up, token)["state"] == "running", "the unpacking")
         up.call(f"jobs/{unpacking(up, token)['id']}/cancel/", token, {})

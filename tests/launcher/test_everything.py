@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.clock import time_left
 from tests.everything import FEW, ROOT, all_pass
 
 pytestmark = pytest.mark.usefixtures("in_a_project_of_its_own")
@@ -31,41 +30,27 @@ FAILS = "assert False"
 FAILS_ONCE = "been = PLACE.exists(); PLACE.touch(); assert been"
 
 
-def test_tests_that_pass_run_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path, PASSES, PASSES)
-    assert all_pass(tmp_path, [])
-    assert capfd.readouterr().out.count("passed in") == 1
+@pytest.mark.parametrize(
+    ("bodies", "passes", "told", "again"),
+    [
+        ([PASSES, PASSES], True, "2 passed in", False),
+        ([PASSES, FAILS_ONCE], True, "Unsteady, to be mended: test_some.py::test_1 failed beside", True),
+        ([FAILS, FAILS_ONCE], False, "test_some.py::test_1 failed beside", True),
+        ([FAILS] * (FEW + 1), False, f"{FEW + 1} failed in", False),
+        (["pass\n\nimport no_such_module_at_all"], False, "1 error in", False),
+    ],
+    ids=["all pass", "one passes alone", "one fails again", "many fail", "a module is missing"],
+)
+def test_a_test_that_fails_alone_too_fails_the_build_and_one_that_passes_then_is_named(
+    tmp_path, capfd, bodies, passes, told, again
+):
+    write(tmp_path, *bodies)
+    assert all_pass(tmp_path, []) is passes
+    said = "".join(capfd.readouterr())
+    assert told in said and "test_0 failed beside" not in said and ("once more, alone" in said) is again
 
 
-def test_a_test_that_passes_alone_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path, PASSES, FAILS_ONCE)
-    assert all_pass(tmp_path, [])
-    told = capfd.readouterr()
-    assert "Unsteady, to be mended: test_some.py::test_1 failed beside" in told.out + told.err
-
-
-def test_a_test_that_fails_again_fails_the_build(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path, FAILS, FAILS_ONCE)
-    assert not all_pass(tmp_path, [])
-    told = capfd.readouterr()
-    assert "test_1 failed beside" in told.out + told.err
-    assert "test_0 failed beside" not in told.out + told.err
-
-
-def test_many_failures_are_no_chance(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path, *[FAILS] * (FEW + 1))
-    assert not all_pass(tmp_path, [])
-    assert capfd.readouterr().out.count("failed in") == 1
-
-
-def test_a_module_that_cannot_be_imported_fails_the_build(tmp_path: Path) -> None:
-    (tmp_path / "test_some.py").write_text("import no_such_module_at_all\n")
-    assert not all_pass(tmp_path, [])
-
-
-def test_workers_that_collect_different_tests_fail_the_build_at_once(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_workers_that_collect_different_tests_fail_the_build_at_once(tmp_path, capfd):
     (tmp_path / "test_some.py").write_text(
         "import os\n\nimport pytest\n\n\n@pytest.mark.parametrize('number', [os.getpid()])\ndef test(number): pass\n"
     )
@@ -131,20 +116,12 @@ def test_the_slowest_are_shown_with_the_processes_they_started(tmp_path: Path, t
     assert rows["test_dear.py"] == (4, 2, 2)
 
 
-def test_a_run_shows_how_far_it_is_and_what_fails_and_ends_as_pytest_does(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_shows_how_far_it_is_and_what_fails_and_ends_as_pytest_does(tmp_path, capfd):
     write(tmp_path, PASSES, FAILS, PASSES)
     assert not all_pass(tmp_path, ["-p", "tests.clock", "--time-left", "-n", "2"])
     told = capfd.readouterr().out.splitlines()
     assert [line for line in told if " of 3 tests" in line][-1].startswith("3 of 3 tests")
     assert "failed: test_some.py::test_1" in told
-
-
-def test_what_is_left_takes_as_long_as_what_is_done_and_nothing_is_said_of_the_first_fiftieth() -> None:
-    assert time_left(60, 1, 4) == ", about 3 min left"
-    assert time_left(60, 99, 100) == ", less than 1 min left"
-    assert time_left(60, 1, 100) == ""
 
 
 ROOMS = """
@@ -163,9 +140,7 @@ def test_smoke(db): pass
 """
 
 
-def test_a_quick_run_leaves_out_what_needs_a_database_or_a_machine_but_smoke_tests(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_quick_run_leaves_out_what_needs_a_database_or_a_machine_but_smoke_tests(tmp_path, capfd):
     (tmp_path / "test_rooms.py").write_text(ROOMS)
     assert all_pass(tmp_path, ["-p", "tests.conftest", "--quick", "--collect-only", "-q"])
     told = capfd.readouterr().out

@@ -12,44 +12,17 @@ from tests.launcher.docker_ignore import sent
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = (
-    "decoding",
-    "docs",
-    "starter/defaults.json",
-    "starter/pair",
-    "starter/prompts",
-    "static",
-    "templates",
-    "webapp",
+    "decoding", "docs", "starter/defaults.json", "starter/pair", "starter/prompts", "static", "templates", "webapp",
     "worker",
-)
+)  # fmt: skip
 PLANTED = (
-    ".aws/credentials",
-    ".ci/run",
-    ".env",
-    ".env.production",
-    ".git/config",
-    ".npmrc",
-    "backup.tar",
-    "benchmarks/engine.py",
-    "data/drafthouse.sqlite3",
-    "data/secrets/secret_key",
-    "docker/try/smoke.py",
-    "CONTRIBUTING.md",
-    "drafthouse.sqlite3",
-    "id_rsa",
-    "requirements-dev.txt",
-    "secrets/postgres_password",
-    "starter/train.py",
-    "static/vendor/htmx.js",
-    "templates/core/.env.local",
-    "tests/conftest.py",
-    "webapp/.env",
-    "webapp/__pycache__/secrets.cpython-312.pyc",
-    "webapp/config/tls.key",
-    "webapp/config/tls.pem",
-    "worker/db.sqlite3-wal",
-    "worker/secrets/token",
-)
+    ".aws/credentials", ".ci/run", ".env", ".env.production", ".git/config", ".npmrc", "backup.tar",
+    "benchmarks/engine.py", "data/drafthouse.sqlite3", "data/secrets/secret_key", "docker/try/smoke.py",
+    "CONTRIBUTING.md", "drafthouse.sqlite3", "id_rsa", "requirements-dev.txt", "secrets/postgres_password",
+    "starter/train.py", "static/vendor/htmx.js", "templates/core/.env.local", "tests/conftest.py", "webapp/.env",
+    "webapp/__pycache__/secrets.cpython-312.pyc", "webapp/config/tls.key", "webapp/config/tls.pem",
+    "worker/db.sqlite3-wal", "worker/secrets/token",
+)  # fmt: skip
 
 pytestmark = pytest.mark.skipif(
     not ((ROOT / ".git").exists() and shutil.which("git")), reason="git is not installed, or this is no checkout of it"

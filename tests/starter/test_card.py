@@ -1,8 +1,8 @@
-"""The card says what was measured, and nothing of the machine but its kind."""
+"""The card says what was measured."""
 
 import string
 
-from starter.card import TEMPLATE, machine, write_card
+from starter.card import TEMPLATE, write_card
 
 AGREEMENT = {
     "prompts": "code",
@@ -34,7 +34,3 @@ def test_every_place_of_the_template_is_filled(tmp_path):
     assert "| draft, one row / target, five rows | 10% |" in card
     assert "| draft | 250 | 4.25 |" in card
     assert "| django | 5.2 | BSD-3-Clause | 3 | 4,000 |" in card
-
-
-def test_the_machine_is_told_by_its_kind():
-    assert machine().split(" ")[0].isdigit() or "NVIDIA" in machine()

@@ -1,22 +1,18 @@
-"""The prompt sets on which copying pays: whole, apart by split, short enough, and answered by copying."""
+"""How prompts are made on which copying pays: edits of code, filled records, quoted sentences."""
 
 import ast
 import json
 import random
-from itertools import combinations
 from pathlib import Path
 
 import pytest
 from transformers import AutoTokenizer
 
-from decoding.prompts.prompt import read_prompts
 from starter.copying import edits, quotes, records, sets
 from starter.copying.measure import evenly, mean_copied
 from starter.copying.task import Task
 
 STARTER = Path(__file__).parents[2] / "starter"
-SPLITS = ("train", "validation", "test")
-CONTEXT, NEW_TOKENS = 1024, 128
 CODE = '''
 def count(words, length):
     """Count the words that are longer than that."""
@@ -42,52 +38,6 @@ def tokenizer():
     return AutoTokenizer.from_pretrained(STARTER / "pair" / "target")
 
 
-@pytest.fixture(scope="module", params=["edits", "json", "quotes"])
-def path(request) -> Path:
-    return STARTER / "prompts" / f"{request.param}.jsonl"
-
-
-@pytest.fixture(scope="module")
-def rows(path) -> list[dict[str, str]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-def test_our_own_reader_takes_texts_categories_and_answers(path):
-    prompts = read_prompts(path.read_text("utf-8"), path.name)
-    assert {prompt.split for prompt in prompts} == set(SPLITS)
-    assert all(prompt.category and prompt.reference for prompt in prompts)
-
-
-def test_every_category_has_its_share_of_every_split(rows):
-    counts = {split: {each["category"]: 0 for each in rows} for split in SPLITS}
-    for row in rows:
-        counts[row["split"]][row["category"]] += 1
-    assert min(sum(by_category.values()) for by_category in counts.values()) >= 30
-    assert sum(counts["test"].values()) >= 60
-    assert all(len(set(by_category.values())) == 1 for by_category in counts.values())
-
-
-def test_no_prompt_is_there_twice(rows):
-    assert len({row["text"] for row in rows}) == len({row["id"] for row in rows}) == len(rows)
-
-
-def test_no_two_splits_share_a_source(rows):
-    sources = [{row["source"] for row in rows if row["split"] == split} for split in SPLITS]
-    assert all(not a & b for a, b in combinations(sources, 2))
-
-
-def test_prompt_and_new_tokens_fit_into_the_context(rows, tokenizer):
-    assert max(len(tokenizer(row["text"])["input_ids"]) for row in rows) + NEW_TOKENS < CONTEXT
-
-
-def test_answers_copy_most_of_their_4_grams(rows, tokenizer):
-    shares = [
-        sets.copied(tokenizer(row["text"])["input_ids"], tokenizer(row["reference"])["input_ids"]) for row in rows
-    ]
-    assert min(shares) >= sets.LEAST_COPIED
-    assert sum(shares) / len(shares) > 0.6
-
-
 def test_shared_4_grams_are_counted():
     assert sets.copied([1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 5]) == 0.5
     assert sets.copied([1, 2, 3, 4], [4, 3, 2, 1]) == 0.0
@@ -108,11 +58,8 @@ def test_a_rename_changes_one_name_everywhere():
     assert namespace(after)["count"](["a", "abc", "abcd"], 2) == 2
     names = {node.id for node in ast.walk(ast.parse(after)) if isinstance(node, ast.Name)}
     assert new in names and old not in names
-
-
-def test_a_name_in_an_f_string_is_not_renamed():
-    code = 'def f(word):\n    a = word\n    b = word\n    return f"{word}"'
-    assert edits.rename(code, random.Random(0)) is None
+    in_an_f_string = 'def f(word):\n    a = word\n    b = word\n    return f"{word}"'
+    assert edits.rename(in_an_f_string, random.Random(0)) is None
 
 
 def test_an_added_parameter_leaves_the_old_calls_as_they_were():
@@ -134,12 +81,6 @@ def namespace(code: str) -> dict:
     return names
 
 
-def test_an_edit_ends_with_the_signature_and_its_answer_is_the_body():
-    task = next(edits.edits("a.py", CODE))
-    assert task.text.splitlines()[-1].startswith("def count(")
-    assert task.reference.startswith("\n    ")
-
-
 def test_a_quoted_sentence_stands_in_the_passage():
     tasks = list(quotes.quotes("a.md", PROSE))
     assert [task.category for task in tasks] == list(quotes.KINDS)
@@ -148,11 +89,8 @@ def test_a_quoted_sentence_stands_in_the_passage():
         assert "on the mat for most of the afternoon. It had come in through" in task.text
         sentences = [each for each in quotes.quotable(task.text.split("\n\n")[0]) if each in task.reference]
         assert len(sentences) == 2
-
-
-def test_only_whole_sentences_are_quoted():
-    passage = "it is set to True by default, which most people want. Then it waits for the others to come."
-    assert quotes.quotable(passage) == ["Then it waits for the others to come."]
+    part = "it is set to True by default, which most people want. Then it waits for the others to come."
+    assert quotes.quotable(part) == ["Then it waits for the others to come."]
 
 
 @pytest.mark.parametrize("kind", ["fill", "schema", "update"])
@@ -182,7 +120,9 @@ def test_the_same_project_gives_the_same_prompts(tmp_path, tokenizer):
     assert first["quotes"] == []
 
 
-def test_prompts_are_taken_from_the_whole_of_a_file(path):
+@pytest.mark.parametrize("name", ["edits", "json", "quotes"])
+def test_prompts_are_taken_from_the_whole_of_a_file(name):
+    path = STARTER / "prompts" / f"{name}.jsonl"
     taken = evenly(path, "test", 10)
     assert len({row["id"] for row in taken}) == 10
     assert {row["category"] for row in taken} >= {row["category"] for row in evenly(path, "test", 1000)}

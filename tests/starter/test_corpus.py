@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from decoding.errors import DrafthouseError
-from starter.corpus import SHARES, SOURCES, Source, read_corpus
+from starter.corpus import SHARES, Source, read_corpus
 from starter.prompt_sets import LONGEST, PER_FILE, SHORTEST, is_fit, prompt_sets
 from starter.tokenizer import END, encode, train_tokenizer
 
-PERMISSIVE = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT"}
 MODULE = '''"""Doubling of numbers of the kind {number}, for those who cannot do it in their heads, written out at
 length so that this docstring is long enough to be worth reading. It goes on for a while, and then for another while,
 without saying very much. That is what docstrings of this length are often like, and nobody minds it at all.
@@ -36,11 +35,8 @@ def folder(tmp_path) -> Path:
     return place
 
 
-def test_the_same_files_give_the_same_corpus(folder):
+def test_the_same_files_give_the_same_corpus_and_each_its_split_by_its_name_alone(folder):
     assert read_corpus(folder) == read_corpus(folder)
-
-
-def test_a_file_belongs_to_one_split_by_its_name_alone(folder):
     before = {source.name: source.split for source in read_corpus(folder)}
     (folder / "double_0.py").write_text(MODULE.format(number=777))
     assert {source.name: source.split for source in read_corpus(folder)} == before
@@ -61,24 +57,15 @@ def test_tests_tables_copies_and_broken_files_are_left_out(folder):
     assert ("mine/copy.py" in names) + ("mine/double_1.py" in names) == 1
 
 
-def test_the_licence_comment_is_dropped_and_the_docstrings_are_prose_too(folder):
+def test_the_licence_comment_is_dropped_and_docstrings_and_documentation_are_prose(folder):
+    (folder / "guide.rst").write_text("A guide to doubling.\n\n" + "Read it slowly, please.\n" * 20)
     (folder / "licensed.py").write_text(
         "#!/usr/bin/env python\n# Copyright\n# All rights granted\n" + MODULE.format(number=999)
     )
-    licensed = next(source for source in read_corpus(folder) if source.name == "mine/licensed.py")
-    assert licensed.code.startswith('"""Doubling')
-    assert licensed.prose[0].startswith("Doubling")
-
-
-def test_documentation_is_prose(folder):
-    (folder / "guide.rst").write_text("A guide to doubling.\n\n" + "Read it slowly, please.\n" * 20)
-    guide = next(source for source in read_corpus(folder) if source.name == "mine/guide.rst")
-    assert guide.code == ""
-    assert guide.documents[0].startswith("A guide")
-
-
-def test_every_source_has_a_permissive_licence():
-    assert {part for licence in SOURCES.values() for part in licence.split(" OR ")} <= PERMISSIVE
+    found = {source.name: source for source in read_corpus(folder)}
+    licensed, guide = found["mine/licensed.py"], found["mine/guide.rst"]
+    assert licensed.code.startswith('"""Doubling') and licensed.prose[0].startswith("Doubling")
+    assert guide.code == "" and guide.documents[0].startswith("A guide")
 
 
 def test_a_folder_without_usable_files_is_refused_in_a_sentence(tmp_path):

@@ -7,24 +7,13 @@ import torch
 from transformers import AutoModelForCausalLM, LlamaForCausalLM
 
 from starter import curve
-from starter.ladder import RUNGS, Ladder, Rung, begin_from, make_ladder
+from starter.ladder import Ladder, Rung, begin_from, make_ladder
 from starter.models import build_model, save_checkpoint, shape
 from starter.tokenizer import train_tokenizer
 
 pytestmark = pytest.mark.slow
-STARTER = Path(__file__).parents[2] / "starter"
-MIB = 1024**2
 WIDE = shape(hidden=32, inner=48, layers=2, heads=1, key_heads=1)
 TEXT = torch.arange(1, 40)[None]
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("sources")
-    for number in range(60):
-        body = "\n".join(f"    total_{i} = value * {i % 7} + offset" for i in range(20))
-        (folder / f"part_{number}.py").write_text(f"def part_{number}(value, offset):\n{body}\n    return value\n")
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -95,11 +84,3 @@ def test_the_curve_measures_every_draft_along_the_same_text_and_draws_it(pair, r
     rows = [line.split("|")[1].strip() for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert sorted(rows[2:]) == ["1x16", "1x32", "pair/draft"]
     assert drawn.read_text().count("<circle") >= 3
-
-
-def test_the_rungs_in_the_box_are_those_of_the_recipe_and_small():
-    folder = STARTER / "ladder"
-    assert {path.parent.name for path in folder.glob("*/config.json")} == {rung.name for rung in RUNGS}
-    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 24 * MIB
-    target = (STARTER / "pair" / "target" / "tokenizer.json").read_bytes()
-    assert all((folder / rung.name / "tokenizer.json").read_bytes() == target for rung in RUNGS)

@@ -1,8 +1,10 @@
-"""The starter files are complete: a pair that fits together, and prompts whose splits share no source file."""
+"""The starter files are complete: a pair that fits together, its ladder, and prompts whose splits share no source."""
+
+from __future__ import annotations
 
 import json
+from collections import Counter
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 import torch
@@ -10,83 +12,87 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from decoding.dice.sampling import Sampling
 from decoding.prompts.prompt import read_prompts
+from starter.copying import sets
+from starter.ladder import RUNGS
+from tests.kit.terminal import ROOT, read
 
-STARTER = Path(__file__).parents[2] / "starter"
+STARTER = ROOT / "starter"
 PAIR = STARTER / "pair"
 MIB = 1024**2
+SPLITS = ("train", "validation", "test")
+CONTEXT, NEW_TOKENS = 1024, 128
 
 
-@pytest.fixture(scope="module", params=["code", "prose"])
-def prompts(request) -> list[dict[str, str]]:
-    return [json.loads(line) for line in (STARTER / "prompts" / f"{request.param}.jsonl").read_text().splitlines()]
+@pytest.fixture(scope="module")
+def tokenizer():
+    return AutoTokenizer.from_pretrained(PAIR / "target")
 
 
-def test_every_split_is_large_enough(prompts):
-    sizes = {split: sum(prompt["split"] == split for prompt in prompts) for split in ("train", "validation", "test")}
-    assert sizes["train"] >= 300
-    assert min(sizes.values()) >= 96
+def rows_of(name: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (STARTER / "prompts" / f"{name}.jsonl").read_text("utf-8").splitlines()]
 
 
-def test_no_two_splits_share_a_source_file(prompts):
-    sources = {
-        split: {p["source"] for p in prompts if p["split"] == split} for split in ("train", "validation", "test")
-    }
-    assert all(not a & b for a, b in combinations(sources.values(), 2))
-
-
-def test_no_prompt_is_there_twice(prompts):
-    assert len({prompt["text"] for prompt in prompts}) == len({prompt["id"] for prompt in prompts}) == len(prompts)
-
-
-def test_prompts_have_the_promised_length(prompts):
-    tokenizer = AutoTokenizer.from_pretrained(PAIR / "target")
-    lengths = [len(tokenizer(prompt["text"])["input_ids"]) for prompt in prompts]
-    assert min(lengths) >= 32 and max(lengths) <= 200
+@pytest.mark.parametrize("name", ["code", "prose", "edits", "json", "quotes"])
+def test_our_own_reader_takes_prompts_that_are_there_once_in_splits_that_share_no_source(name: str) -> None:
+    path, rows = STARTER / "prompts" / f"{name}.jsonl", rows_of(name)
+    prompts = read_prompts(path.read_text("utf-8"), path.name)
+    assert {prompt.split for prompt in prompts} == set(SPLITS)
+    assert all(prompt.category for prompt in prompts) and path.stat().st_size < 2 * MIB
+    assert len({row["text"] for row in rows}) == len({row["id"] for row in rows}) == len(rows)
+    sources = [{row["source"] for row in rows if row["split"] == split} for split in SPLITS]
+    assert all(not a & b for a, b in combinations(sources, 2))
 
 
 @pytest.mark.parametrize("name", ["code", "prose"])
-def test_our_own_reader_reads_them(name):
-    path = STARTER / "prompts" / f"{name}.jsonl"
-    prompts = read_prompts(path.read_text("utf-8"), path.name)
-    assert {prompt.split for prompt in prompts} == {"train", "validation", "test"}
-    assert all(prompt.category for prompt in prompts)
-    assert path.stat().st_size < 2 * MIB
+def test_plain_sets_are_large_enough_and_have_the_promised_length(name: str, tokenizer) -> None:
+    rows = rows_of(name)
+    sizes = Counter(row["split"] for row in rows)
+    assert sizes["train"] >= 300 and min(sizes[split] for split in SPLITS) >= 96
+    lengths = [len(tokenizer(row["text"])["input_ids"]) for row in rows]
+    assert min(lengths) >= 32 and max(lengths) <= 200
 
 
-def test_the_pair_fits_in_its_box():
-    assert sum(path.stat().st_size for path in PAIR.rglob("*") if path.is_file()) < 48 * MIB
+@pytest.mark.parametrize("name", ["edits", "json", "quotes"])
+def test_copying_sets_have_their_share_of_each_category_fit_and_are_answered_by_copying(name: str, tokenizer) -> None:
+    rows = rows_of(name)
+    counts = {split: Counter(row["category"] for row in rows if row["split"] == split) for split in SPLITS}
+    assert all(len(set(each.values())) == 1 and each.keys() == counts["test"].keys() for each in counts.values())
+    assert min(each.total() for each in counts.values()) >= 30 and counts["test"].total() >= 60
+    texts, answers = ([tokenizer(row[key])["input_ids"] for row in rows] for key in ("text", "reference"))
+    assert max(map(len, texts)) + NEW_TOKENS < CONTEXT
+    shares = [sets.copied(text, answer) for text, answer in zip(texts, answers, strict=True)]
+    assert min(shares) >= sets.LEAST_COPIED and sum(shares) / len(shares) > 0.6
 
 
-def test_target_and_draft_have_one_tokenizer():
-    target, draft = ((PAIR / name / "tokenizer.json").read_bytes() for name in ("target", "draft"))
-    assert target == draft
+def test_pair_and_ladder_fit_in_their_box_and_have_one_tokenizer() -> None:
+    ladder = STARTER / "ladder"
+    for folder, most in ((PAIR, 48 * MIB), (ladder, 24 * MIB)):
+        assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < most
+    assert {path.parent.name for path in ladder.glob("*/config.json")} == {rung.name for rung in RUNGS}
+    models = [PAIR / "target", PAIR / "draft", *(ladder / rung.name for rung in RUNGS)]
+    assert len({(model / "tokenizer.json").read_bytes() for model in models}) == 1
 
 
 @pytest.mark.parametrize("name", ["target", "draft"])
-def test_a_checkpoint_loads_as_any_other_and_writes(name):
+def test_a_checkpoint_loads_as_any_other_and_writes(name: str, tokenizer) -> None:
     model = AutoModelForCausalLM.from_pretrained(PAIR / name)
-    tokenizer = AutoTokenizer.from_pretrained(PAIR / name)
     ids = tokenizer("def main():\n", return_tensors="pt")["input_ids"]
-    assert model.config.max_position_embeddings == tokenizer.model_max_length == 1024
+    assert model.config.max_position_embeddings == tokenizer.model_max_length == CONTEXT
     assert model.generation_config.eos_token_id == tokenizer.eos_token_id == 0
     assert ids[0, 0] != tokenizer.bos_token_id  # prompts go on in the middle of a text
     assert model.generate(ids, max_new_tokens=8, do_sample=False).shape[1] > ids.shape[1]
 
 
-def test_a_long_text_is_no_harder_than_a_short_one():
+def test_a_long_text_is_no_harder_than_a_short_one(tokenizer) -> None:
     model = AutoModelForCausalLM.from_pretrained(PAIR / "target")
-    tokenizer = AutoTokenizer.from_pretrained(PAIR / "target")
-    text = "\n".join(
-        json.loads(line)["text"] for line in (STARTER / "prompts" / "code.jsonl").read_text("utf-8").splitlines()
-    )
-    ids = tokenizer(text, return_tensors="pt")["input_ids"][0, : 8 * 1024].view(8, 1024)
+    text = "\n".join(row["text"] for row in rows_of("code"))
+    ids = tokenizer(text, return_tensors="pt")["input_ids"][0, : 8 * CONTEXT].view(8, CONTEXT)
     with torch.no_grad():
         logits = model(ids).logits
     loss = torch.nn.functional.cross_entropy(logits[:, :-1].transpose(1, 2), ids[:, 1:], reduction="none").mean(0)
     assert loss[768:].mean() < loss[128:384].mean() + 0.15
 
 
-def test_the_defaults_are_settings_the_engine_takes():
-    defaults = json.loads((STARTER / "defaults.json").read_text())
-    sampling = Sampling(**defaults["sampling"], max_new_tokens=defaults["max_new_tokens"])
-    assert sampling.fixes_the_text
+def test_the_defaults_are_settings_the_engine_takes() -> None:
+    defaults = read(STARTER / "defaults.json")
+    assert Sampling(**defaults["sampling"], max_new_tokens=defaults["max_new_tokens"]).fixes_the_text

@@ -25,15 +25,6 @@ ROOT = Path(__file__).parents[2]
 TINY = shape(hidden=32, inner=48, layers=1, heads=1, key_heads=1)
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("sources")
-    for number in range(60):
-        body = "\n".join(f"    total_{i} = value * {i % 7} + offset" for i in range(20))
-        (folder / f"part_{number}.py").write_text(f"def part_{number}(value, offset):\n{body}\n    return value\n")
-    return folder
-
-
 def tiny(*folders: Path) -> list[str]:
     return [sys.executable, "-m", "tests.starter.tiny", *map(str, folders)]
 
@@ -55,6 +46,8 @@ def test_from_nothing_to_a_pair_that_learned_something(uninterrupted):
     assert target.config.vocab_size == len(tokenizer)
     losses = torch.load(uninterrupted / "work" / "target.pt", weights_only=True)["progress"]["losses"]
     assert losses[-1][1] < 0.7 * np.log(len(tokenizer))
+    [row] = json.loads((uninterrupted / "work" / "sources.json").read_text())
+    assert row["licence"] == "not known: a folder of one's own" and row["files"] > 50
 
 
 def stop(command: list[str], number: signal.Signals) -> None:
@@ -91,11 +84,6 @@ def test_a_finished_part_is_not_made_again(uninterrupted, corpus, capsys):
     assert weights(uninterrupted / "target") == before
 
 
-def test_a_work_folder_belongs_to_its_corpus(uninterrupted, tmp_path, capsys):
-    assert train.told(lambda: make(tmp_path, uninterrupted / "work", tmp_path)) == 2
-    assert "was begun with seed 0" in capsys.readouterr().err
-
-
 def test_a_folder_without_sources_is_a_sentence_and_exit_code_2(tmp_path, capsys):
     code = train.main(["--out", str(tmp_path), "--work", str(tmp_path / "work"), "--corpus", str(tmp_path)])
     assert code == 2
@@ -108,20 +96,13 @@ def training(folder: Path, vocabulary: int = 50, **plan: float) -> Training:
     )
 
 
-def test_a_state_of_another_tokenizer_is_refused(tmp_path):
+def test_a_state_that_does_not_fit_is_refused(tmp_path):
     training(tmp_path, vocabulary=50).save()
     with pytest.raises(BadCheckpoint, match=r"a tokenizer of 50 tokens, but the one beside it has 60"):
         training(tmp_path, vocabulary=60).resume()
-
-
-def test_a_state_of_another_shape_is_refused(tmp_path):
-    training(tmp_path).save()
     other = shape(hidden=32, inner=64, layers=1, heads=1, key_heads=1)
     with pytest.raises(BadCheckpoint, match="a model of another shape"):
         Training(build_model(other, 50, seed=0), Plan(steps=1, minutes=0, fall=0.0), tmp_path / "it.pt").resume()
-
-
-def test_a_damaged_state_is_refused(tmp_path):
     (tmp_path / "it.pt").write_bytes(b"half a file")
     with pytest.raises(BadCheckpoint, match="cannot be read"):
         training(tmp_path).resume()
@@ -135,6 +116,10 @@ def test_without_steps_the_fall_begins_when_the_minutes_have_come_that_far(tmp_p
     it.progress.seconds = 42.0
     it.plan_the_fall()
     assert (it.progress.fall_from, it.progress.last_step) == (700, 1000)
+    young = training(tmp_path, steps=None, minutes=1, fall=0.0)
+    young.progress = Progress(step=700, seconds=60.0)
+    young.plan_the_fall()
+    assert young.is_done
 
 
 def test_the_rate_warms_up_stays_and_falls_to_nothing(tmp_path):
@@ -149,13 +134,6 @@ def test_the_rate_warms_up_stays_and_falls_to_nothing(tmp_path):
     assert rate_at(100) == rate_at(700) == 1.0
     assert rate_at(850) == pytest.approx(0.5)
     assert rate_at(999) == pytest.approx(1 / 300)
-
-
-def test_a_young_model_stops_at_its_minutes_without_a_fall(tmp_path):
-    it = training(tmp_path, steps=None, minutes=1, fall=0.0)
-    it.progress = Progress(step=700, seconds=60.0)
-    it.plan_the_fall()
-    assert it.is_done
 
 
 @pytest.mark.parametrize("layers", [3, 4, 5])
@@ -174,11 +152,7 @@ def test_an_epoch_shows_every_window_once_and_the_next_in_another_order():
     first, second = ([windows.batch(step, 2, 10)[:, 0].tolist() for step in steps] for steps in (range(4), range(4, 8)))
     assert sorted(chain(*first)) == sorted(chain(*second)) == list(range(0, 80, 10))
     assert first != second
-
-
-def test_whoever_goes_on_with_anothers_work_reads_on_where_that_one_stopped():
-    windows = Windows(np.arange(81, dtype=np.uint16), seed=3)
-    on = replace(windows, first=3)
+    on = replace(windows, first=3)  # goes on with another's work where that one stopped
     assert torch.equal(on.batch(0, 2, 10), windows.batch(3, 2, 10))
 
 
@@ -186,9 +160,3 @@ def test_turns_take_from_each_source_in_turn():
     ones, twos = (Windows(np.full(50, number, dtype=np.uint16), seed=0) for number in (1, 2))
     turns = Turns(ones, twos)
     assert [int(turns.batch(step, 1, 4)[0, 0]) for step in range(4)] == [1, 2, 1, 2]
-
-
-def test_the_sources_are_told_with_their_licences(uninterrupted):
-    [row] = json.loads((uninterrupted / "work" / "sources.json").read_text())
-    assert row["licence"] == "not known: a folder of one's own"
-    assert row["files"] > 50

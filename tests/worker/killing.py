@@ -13,6 +13,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
+from tests.kit.processes import state
 from tests.worker.conftest import until
 from worker import gauges
 
@@ -40,7 +41,7 @@ class Killable:
         family = gauges.family(self._process.pid)
         self._process.kill()
         self._process.wait()
-        until(lambda: not any(map(is_alive, family)), "the end of its engine")
+        until(lambda: not any(map(state, family)), "the end of its engine")
 
 
 @contextmanager
@@ -55,10 +56,3 @@ def killable_worker(**environment: str) -> Iterator[Killable]:
             yield Killable(process)
         finally:
             process.kill()
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
-    except OSError:
-        return False

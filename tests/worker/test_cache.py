@@ -47,6 +47,10 @@ def fill(folder: Path) -> None:
     (folder / "weights").write_bytes(bytes(SIZE))
 
 
+def never(folder: Path) -> None:
+    raise AssertionError("brought again")
+
+
 def bring(cache: FileCache, *names: str) -> None:
     """Used and let go, one after the other, as by jobs that came minutes apart."""
     for number, name in enumerate(names):
@@ -64,16 +68,6 @@ def other(cache: FileCache, how: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
     return process
-
-
-def test_what_is_there_is_not_brought_again(cache):
-    bring(cache, "one")
-
-    def never(folder: Path) -> None:
-        raise AssertionError("brought again")
-
-    with ExitStack() as using:
-        assert (cache.use("one", SIZE, never, using) / "weights").stat().st_size == SIZE
 
 
 def test_what_is_brought_can_be_read_by_its_owner_alone(cache):
@@ -94,7 +88,7 @@ def test_what_is_brought_can_be_read_by_its_owner_alone(cache):
 def test_the_longest_unused_goes_when_there_is_no_more_room(cache):
     bring(cache, "a", "b", "c")
     with ExitStack() as using:
-        cache.use("a", SIZE, fill, using)  # again
+        cache.use("a", SIZE, never, using)  # it is there
         cache.use("d", SIZE, fill, using)
     assert there(cache) == {"a", "c", "d"}
 
@@ -106,16 +100,12 @@ def test_what_a_job_uses_stays_and_what_does_not_fit_beside_it_is_told(cache):
         with pytest.raises(NoRoom, match="DRAFTHOUSE_MODEL_CACHE_GB"):
             cache.use("draft", 2 * SIZE, fill, using)
         assert there(cache) == {"target"}
+    with ExitStack() as using, pytest.raises(NoRoom):
+        cache.use("huge", 4 * SIZE, fill, using)  # nothing goes for what would never fit
+    assert there(cache) == {"target"}
     with ExitStack() as using:
         cache.use("draft", 2 * SIZE, fill, using)
     assert there(cache) == {"draft"}
-
-
-def test_nothing_goes_for_what_would_never_fit(cache):
-    bring(cache, "a", "b")
-    with ExitStack() as using, pytest.raises(NoRoom):
-        cache.use("huge", 4 * SIZE, fill, using)
-    assert there(cache) == {"a", "b"}
 
 
 def test_what_another_process_uses_stays_until_it_ends(cache):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tests.kit.comparisons import succeeded
 from tests.worker.conftest import model
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
@@ -42,59 +42,34 @@ def launched(team: Actor, pair: Pair, talks: Dataset, **changes: Any) -> Compari
     return comparisons.launch(name="talks", spec=specify(pair=pair, dataset=talks, **asked), by=team)
 
 
-def as_read(team: Actor, comparison: Comparison) -> dict[str, str]:
-    """Prompts as the target read them."""
-    samples = Sample.objects.filter(run__comparison=comparison, run__strategy="autoregressive").finished()
-    return {sample.numbers["prompt"]: sample.numbers["rendered"] for sample in samples}
-
-
-def answers(comparison: Comparison) -> dict[str, str]:
-    samples = Sample.objects.filter(run__comparison=comparison, run__strategy="autoregressive").finished()
-    return {sample.numbers["prompt"]: sample.numbers["text"] for sample in samples}
-
-
-def check_turns(team: Actor, comparison: Comparison) -> None:
-    comparison.job.refresh_from_db()
-    assert comparison.job.state == "succeeded", comparison.job.reason
-    read, answered = as_read(team, comparison), answers(comparison)
+def check_turns(comparison: Comparison) -> None:
+    runs = Sample.objects.filter(run__comparison=succeeded(comparison), run__strategy="autoregressive").finished()
+    samples = [sample.numbers for sample in runs]
+    read, answered = ({one["prompt"]: one[key] for one in samples} for key in ("rendered", "text"))
     assert len(read) == 8
     assert read["t1"] == "w1 w4 w5 w2"
     for number in range(4):
         assert read[f"t{number}#2"] == read[f"t{number}"] + f" {answered[f't{number}']} w1 w5 w2"
 
 
-def test_a_worker_renders_chats_and_reports_by_turn(
-    team: Actor, chatting: Pair, talks: Dataset, make_worker: Callable[..., Any]
-) -> None:
+def test_a_worker_renders_chats_and_reports_by_turn(team, chatting, talks, make_worker):
     comparison = launched(team, chatting, talks)
     make_worker().look()
-    check_turns(team, comparison)
+    check_turns(comparison)
     row = report(comparison)["strategies"][1]
     assert [(turn["turn"], turn["speedup"]["prompts"]) for turn in row["by_turn"]] == [(1, 4), (2, 4)]
     assert row["speedup"]["prompts"] == 4 and row["audit"]["identical"] == 8
 
 
-def test_after_a_crash_later_turns_follow_the_answers_given_before_it(
-    team: Actor, chatting: Pair, talks: Dataset, make_worker: Callable[..., Any], engine: Any
-) -> None:
-    comparison = launched(team, chatting, talks)
+@pytest.mark.parametrize("load", [{}, {"concurrency": [2]}], ids=["one", "two"])
+def test_after_a_crash_later_turns_follow_the_answers_given_before_it(team, chatting, talks, make_worker, engine, load):
+    comparison = launched(team, chatting, talks, **load)
     engine.after(10, lambda: os.kill(engine.pid, signal.SIGKILL))
     make_worker().look()
-    check_turns(team, comparison)
+    check_turns(comparison)
 
 
-def test_after_a_crash_under_load_later_turns_follow_the_answers_given_before_it(
-    team: Actor, chatting: Pair, talks: Dataset, make_worker: Callable[..., Any], engine: Any
-) -> None:
-    comparison = launched(team, chatting, talks, concurrency=[2])
-    engine.after(10, lambda: os.kill(engine.pid, signal.SIGKILL))
-    make_worker().look()
-    check_turns(team, comparison)
-
-
-def test_a_target_without_a_template_is_refused_with_the_cure(
-    team: Actor, pair: Pair, talks: Dataset, make_worker: Callable[..., Any]
-) -> None:
+def test_a_target_without_a_template_is_refused_with_the_cure(team, pair, talks, make_worker):
     comparison = launched(team, pair, talks)
     make_worker().look()
     comparison.job.refresh_from_db()
@@ -102,11 +77,7 @@ def test_a_target_without_a_template_is_refused_with_the_cure(
     assert "has no chat template" in comparison.job.reason and "chat-as-text" in comparison.job.reason
 
 
-def test_tokens_are_counted_with_the_template(
-    team: Actor, chatting: Pair, talks: Dataset, make_worker: Callable[..., Any]
-) -> None:
+def test_tokens_are_counted_with_the_template(team, chatting, talks, make_worker):
     counted = lengths.count(dataset=talks, pair=chatting, by=team)
     make_worker(queue="light").look()
-    counted.refresh_from_db()
-    assert counted.job.state == "succeeded", counted.job.reason
-    assert (counted.document["shortest"], counted.document["longest"]) == (3, 4)
+    assert (succeeded(counted).document["shortest"], counted.document["longest"]) == (3, 4)

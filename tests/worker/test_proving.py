@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from decoding.backends.pair import ModelPair
-from decoding.choice import choose
+from decoding.choice import choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadExport, BadServer, BadStrategy
 from decoding.models.checkpoints import load
@@ -61,18 +61,11 @@ def test_reasons_split_the_difference_into_the_yield_and_the_price_of_a_round() 
     assert "A round costs as much as 2.50 passes of one token there and 2.00 here" in said
     assert "That changes the speed-up there by −20 %." in said
     assert "a token takes 1.43 ms there and 2.00 ms here. Our engine is slower without speculation" in said
-
-
-def test_no_reason_blames_the_slower_engine_where_that_one_gains_less() -> None:
     assert "is slower without" not in " ".join(reasons(PROMISE, side(1.5, 3.0, 700), side(1.2, 3.0, 500)))
 
 
 def test_the_fastest_setting_that_llama_cpp_can_be_given_is_proved() -> None:
-    settings = [
-        (choose("suffix"), 3.0),
-        (choose("threshold", {"threshold": 0.3, "cap": 8}), 2.0),
-        (choose("static", {"lookahead": 2}), 1.5),
-    ]
+    settings = [(choice, 3.0 - n) for n, choice in enumerate(parse_choices("suffix,threshold:0.3,cap=8,static:2"))]
     promise = promise_of(settings)
     assert (promise.choice.label, promise.speedup) == ("threshold:0.3,cap=8", 2.0)
     assert promise.options == "-md DRAFT --spec-type draft-simple --spec-draft-n-max 8 --spec-draft-p-min 0.3"
@@ -113,10 +106,13 @@ def test_a_pair_is_written_once_for_all_proofs_and_anew_when_its_tokenizer_chang
     assert written() != first
 
 
-def test_a_proof_that_is_cancelled_while_it_writes_leaves_no_file(tmp_path: Path) -> None:
+def test_a_proof_that_is_cancelled_while_it_writes_or_cannot_write_leaves_no_file(tmp_path: Path) -> None:
     cache = FileCache(tmp_path / "gguf", 1 << 30)
     with pytest.raises(KeyboardInterrupt), ExitStack() as using:
         weights(pair_of(STARTER / "draft", STARTER / "draft"), cache, using, lambda: True)
+    other = save(tmp_path / "model", "llama", **LLAMA)  # llama.cpp would run it otherwise
+    with pytest.raises(BadExport), ExitStack() as using:
+        weights(pair_of(other, other), cache, using, lambda: False)
     assert list(cache.folder.iterdir()) == []
 
 
@@ -129,11 +125,3 @@ def test_a_proof_tells_its_steps_before_it_decodes(monkeypatch: pytest.MonkeyPat
             on_step=lambda *step: told.append(step),
         )  # fmt: skip
     assert told == [("writing GGUF files", 0, 1), ("starting llama-server", 0, 2)]
-
-
-def test_a_pair_that_llama_cpp_would_run_otherwise_is_refused_with_the_reason(tmp_path: Path) -> None:
-    save(tmp_path / "model", "llama", **LLAMA)
-    with pytest.raises(BadExport), ExitStack() as using:
-        weights(
-            pair_of(tmp_path / "model", tmp_path / "model"), FileCache(tmp_path / "gguf", 1 << 30), using, lambda: False
-        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,11 +12,13 @@ from typing import Any
 import pytest
 
 from decoding.backends.contestants.servers.endpoint import EndpointSpec
+from decoding.backends.contestants.servers.guard import allowed
 from tests.decoding.servers.authority import Authority
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.weights import greedy_steps, streamed_words
 from tests.decoding.servers.wire import Asked, Reply, Script, Wire, events, serving
-from tests.kit.comparisons import is_whole
+from tests.kit.comparisons import is_whole, succeeded
+from tests.kit.processes import LINUX
 from tests.worker import killing
 from tests.worker.conftest import DEADLINE, prompts, until
 from tests.worker.killing import killable_worker
@@ -66,8 +67,7 @@ def test_a_server_takes_part_and_its_key_shows_nowhere(launch, team, make_worker
     hands = make_worker(queue="light")
     hands.look()
     make_worker("w2").look()
-    comparison.job.refresh_from_db()
-    assert comparison.job.state == "succeeded", comparison.job.reason
+    succeeded(comparison)
     rows = {row["label"]: row for row in report(comparison)["strategies"]}
     assert [row["audit"]["identical"] for row in rows.values()] == [2, 2, 2]
     assert rows["server:theirs"]["num_spec_steps"] and rows["server:theirs"]["num_target_passes"] is None
@@ -116,7 +116,7 @@ def test_a_hostile_server_costs_its_own_samples_and_its_key_is_stored_nowhere(la
     assert not any(KEY in each for each in stored) and "(key)" in stored[0] and "(key)" in stored[2]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@LINUX
 def test_a_comparison_with_a_server_goes_on_where_its_worker_was_killed(launch, team, make_worker, honest):
     answer, tokens = honest("llamacpp"), 24  # more than a warm-up has
     stuck, go_on = threading.Event(), threading.Event()
@@ -145,8 +145,7 @@ def test_a_comparison_with_a_server_goes_on_where_its_worker_was_killed(launch, 
         before = kept()
         go_on.set()
         make_worker(killing.NAME).look()
-    comparison.job.refresh_from_db()
-    assert (comparison.job.state, comparison.job.attempt) == ("succeeded", 2), comparison.job.reason
+    assert succeeded(comparison).job.attempt == 2
     assert before.items() <= kept().items()
     samples = list(Sample.objects.select_related("run", "prompt"))
     made = sorted((sample.run.label, sample.prompt.name) for sample in samples)
@@ -183,8 +182,7 @@ def test_a_key_that_expires_in_the_middle_keeps_what_was_answered_and_a_new_one_
         endpoints.set_key(endpoint=theirs, key=good[0], by=team)
         jobs.retry(job=comparison.job, by=team)
         make_worker("w2").look()
-    comparison.job.refresh_from_db()
-    assert comparison.job.state == "succeeded", comparison.job.reason
+    succeeded(comparison)
     assert (Sample.objects.finished().count(), len(answered)) == (8, 4)
 
 
@@ -205,38 +203,35 @@ def test_a_server_behind_the_operators_own_authority_is_asked_and_one_behind_ano
     assert not two.asked
 
 
-def test_a_worker_checks_a_server_and_says_in_words_what_it_answers(team, make_worker, wire):
-    theirs = register(team, wire.address)
-    make_worker(queue="light").look()
-    theirs.refresh_from_db()
+@pytest.fixture
+def checked(team, make_worker):
+    def check(url: str, **more: Any) -> Endpoint:
+        theirs = register(team, url, **more)
+        make_worker(queue="light").look()
+        theirs.refresh_from_db()
+        return theirs
+
+    return check
+
+
+def test_a_worker_checks_a_server_and_says_in_words_what_it_answers(checked, wire):
+    theirs = checked(wire.address)
     assert (theirs.state, theirs.reason, theirs.serves) == ("ready", "", "m")
     told = [finding["sentence"] for finding in theirs.findings]
     assert "It serves m." in told and "Prompts go to it as token ids." in told
 
 
-def test_a_server_that_fails_its_check_is_refused_with_the_address_that_was_asked(team, make_worker):
-    with serving(lambda asked: Reply([b"{}"], 404)) as wire:
-        theirs = register(team, f"{wire.address}/v1", dialect="vllm")
-        make_worker(queue="light").look()
-    theirs.refresh_from_db()
-    assert (theirs.state, theirs.findings) == ("refused", [])
-    assert f"{wire.address}/health answers 404" in theirs.reason
-
-
-def test_a_server_that_refuses_its_key_is_refused_with_the_reason_and_without_the_key(team, make_worker):
-    def closed(asked: Asked) -> Reply:
-        return Reply([f'{{"error": "no such key: {KEY}"}}'.encode()], 401)
-
-    with serving(closed) as wire:
-        theirs = register(team, wire.address, key=KEY)
-        make_worker(queue="light").look()
-    theirs.refresh_from_db()
-    assert theirs.state == "refused" and "401" in theirs.reason and KEY not in theirs.reason
+def test_a_server_that_fails_its_check_is_refused_with_the_address_that_was_asked_and_without_its_key(checked):
+    told = f'{{"error": "no such key: {KEY}"}}'.encode()
+    with serving(lambda asked: Reply([told], 401 if "Authorization" in asked.headers else 404)) as wire:
+        absent = checked(f"{wire.address}/v1", dialect="vllm")
+        closed = checked(wire.address, key=KEY, name="closed")
+    assert (absent.state, absent.findings) == ("refused", [])
+    assert f"{wire.address}/health answers 404" in absent.reason
+    assert closed.state == "refused" and "401" in closed.reason and KEY not in closed.reason
 
 
 def test_an_address_that_the_operator_does_not_allow_is_never_connected_to(team, make_worker, wire, settings):
-    from decoding.backends.contestants.servers.guard import allowed
-
     theirs = register(team, wire.address.replace("127.0.0.1", "localhost"))
     settings.SERVERS = allowed(["10.0.0.0/8"])
     make_worker(queue="light").look()
@@ -255,8 +250,7 @@ def test_servers_run_alone_without_a_model_here(team, make_worker, honest):
         spec = specify(dataset=dataset, **asked)
         comparison = comparisons.launch(name="alone", spec=spec, by=team)
         make_worker().look()
-    comparison.job.refresh_from_db()
-    assert comparison.job.state == "succeeded", comparison.job.reason
+    succeeded(comparison)
     shown = report(comparison)
     assert (shown["baseline"], shown["strategies"][0]["is_baseline"]) == ("server:theirs", True)
     assert [row["audit"]["identical"] for row in shown["strategies"]] == [2, 2]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from decoding.ssd.transport.draft_process import divide
+from tests.kit.comparisons import succeeded
 from tests.kit.processes import family
 from tests.worker.conftest import until
 from webapp.comparisons.models import Sample
@@ -21,10 +22,8 @@ pytestmark = pytest.mark.skipif(divide() is None or not Path("/proc").exists(), 
 def test_a_comparison_with_the_draft_beside_runs_to_its_end_and_leaves_no_draft(launch, make_worker, engine):
     comparison = launch(texts=2, strategies=[SSD])
     make_worker().look()
-    comparison.job.refresh_from_db()
-    assert comparison.job.state == "succeeded", comparison.job.reason
+    succeeded(comparison)
     assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
-    comparison.refresh_from_db()
     assert "draft on" in comparison.hardware["by_strategy"]["ssd:3,placement=beside"]
     assert family(engine.pid) == [engine.pid]
 
@@ -40,7 +39,6 @@ def test_an_engine_that_is_killed_takes_its_draft_with_it(launch, make_worker, e
 
     engine.after(3, kill)
     make_worker().look()
-    comparison.job.refresh_from_db()
-    assert comparison.job.state == "succeeded", comparison.job.reason
+    succeeded(comparison)
     assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
     until(lambda: family(killed[0]) == [], "the end of the draft's process")

@@ -38,9 +38,10 @@ def parent_and_child():
 def test_a_job_leaves_readings_of_its_machine(launch, make_worker):
     launch(texts=1)
     make_worker("w1").look()
+    told = Worker.objects.get().memory
+    assert told == gauges.memory_limit() and 0 < told <= gauges.memory()[1]
     readings = list(Reading.objects.filter(job=Job.objects.get()))
-    assert readings
-    assert {(reading.worker, reading.attempt) for reading in readings} == {("w1", 1)}
+    assert readings and {(reading.worker, reading.attempt) for reading in readings} == {("w1", 1)}
     values = readings[-1].values
     assert len(values["cores"]) == os.cpu_count() and all(0 <= share <= 1 for share in values["cores"])
     assert 0 < values["engine_memory"] < values["memory_total"]
@@ -71,12 +72,6 @@ def test_what_the_engine_has_started_is_counted_as_the_engine(parent_and_child, 
     assert gauges.memory_of(parent) > gauges.memory_of(child) > 0
 
 
-def test_a_worker_says_how_much_memory_there_is(team, make_worker):
-    make_worker()
-    told = Worker.objects.get().memory
-    assert told == gauges.memory_limit() and 0 < told <= gauges.memory()[1]
-
-
 def test_others_are_told_apart_from_the_engine(parent_and_child):
     """Here the engine idles, and somebody else works."""
     gauge = Gauge(os.getpid())
@@ -103,9 +98,18 @@ class Nvml:
 
     NVMLError, NVML_CLOCK_SM, NVML_TEMPERATURE_GPU = OSError, 1, 0
 
-    def nvmlInit(self): ...
-    def nvmlDeviceGetCount(self):
-        return 2
+    def __getattr__(self, name):
+        answers = {
+            "nvmlInit": None,
+            "nvmlDeviceGetCount": 2,
+            "nvmlDeviceGetUtilizationRates": SimpleNamespace(gpu=80, memory=30),
+            "nvmlDeviceGetMemoryInfo": SimpleNamespace(used=3, total=8),
+            "nvmlDeviceGetClockInfo": 1980,
+            "nvmlDeviceGetTemperature": 61,
+            "nvmlDeviceGetCurrentClocksThrottleReasons": 0x1 | 0x4 | 0x20,
+            "nvmlDeviceGetComputeRunningProcesses": [SimpleNamespace(pid=7), SimpleNamespace(pid=8)],
+        }
+        return lambda *asked: answers[name]
 
     def nvmlDeviceGetHandleByIndex(self, index):
         return index
@@ -116,28 +120,10 @@ class Nvml:
     def nvmlDeviceGetName(self, device):
         return f"Device {device}"
 
-    def nvmlDeviceGetUtilizationRates(self, device):
-        return SimpleNamespace(gpu=80, memory=30)
-
-    def nvmlDeviceGetMemoryInfo(self, device):
-        return SimpleNamespace(used=3, total=8)
-
-    def nvmlDeviceGetClockInfo(self, device, kind):
-        return 1980
-
     def nvmlDeviceGetPowerUsage(self, device):
         if device:
             raise OSError("not supported")
         return 350_500
-
-    def nvmlDeviceGetTemperature(self, device, sensor):
-        return 61
-
-    def nvmlDeviceGetCurrentClocksThrottleReasons(self, device):
-        return 0x1 | 0x4 | 0x20
-
-    def nvmlDeviceGetComputeRunningProcesses(self, device):
-        return [SimpleNamespace(pid=7), SimpleNamespace(pid=8)]
 
 
 @pytest.mark.parametrize(
@@ -148,16 +134,11 @@ def test_only_the_devices_that_a_worker_may_use_are_read(visible, names):
     assert [gpu.name for gpu in Driver(Nvml(), visible).read({7})] == names
 
 
-def test_what_a_device_does_not_tell_is_left_open():
+def test_a_device_tells_of_others_where_ours_is_among_them_and_leaves_open_what_it_does_not_know():
     knows, does_not = Driver(Nvml(), None).read({7})
     assert (knows.utilisation, knows.power_w, knows.held_back) == (0.8, 350.5, ["power cap", "heat"])
     assert (does_not.power_w, does_not.clock_mhz) == (None, 1980)
-
-
-def test_programs_on_a_device_are_others_only_where_ours_is_among_them():
-    driver = Driver(Nvml(), "0")
-    assert [gpu.others for gpu in driver.read({7})] == [1]
-    assert [gpu.others for gpu in driver.read({99})] == [0]  # counted in another container's way
+    assert [knows.others, *(gpu.others for gpu in Driver(Nvml(), "0").read({99}))] == [1, 0]  # as a container counts
 
 
 def test_a_machine_without_a_driver_says_so_and_reads_nothing():

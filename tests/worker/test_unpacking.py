@@ -61,11 +61,7 @@ def test_a_published_set_as_parquet_becomes_prompts(team, unpack):
     assert (upload.state, upload.job.state) == ("complete", "succeeded")
     dataset = prompt_sets.add_dataset(name="bench", upload=upload, by=team)
     assert dataset.file_name == "bench.parquet.jsonl"
-    assert [prompt.text for prompt in dataset.prompts.all()] == [
-        "Write a poem.",
-        "Now a shorter one.",
-        "What is a monad?",
-    ]
+    assert [prompt.text for prompt in dataset.prompts.all()] == turns.to_pylist()
     assert dataset.categories == {"writing": 2, "coding": 1}
 
 
@@ -102,28 +98,28 @@ def test_a_broken_row_is_told_by_its_number(unpack):
     )
 
 
-def test_more_rows_than_a_set_may_have_are_refused(unpack):
-    upload = unpack("p.parquet", parquet(text=(TEXT, ["x"] * (prompt_sets.MOST_PROMPTS + 1))))
-    assert f"row {prompt_sets.MOST_PROMPTS + 1} cannot be taken" in upload.reason
-
-
-def test_a_few_kilobytes_that_unpack_to_more_than_a_file_may_have_are_refused(unpack):
+def test_more_rows_or_bytes_than_a_file_may_have_are_refused(unpack):
+    most = prompt_sets.MOST_PROMPTS
+    upload = unpack("p.parquet", parquet(text=(TEXT, ["x"] * (most + 1))))
+    assert upload.state == "refused" and f"row {most + 1} cannot be taken" in upload.reason
     bomb = parquet(text=(TEXT, ["x" * 1_000_000] * 80))
     assert len(bomb) < 100_000
     upload = unpack("p.parquet", bomb)
-    assert upload.state == "refused"
-    assert "the rows make more than 67108864 bytes" in upload.reason
+    assert upload.state == "refused" and "the rows make more than 67108864 bytes" in upload.reason
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"no table", b"PAR1" + b"\xff" * 100 + b"PAR1", parquet(text=(TEXT, ["x"]))[:-20]],
-    ids=["empty", "text", "lies", "torn"],
-)
+DAMAGED = {
+    "empty": b"",
+    "text": b"no table",
+    "lies": b"PAR1" + b"\xff" * 100 + b"PAR1",
+    "torn": parquet(text=(TEXT, ["x"]))[:-20],
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
 def test_what_is_no_parquet_file_is_told_in_words(unpack, content):
     upload = unpack("p.parquet", content)
-    assert upload.state == "refused"
-    assert "is torn, or not a Parquet file" in upload.reason
+    assert upload.state == "refused" and "is torn, or not a Parquet file" in upload.reason
 
 
 def test_a_reader_that_wants_more_memory_than_it_may_have_dies_alone(tmp_path):
