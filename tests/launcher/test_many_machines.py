@@ -17,7 +17,7 @@ import pytest
 from decoding.models import processor
 from tests.kit.ports import free_port, free_ports
 from tests.kit.postgres import Server
-from tests.kit.up import DEADLINE, ROOT, Up, add_pair, family, until
+from tests.kit.up import DEADLINE, ROOT, Up, add_pair, family, launched, until
 from worker.supervisor import valkey
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
@@ -67,21 +67,6 @@ def elsewhere(up: Up, addresses: dict[str, str], tmp_path_factory: pytest.TempPa
         yield data
 
 
-def compared(up: Up, token: str, **changes: Any) -> dict[str, Any]:
-    (pair,) = (p for p in up.call("pairs/", token)["results"] if p["name"] == "small")
-    (words,) = (d for d in up.call("datasets/", token)["results"] if d["name"] == "words")
-    body = {
-        "pair": pair["id"],
-        "dataset": words["id"],
-        "limit": 2,
-        "strategies": [{"strategy": "static", "params": {"lookahead": 3}}],
-        "sampling": {"max_new_tokens": 8, "ignore_eos": True},
-        **changes,
-    }
-    made: dict[str, Any] = up.call("comparisons/", token, body)
-    return made
-
-
 def ended(up: Up, token: str, made: dict[str, Any]) -> dict[str, Any]:
     def job() -> dict[str, Any]:
         found: dict[str, Any] = up.patiently(f"jobs/{made['job']['id']}/", token)
@@ -93,7 +78,7 @@ def ended(up: Up, token: str, made: dict[str, Any]) -> dict[str, Any]:
 
 def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, addresses, request) -> None:
     token = up.token()
-    first = compared(up, token)
+    first = launched(up, token, limit=2)
     assert "No worker listens on `cpu`" in up.call(f"jobs/{first['job']['id']}/", token)["place"]["reason"]
 
     data: Path = request.getfixturevalue("elsewhere")
@@ -117,7 +102,7 @@ def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, address
     store = Path(addresses["DRAFTHOUSE_STORE"])
     hidden = store.rename(store.with_name("hidden"))  # nothing more can be fetched from there
     try:
-        again = ended(up, token, compared(up, token, limit=1))
+        again = ended(up, token, launched(up, token, limit=1))
     finally:
         hidden.rename(store)
     assert again["state"] == "succeeded", again["reason"]
@@ -126,14 +111,14 @@ def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, address
 
 def test_a_gpu_job_without_a_worker_for_it_says_so_at_once(up: Up, elsewhere: Path) -> None:
     token = up.token()
-    made = compared(up, token, queue="gpu")
+    made = launched(up, token, queue="gpu")
     assert "No worker listens on `gpu`" in up.call(f"jobs/{made['job']['id']}/", token)["place"]["reason"]
     up.call(f"jobs/{made['job']['id']}/cancel/", token, {})
 
 
 def test_a_worker_elsewhere_that_is_killed_costs_no_finished_sample(up: Up, addresses, elsewhere: Path) -> None:
     token = up.token()
-    made = compared(up, token, limit=20, sampling={"max_new_tokens": 64, "ignore_eos": True})
+    made = launched(up, token)
     command = [sys.executable, "-P", "-m", "worker", "--queue", "cpu", "--name", "near"]
     env = {**up.env, **addresses, "DRAFTHOUSE_DATA": str(elsewhere), "PYTHONPATH": str(ROOT)}
     until(lambda: up.call(f"jobs/{made['job']['id']}/", token)["done_count"] > 3, "a few samples")

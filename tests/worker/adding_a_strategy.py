@@ -11,7 +11,6 @@ import torch
 from django.test import Client
 
 from decoding.choice import choose
-from decoding.core.loop import Batch
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.recording import record
@@ -24,7 +23,6 @@ from decoding.replay.planning import RecordedSet, predict, study
 from decoding.replay.planning_at_load import predict_at_load
 from decoding.replay.player import replay
 from decoding.replay.projecting import projecting
-from decoding.trace.events import Drafted, Recorder
 from tests.golden.documents import COSTS
 from tests.kit.models import LLAMA, save
 from tests.kit.pairs import pair as small_pair
@@ -84,20 +82,6 @@ def test_what_its_model_must_read_after_copies_is_paid_for_at_load_as_for_one_us
         for late in (0.0, 1.0)
     ]
     assert ends[1] - ends[0] == pytest.approx(replay(texts, MINE.sources()).late_rows) and ends[1] > ends[0]
-
-
-def test_among_eight_texts_each_is_written_as_without_the_others() -> None:
-    shared, batch, texts = World.of_tables(5, 0), Batch(), []
-    for number in range(8):
-        world = World(shared.target.model.new_runner(), shared.draft.model.new_runner(), words=spell)
-        texts.append(world.sequence(MINE, [number % 5, 1, 2], SAMPLING, number, None, Recorder()))
-        batch.admit(texts[-1])
-    while batch.sequences:
-        batch.step()
-    for number, text in enumerate(texts):
-        assert text.decoded == World.of_tables(5, 0).run(ALONE, [number % 5, 1, 2], SAMPLING, number)[0]
-    rounds = [event for text in texts for event in text.sink.events if isinstance(event, Drafted)]
-    assert {(bool(event.rows), event.source) for event in rounds} == {(0, "copied"), (0, "fresh"), (1, "fresh")}
 
 
 def test_the_planner_prices_its_grid_for_one_user_and_for_eight(recorded) -> None:

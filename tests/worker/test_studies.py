@@ -13,6 +13,7 @@ import pytest
 from decoding.choice import Choice
 from decoding.ssd.transport.draft_process import divide
 from tests.kit import make
+from tests.kit.comparisons import succeeded
 from tests.kit.processes import family
 from tests.worker.conftest import prompts
 from webapp.core.problems import NotFound
@@ -45,18 +46,11 @@ def launch(team, pair, words):
     return launch_one
 
 
-def done(study: Study) -> Study:
-    study.refresh_from_db()
-    study.job.refresh_from_db()
-    assert study.job.state == "succeeded", study.job.reason
-    return study
-
-
 @pytest.mark.smoke
 def test_an_oracle_counts_what_the_draft_could_have_done(launch, make_worker):
     study = launch(ORACLE, lookahead=3)
     make_worker().look()
-    found = done(study).document
+    found = succeeded(study).document
     assert found["format"] == "drafthouse.oracle/1"
     assert (found["samples"], found["one"]["lookahead"]) == (6, 3)
     assert found["oracle"]["target"] == sum(found["histogram"]) <= found["static"]["target"]
@@ -70,15 +64,12 @@ def test_an_oracle_counts_what_the_draft_could_have_done(launch, make_worker):
 def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, make_worker, engine):
     study = launch(PLAN, limit=3)
     make_worker().look()
-    found = done(study).document
+    found = succeeded(study).document
     settings = {Choice.of(row).kind: row for row in found["settings"]}
-    assert found["format"] == "drafthouse.plan/1"
     ran = ("static", "heuristic", "threshold", "lookup", "suffix", "suffix:memory=true", "hybrid", "tree", "ssd")
     bounds = ("oracle", "best-source")
     assert set(settings) == {*ran, *bounds}
-    for name in ran:
-        assert settings[name]["measured"]["prompts"] == 3
-        assert settings[name]["audit"]["identical"] == 3
+    assert all(settings[name]["measured"]["prompts"] == settings[name]["audit"]["identical"] == 3 for name in ran)
     assert [settings[name]["measured"] for name in bounds] == [None, None]
     fastest = max(row["tokens_per_s"] for row in found["predictions"] if row["strategy"] == "static")
     assert settings["static"]["tokens_per_s"] == fastest
@@ -94,7 +85,7 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
 def test_a_plan_for_several_users_runs_the_best_settings_at_each_load(launch, make_worker):
     study = launch(PLAN, limit=2, loads=[3, 1])
     make_worker().look()
-    found = done(study).document["at_load"]
+    found = succeeded(study).document["at_load"]
     assert set(found) == set(make.STUDIES["plan"]["at_load"])  # which the page's tests rest on
     assert found["users"] == [1, 3]
     for users in (1, 3):
@@ -110,7 +101,7 @@ def test_a_plan_is_made_under_ratio_dice_too(launch, make_worker):
     """Texts differ from strategy to strategy then, so none is audited."""
     study = launch(PLAN, limit=2, sampling={**SHORT, "temperature": 0.9, "dice": "ratio"})
     make_worker().look()
-    settings = {row["strategy"]: row for row in done(study).document["settings"]}
+    settings = {row["strategy"]: row for row in succeeded(study).document["settings"]}
     assert settings["static"]["measured"]["prompts"] == 2
     assert settings["static"]["audit"]["identical"] == 0
 
@@ -123,7 +114,7 @@ def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, p
     study = launch(PLAN, dataset=elsewhere)
     make_worker().look()
     classifier = Classifier.objects.get()
-    found = done(study).document
+    found = succeeded(study).document
     disco = next(row for row in found["settings"] if row["strategy"] == "disco")
     assert disco["params"]["classifier"] == str(classifier.pk)
     assert disco["audit"]["identical"] == 4
@@ -142,7 +133,7 @@ def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, p
 def test_a_projection_simulates_every_strategy_at_the_prices_of_its_card(launch, make_worker):
     study = launch(PROJECTION, limit=2, card="two-cores-epyc")
     make_worker().look()
-    found = done(study).document
+    found = succeeded(study).document
     assert (found["format"], found["card"]["name"]) == ("drafthouse.projection/1", "100M with 11M on one core each")
     assert {row["strategy"] for row in found["settings"]} >= {"autoregressive", "static", "threshold", "lookup", "ssd"}
     assert set(found) == set(make.STUDIES["projection"])  # which the page's tests rest on
@@ -155,18 +146,17 @@ def test_cancelling_a_study_leaves_nothing_and_trying_again_finishes_it(launch, 
     engine.after(2, lambda: jobs.cancel(job=study.job, by=team))
     hands.look()
     study.refresh_from_db()
-    study.job.refresh_from_db()
     assert (study.job.state, study.document) == ("cancelled", None)
     jobs.retry(job=study.job, by=team)
     hands.look()
-    assert done(study).document["samples"] == 6
+    assert succeeded(study).document["samples"] == 6
 
 
 def test_an_engine_that_dies_costs_an_attempt_and_the_study_is_made_anew(launch, make_worker, engine):
     study = launch(ORACLE)
     engine.after(2, lambda: os.kill(engine.pid, signal.SIGKILL))
     make_worker().look()
-    assert done(study).job.attempt == 2
+    assert succeeded(study).job.attempt == 2
     assert any("ended by SIGKILL" in event.sentence for event in JobEvent.objects.filter(job=study.job))
 
 

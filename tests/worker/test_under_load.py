@@ -51,7 +51,7 @@ def verdicts(sample: Sample) -> tuple[int, int]:
     return len(accepted), sum(accepted) + len(accepted)
 
 
-@pytest.mark.parametrize("load", [{"concurrency": [3]}, {"rate": [200.0]}], ids=str)
+@pytest.mark.parametrize("load", [{}, {"concurrency": [3]}, {"rate": [200.0]}], ids=str)
 def test_a_prompt_that_is_too_long_costs_only_itself(launch, make_worker, load):
     too_long = " ".join(["w5"] * 500)
     comparison = launch(texts=[too_long, "w1 w2", "w3 w4", "w6 w7"], strategies=LOAD["strategies"], **load)
@@ -84,6 +84,13 @@ def test_a_text_whose_model_answers_nan_ends_alone(launch, make_worker, fragile)
     assert "answered with NaN" in comparison.job.reason
 
 
+def check_two_attempts() -> None:
+    samples = list(Sample.objects.all())
+    assert all(is_whole(sample) for sample in samples)
+    assert {sample.attempt for sample in samples} == {1, 2}
+    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in samples)
+
+
 def test_an_engine_killed_in_a_full_batch_costs_only_what_was_unfinished(launch, make_worker, engine):
     comparison = launch(texts=9, tokens=48, **LOAD)
     kept: dict[object, int] = {}
@@ -100,10 +107,7 @@ def test_an_engine_killed_in_a_full_batch_costs_only_what_was_unfinished(launch,
     assert kept.items() <= dict(Sample.objects.values_list("pk", "last_seq")).items()
     labels = ("autoregressive @3", "static:3 @3")
     assert which() == sorted((label, str(n), 1) for label in labels for n in range(1, 10))
-    samples = list(Sample.objects.all())
-    assert all(is_whole(sample) for sample in samples)
-    assert {sample.attempt for sample in samples} == {1, 2}
-    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in samples)
+    check_two_attempts()
     assert "ended by SIGKILL" in " ".join(JobEvent.objects.values_list("sentence", flat=True))
 
 
@@ -125,7 +129,5 @@ def test_an_engine_killed_among_texts_that_share_their_branches_costs_only_what_
     make_worker().look()
     assert state(comparison) == "succeeded", comparison.job.reason
     assert kept and kept.items() <= dict(Sample.objects.values_list("pk", "last_seq")).items()
-    samples = list(Sample.objects.all())
-    assert len(which()) == 12 and all(is_whole(sample) for sample in samples)
-    assert {sample.attempt for sample in samples} == {1, 2}
-    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in samples)
+    assert len(which()) == 12
+    check_two_attempts()
