@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from decoding.errors import BadStrategy
 from decoding.prompts.prompt import read_prompts
 from tests.kit.models import LLAMA, save
+from worker.terminal import oracle, project, train_disco
 from worker.terminal.compare import main
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +63,19 @@ def test_chats_are_shown_as_the_target_reads_them_and_reported_by_turn(
     assert {prompt.id for prompt in worst} == {"t", "t#2", "u"}
     [alone] = [prompt for prompt in worst if prompt.id == "t#2"]
     assert alone.chat and alone.chat.messages[1] == {"role": "assistant", "content": first["answer"]}
+
+
+def test_studies_of_chats_end_the_process_that_renders_them(box: Path, tmp_path: Path) -> None:
+    """Workers used to keep one for each study."""
+    chats = [json.dumps({"id": str(n), "turns": [f"w{n + 3} w{n + 5}"]}) for n in range(6)]
+    (tmp_path / "chats.jsonl").write_text("\n".join(chats))
+    asked = [*arguments(box, "")[:6], "--prompts", str(tmp_path / "chats.jsonl"), "--max-new-tokens", "6"]
+    asked += ["--template", str(box / "chat.jinja")]
+    oracle.run([*asked, "--limit", "2", "--out", str(tmp_path / "oracle")])
+    project.run([*asked, "--limit", "2", "--card", "llama-70b-1b-h100"])
+    with pytest.raises(BadStrategy, match="at least 200 are needed"):
+        train_disco.run([*asked, "--out", str(tmp_path / "disco")])
+    gc.collect()  # a process that nobody ended warns here, and warnings are errors
 
 
 def test_a_log_is_replayed_at_its_own_times(box: Path, tmp_path: Path) -> None:
