@@ -94,6 +94,8 @@ class NewModel(Input):
 class ModelField(Visible):
     """A model of the team, or an id of the hub, whose model is added with the pair."""
 
+    typed = "or an id of the Hugging Face hub: owner/name"
+
     def __init__(self, **options: Any) -> None:
         super().__init__(queryset=LanguageModel.objects.all(), **options)
 
