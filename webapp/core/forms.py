@@ -205,8 +205,8 @@ class Form:
         for name, field in self.blank.fields.items():
             if isinstance(field, serializers.BooleanField):
                 plain[name] = name in posted
-            elif name not in self.nested and (given := [text for text in posted.getlist(name) if text != ""]):
-                plain[name] = typed(field, given[-1])  # what was typed comes after what was chosen
+            elif name not in self.nested and (given := posted.get(f"{name}.typed", "") or posted.get(name, "")):
+                plain[name] = typed(field, given)
         for outer, kind in self.nested.items():
             values = {str(name): posted.get(f"{outer}.{name}", "") for name in kind().fields}
             if filled := typed_all(kind().fields, values):
